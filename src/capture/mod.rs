@@ -1,0 +1,66 @@
+//! What a shader captures: which components of which outputs go where in which buffer.
+//!
+//! A [`Layout`] is the one description that all backends store by and that the probe checks against.
+//! It comes from the module's own decorations ([`Layout::from_decorations`], what Mesa calls
+//! `nir_gather_xfb_info`).
+
+#![forbid(unsafe_code)]
+
+mod decorations;
+
+pub use decorations::CaptureError;
+
+use crate::vertex_input::NumericClass;
+
+/// Capture buffers that a shader may name.
+pub const MAX_XFB_BUFFERS: usize = 4;
+
+/// Most bytes that a vertex's record may have in one buffer.
+pub const MAX_XFB_STRIDE: u32 = 2048;
+
+/// A run of components of one output, captured side by side.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Output {
+    /// Capture buffer, below [`MAX_XFB_BUFFERS`].
+    pub buffer: u32,
+    /// Bytes from the start of the vertex's record, a multiple of 4.
+    pub offset: u32,
+    /// 32-bit components, 1 to 4.
+    pub components: u32,
+    /// What the components are.
+    pub class: NumericClass,
+    /// Result id of the output variable.
+    pub variable: u32,
+    /// Indices of the access chain from the variable to the captured value.
+    pub path: Vec<u32>,
+    /// `variable` or `variable.member`, where the module has names.
+    pub name: Option<String>,
+}
+
+impl Output {
+    /// Captured bytes.
+    pub const fn size(&self) -> u32 {
+        self.components * 4
+    }
+}
+
+/// Where captured outputs go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Layout {
+    /// `XfbStride` in bytes of each buffer that something is captured to.
+    pub strides: [Option<u32>; MAX_XFB_BUFFERS],
+    /// The captured outputs, by buffer, then offset. They do not overlap.
+    pub outputs: Vec<Output>,
+}
+
+impl Layout {
+    /// Buffers that something is captured to, with their strides in bytes.
+    pub fn buffers(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
+    }
+
+    /// The outputs of one buffer, by offset.
+    pub fn outputs_of(&self, buffer: usize) -> impl Iterator<Item = &Output> {
+        self.outputs.iter().filter(move |o| o.buffer as usize == buffer)
+    }
+}

@@ -1,0 +1,166 @@
+//! What one direct draw captures: counts and clamps, computed on the CPU while recording.
+//!
+//! Overflow goes by stride
+//! ([transform feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
+//! a primitive is written to every buffer or to none, and the first that does not fit ends the draw.
+//! So one number, the primitives that fit, clamps everything else. All arithmetic is in 64 bits; the
+//! results fit 32, because a bound range is at most [`MAX_BUFFER_SIZE`] and a record at least a dword.
+
+#![forbid(unsafe_code)]
+
+use crate::topology::PrimitiveTopology;
+
+/// Largest bound range of a capture buffer in bytes: the last dword that a 32-bit counter can reach.
+pub const MAX_BUFFER_SIZE: u64 = u32::MAX as u64 - 3;
+
+/// A buffer that is both captured to and bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundBuffer {
+    /// Bytes of the bound range, at most [`MAX_BUFFER_SIZE`].
+    pub size: u64,
+    /// Write position: bytes from the start of the range. May lie beyond `size`.
+    pub position: u64,
+    /// Bytes of one vertex's record, a positive multiple of 4.
+    pub stride: u32,
+}
+
+impl BoundBuffer {
+    /// Whole primitives of `vertices_per_primitive` vertices that still fit.
+    pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
+        let room = self.size.saturating_sub(self.position);
+        room / (self.stride as u64 * vertices_per_primitive as u64)
+    }
+}
+
+/// What one draw does, clamped to what fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DrawCounts {
+    /// Primitives of all instances: `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`'s second integer.
+    pub primitives_needed: u64,
+    /// Primitives that fit: the query's first integer.
+    pub primitives_written: u64,
+    /// Vertices that are written, of all instances: records at or above it do not exist.
+    pub output_limit: u32,
+    /// Vertices that one instance writes, before `output_limit` cuts the last instance short.
+    pub output_count: u32,
+    /// Items of an instance that contribute to them, see [`crate::topology`]. The hub of a fan is
+    /// none.
+    pub item_count: u32,
+    /// Instances that write anything.
+    pub instance_count: u32,
+}
+
+impl DrawCounts {
+    /// Counts of a direct draw into `buffers`.
+    ///
+    /// With no buffer bound nothing is stored, and nothing overflows either: the query counts go on,
+    /// while the clamped counts are 0.
+    pub fn new(
+        topology: PrimitiveTopology,
+        vertex_count: u32,
+        instance_count: u32,
+        buffers: impl IntoIterator<Item = BoundBuffer>,
+    ) -> Self {
+        let vertices_per_primitive = topology.vertices_per_primitive();
+        let primitives = topology.primitive_count(vertex_count);
+        let primitives_needed = primitives * u64::from(instance_count);
+        let Some(room) =
+            buffers.into_iter().map(|b| b.primitives_left(vertices_per_primitive)).min()
+        else {
+            return Self {
+                primitives_needed,
+                primitives_written: primitives_needed,
+                ..Self::default()
+            };
+        };
+        let primitives_written = primitives_needed.min(room);
+        if primitives_written == 0 {
+            return Self { primitives_needed, ..Self::default() };
+        }
+        let instances = primitives_written.div_ceil(primitives);
+        let instance_primitives = primitives.min(primitives_written);
+        let m = u64::from(vertices_per_primitive);
+        Self {
+            primitives_needed,
+            primitives_written,
+            output_limit: narrow(primitives_written * m),
+            output_count: narrow(instance_primitives * m),
+            item_count: narrow(topology.item_count(instance_primitives)),
+            instance_count: narrow(instances),
+        }
+    }
+
+    /// Bytes that the draw appends to a buffer of that stride.
+    pub const fn bytes_written(&self, stride: u32) -> u64 {
+        self.output_limit as u64 * stride as u64
+    }
+}
+
+/// The clamped counts fit 32 bits: see the head of the module.
+fn narrow(count: u64) -> u32 {
+    debug_assert!(u32::try_from(count).is_ok());
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_buffer() -> impl Strategy<Value = BoundBuffer> {
+        (
+            prop_oneof![0..100_000u64, (MAX_BUFFER_SIZE - 10_000)..=MAX_BUFFER_SIZE],
+            prop_oneof![0..100_000u64, 0..=u64::from(u32::MAX)],
+            (1u32..=512).prop_map(|dwords| dwords * 4),
+        )
+            .prop_map(|(size, position, stride)| BoundBuffer { size, position, stride })
+    }
+
+    proptest! {
+        /// The clamps against the rule they stand for, primitive by primitive.
+        #[test]
+        fn a_primitive_is_written_where_it_fits_every_buffer(
+            topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
+            n in prop_oneof![0..500u32, any::<u32>()],
+            instances in prop_oneof![0..5u32, any::<u32>()],
+            buffers in proptest::collection::vec(any_buffer(), 1..4),
+            probe in any::<u64>(),
+        ) {
+            let counts = DrawCounts::new(topology, n, instances, buffers.iter().copied());
+            let m = u64::from(topology.vertices_per_primitive());
+            let needed = topology.primitive_count(n) * u64::from(instances);
+            prop_assert_eq!(counts.primitives_needed, needed);
+            let fits = |primitive: u64| buffers.iter().all(|b| {
+                u128::from(b.position) + (u128::from(primitive) + 1) * u128::from(m * u64::from(b.stride))
+                    <= u128::from(b.size)
+            });
+            let written = counts.primitives_written;
+            prop_assert!(written == needed || !fits(written));
+            prop_assert!(written == 0 || fits(written - 1));
+            prop_assert_eq!(u64::from(counts.output_limit), written * m);
+            for b in &buffers {
+                prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
+            }
+            // What the shader does with the clamps reaches every written record, and no index wraps.
+            if written > 0 {
+                let record = probe % (written * m);
+                let per_instance = u64::from(counts.output_count);
+                prop_assert!(record / per_instance < u64::from(counts.instance_count));
+                let vertex = topology.gather(Default::default(), record % per_instance);
+                match topology.item_of_vertex(u32::try_from(vertex).unwrap()) {
+                    Some(item) => prop_assert!(item < counts.item_count),
+                    None => prop_assert_eq!(vertex, 0),
+                }
+                prop_assert!(u64::from(counts.instance_count) * per_instance + m < 1 << 32);
+                prop_assert!(2 * u64::from(counts.instance_count) * u64::from(counts.item_count) < 1 << 32);
+            }
+        }
+    }
+
+    #[test]
+    fn unbound_outputs_are_ignored_and_counted() {
+        let counts = DrawCounts::new(PrimitiveTopology::TriangleStrip, 10, 3, []);
+        assert_eq!((counts.primitives_needed, counts.primitives_written), (24, 24));
+        assert_eq!(counts.output_limit, 0);
+    }
+}

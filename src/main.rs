@@ -1,0 +1,2 @@
+//! The command `vkxfb`.
+fn main() {}

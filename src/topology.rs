@@ -1,0 +1,538 @@
+//! Decomposition of a draw into the primitives that transform feedback records: the CPU twin of
+//! `shaders/xfb.wgsl`, and the oracle of every backend.
+//!
+//! Two views of the same table ([drawing commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
+//! [vertex post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
+//!
+//! * [`PrimitiveTopology::gather`] goes from a captured record to the vertex that fills it. It is a
+//!   transcription of the specification's primitive definitions, one arm a topology.
+//! * [`PrimitiveTopology::scatter`] goes from a vertex to the records that it fills. It is what a
+//!   shader invocation can compute in O(1), and therefore what the GPU does.
+//!
+//! Scatter works in two steps, here and on the GPU. Adjacency topologies carry vertices that no
+//! primitive records; what is left after dropping them is a plain list or strip. So a vertex is first
+//! numbered among the vertices that contribute, as an *item* ([`PrimitiveTopology::item_of_vertex`]),
+//! and then only four [`Shape`]s remain. A compute capture runs over items, not vertices, and shades
+//! nothing that is not recorded.
+//!
+//! Vertices are counted from 0 within one instance, after the index buffer where there is one.
+//! Counts of one instance are `u64`: `3 * (N - 2)` passes `u32` for draws that are legal.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A topology value that transform feedback has no decomposition for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: what is captured are the tessellator's primitives, which
+    /// the number of control points does not determine.
+    #[error("topology patch-list is captured after tessellation, which vkxfb does not emulate")]
+    PatchList,
+    /// A value outside `VkPrimitiveTopology`.
+    #[error("{0} is not a VkPrimitiveTopology")]
+    UnknownValue(i32),
+    /// A name outside [`PrimitiveTopology::ALL`].
+    #[error("unknown topology '{name}'; one of: {}", PrimitiveTopology::names())]
+    UnknownName {
+        /// The name as given.
+        name: String,
+    },
+}
+
+/// `VkPrimitiveTopology` without `PATCH_LIST`; the discriminants are Vulkan's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(i32)]
+pub enum PrimitiveTopology {
+    /// `VK_PRIMITIVE_TOPOLOGY_POINT_LIST`
+    PointList = 0,
+    /// `VK_PRIMITIVE_TOPOLOGY_LINE_LIST`
+    LineList = 1,
+    /// `VK_PRIMITIVE_TOPOLOGY_LINE_STRIP`
+    LineStrip = 2,
+    /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST`
+    TriangleList = 3,
+    /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP`
+    TriangleStrip = 4,
+    /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_FAN`
+    TriangleFan = 5,
+    /// `VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY`
+    LineListWithAdjacency = 6,
+    /// `VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY`
+    LineStripWithAdjacency = 7,
+    /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST_WITH_ADJACENCY`
+    TriangleListWithAdjacency = 8,
+    /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
+    TriangleStripWithAdjacency = 9,
+}
+
+/// Value of the sysval `xfb_topology`, as the shader switches on it: `VkPrimitiveTopology` with the
+/// three plain lists folded into one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum XfbTopology {
+    /// Points, lines and triangles: one record a vertex, in order.
+    List = 0,
+    /// Line strips.
+    LineStrip = 1,
+    /// Triangle strips.
+    TriStrip = 2,
+    /// Triangle fans.
+    TriFan = 3,
+    /// Line lists with adjacency.
+    LineListAdj = 4,
+    /// Line strips with adjacency.
+    LineStripAdj = 5,
+    /// Triangle lists with adjacency.
+    TriListAdj = 6,
+    /// Triangle strips with adjacency.
+    TriStripAdj = 7,
+}
+
+/// How the items of a topology form primitives, once vertices that are never recorded are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Item k is record k.
+    List,
+    /// Item k is in primitives k and k-1.
+    LineStrip,
+    /// Item k is in primitives k, k-1 and k-2, with every odd primitive turned.
+    TriStrip,
+    /// Item k is rim vertex k: in primitives k and k-1. The hub is no item; it is in all primitives.
+    TriFan,
+}
+
+/// Which vertex of a primitive is its provoking vertex
+/// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)),
+/// and therefore the order in which transform feedback that preserves it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u32)]
+pub enum ProvokingVertex {
+    /// `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`, Vulkan's default.
+    #[default]
+    First = 0,
+    /// `VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT`.
+    Last = 1,
+}
+
+impl ProvokingVertex {
+    /// Both conventions.
+    pub const ALL: [Self; 2] = [Self::First, Self::Last];
+}
+
+impl fmt::Display for ProvokingVertex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::First => "first",
+            Self::Last => "last",
+        })
+    }
+}
+
+/// A place in the captured sequence of one instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Contribution {
+    /// Primitive, counted from 0 in the instance.
+    pub primitive: u64,
+    /// Vertex of the primitive, below [`PrimitiveTopology::vertices_per_primitive`].
+    pub slot: u32,
+}
+
+impl PrimitiveTopology {
+    /// Every topology, in the order of `VkPrimitiveTopology`.
+    pub const ALL: [Self; 10] = [
+        Self::PointList,
+        Self::LineList,
+        Self::LineStrip,
+        Self::TriangleList,
+        Self::TriangleStrip,
+        Self::TriangleFan,
+        Self::LineListWithAdjacency,
+        Self::LineStripWithAdjacency,
+        Self::TriangleListWithAdjacency,
+        Self::TriangleStripWithAdjacency,
+    ];
+
+    /// The raw `VkPrimitiveTopology`.
+    pub const fn as_raw(self) -> i32 {
+        self as i32
+    }
+
+    /// From a raw `VkPrimitiveTopology`.
+    ///
+    /// # Errors
+    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for what the
+    /// enumeration lacks.
+    pub fn from_raw(raw: i32) -> Result<Self, TopologyError> {
+        const PATCH_LIST: i32 = 10;
+        match raw {
+            PATCH_LIST => Err(TopologyError::PatchList),
+            _ => Self::ALL
+                .into_iter()
+                .find(|t| t.as_raw() == raw)
+                .ok_or(TopologyError::UnknownValue(raw)),
+        }
+    }
+
+    /// The name in lower case with dashes, as the command line takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PointList => "point-list",
+            Self::LineList => "line-list",
+            Self::LineStrip => "line-strip",
+            Self::TriangleList => "triangle-list",
+            Self::TriangleStrip => "triangle-strip",
+            Self::TriangleFan => "triangle-fan",
+            Self::LineListWithAdjacency => "line-list-with-adjacency",
+            Self::LineStripWithAdjacency => "line-strip-with-adjacency",
+            Self::TriangleListWithAdjacency => "triangle-list-with-adjacency",
+            Self::TriangleStripWithAdjacency => "triangle-strip-with-adjacency",
+        }
+    }
+
+    fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+
+    /// What the shader is told.
+    pub const fn xfb_topology(self) -> XfbTopology {
+        match self {
+            Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
+            Self::LineStrip => XfbTopology::LineStrip,
+            Self::TriangleStrip => XfbTopology::TriStrip,
+            Self::TriangleFan => XfbTopology::TriFan,
+            Self::LineListWithAdjacency => XfbTopology::LineListAdj,
+            Self::LineStripWithAdjacency => XfbTopology::LineStripAdj,
+            Self::TriangleListWithAdjacency => XfbTopology::TriListAdj,
+            Self::TriangleStripWithAdjacency => XfbTopology::TriStripAdj,
+        }
+    }
+
+    /// How items form primitives.
+    pub const fn shape(self) -> Shape {
+        self.xfb_topology().shape()
+    }
+
+    /// Whether a graphics pipeline with this topology needs the feature `geometryShader`.
+    pub const fn has_adjacency(self) -> bool {
+        self.xfb_topology().has_adjacency()
+    }
+
+    /// Vertices that one primitive records: 1, 2 or 3.
+    pub const fn vertices_per_primitive(self) -> u32 {
+        match self {
+            Self::PointList => 1,
+            Self::LineList
+            | Self::LineStrip
+            | Self::LineListWithAdjacency
+            | Self::LineStripWithAdjacency => 2,
+            Self::TriangleList
+            | Self::TriangleStrip
+            | Self::TriangleFan
+            | Self::TriangleListWithAdjacency
+            | Self::TriangleStripWithAdjacency => 3,
+        }
+    }
+
+    /// Primitives of one instance of `vertex_count` vertices. Incomplete ones do not count.
+    pub const fn primitive_count(self, vertex_count: u32) -> u64 {
+        let n = vertex_count as u64;
+        match self {
+            Self::PointList => n,
+            Self::LineList => n / 2,
+            Self::LineStrip => n.saturating_sub(1),
+            Self::TriangleList => n / 3,
+            Self::TriangleStrip | Self::TriangleFan => n.saturating_sub(2),
+            Self::LineListWithAdjacency => n / 4,
+            Self::LineStripWithAdjacency => n.saturating_sub(3),
+            Self::TriangleListWithAdjacency => n / 6,
+            Self::TriangleStripWithAdjacency => n.saturating_sub(4) / 2,
+        }
+    }
+
+    /// Vertices that one instance of `vertex_count` vertices records: the decomposed output count.
+    pub const fn output_count(self, vertex_count: u32) -> u64 {
+        self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
+    }
+
+    /// The vertex that fills record `output` of an instance (record = primitive *
+    /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). Where the primitive does not
+    /// exist the result means nothing; see [`output_count`](Self::output_count).
+    pub const fn gather(self, provoking: ProvokingVertex, output: u64) -> u64 {
+        let m = self.vertices_per_primitive() as u64;
+        let (i, slot) = (output / m, (output % m) as usize);
+        let odd = i % 2 == 1;
+        let last = matches!(provoking, ProvokingVertex::Last);
+        match self {
+            Self::PointList | Self::LineList | Self::TriangleList => output,
+            Self::LineStrip => [i, i + 1][slot],
+            Self::TriangleStrip => match (odd, last) {
+                (false, _) => [i, i + 1, i + 2][slot],
+                (true, false) => [i, i + 2, i + 1][slot],
+                (true, true) => [i + 1, i, i + 2][slot],
+            },
+            Self::TriangleFan => match last {
+                false => [i + 1, i + 2, 0][slot],
+                true => [0, i + 1, i + 2][slot],
+            },
+            Self::LineListWithAdjacency => [4 * i + 1, 4 * i + 2][slot],
+            Self::LineStripWithAdjacency => [i + 1, i + 2][slot],
+            Self::TriangleListWithAdjacency => [6 * i, 6 * i + 2, 6 * i + 4][slot],
+            Self::TriangleStripWithAdjacency => match (odd, last) {
+                (false, _) => [2 * i, 2 * i + 2, 2 * i + 4][slot],
+                (true, false) => [2 * i, 2 * i + 4, 2 * i + 2][slot],
+                (true, true) => [2 * i + 2, 2 * i, 2 * i + 4][slot],
+            },
+        }
+    }
+
+    /// The records that vertex `vertex` fills in an instance of `vertex_count` vertices. At most
+    /// three, but for the hub of a fan, which is in every primitive.
+    pub fn scatter(
+        self,
+        provoking: ProvokingVertex,
+        vertex_count: u32,
+        vertex: u32,
+    ) -> impl Iterator<Item = Contribution> {
+        let primitives = self.primitive_count(vertex_count);
+        let hub = (self.shape() == Shape::TriFan && vertex == 0).then(|| {
+            (0..primitives)
+                .map(move |primitive| Contribution { primitive, slot: hub_slot(provoking) })
+        });
+        let rim = self.item_of_vertex(vertex).into_iter().flat_map(move |k| {
+            item_contributions(self.shape(), provoking, self.vertices_per_primitive(), k)
+        });
+        rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
+    }
+
+    /// Number of a vertex among those that contribute, or `None` where it contributes to nothing or,
+    /// as the hub of a fan, to everything.
+    pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
+        match self.xfb_topology() {
+            XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
+            XfbTopology::TriFan | XfbTopology::LineStripAdj => vertex.checked_sub(1),
+            XfbTopology::LineListAdj => match vertex % 4 {
+                1 | 2 => Some(vertex / 4 * 2 + vertex % 4 - 1),
+                _ => None,
+            },
+            XfbTopology::TriListAdj | XfbTopology::TriStripAdj => match vertex % 2 {
+                0 => Some(vertex / 2),
+                _ => None,
+            },
+        }
+    }
+
+    /// The inverse of [`item_of_vertex`](Self::item_of_vertex).
+    pub const fn vertex_of_item(self, item: u32) -> u32 {
+        match self.xfb_topology() {
+            XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => item,
+            XfbTopology::TriFan | XfbTopology::LineStripAdj => item + 1,
+            XfbTopology::LineListAdj => item / 2 * 4 + item % 2 + 1,
+            XfbTopology::TriListAdj | XfbTopology::TriStripAdj => item * 2,
+        }
+    }
+
+    /// Items that the first `primitives` primitives of an instance consist of.
+    pub const fn item_count(self, primitives: u64) -> u64 {
+        if primitives == 0 {
+            return 0;
+        }
+        match self.shape() {
+            Shape::List => primitives * self.vertices_per_primitive() as u64,
+            Shape::LineStrip | Shape::TriFan => primitives + 1,
+            Shape::TriStrip => primitives + 2,
+        }
+    }
+}
+
+impl XfbTopology {
+    /// How many values there are.
+    pub const COUNT: usize = 8;
+
+    /// How items form primitives.
+    pub const fn shape(self) -> Shape {
+        match self {
+            Self::List | Self::LineListAdj | Self::TriListAdj => Shape::List,
+            Self::LineStrip | Self::LineStripAdj => Shape::LineStrip,
+            Self::TriStrip | Self::TriStripAdj => Shape::TriStrip,
+            Self::TriFan => Shape::TriFan,
+        }
+    }
+
+    /// Whether some vertices of the topology are never recorded.
+    pub const fn has_adjacency(self) -> bool {
+        matches!(
+            self,
+            Self::LineListAdj | Self::LineStripAdj | Self::TriListAdj | Self::TriStripAdj
+        )
+    }
+}
+
+/// Slot of the hub in every primitive of a fan.
+const fn hub_slot(provoking: ProvokingVertex) -> u32 {
+    match provoking {
+        ProvokingVertex::First => 2,
+        ProvokingVertex::Last => 0,
+    }
+}
+
+/// The records of item `k` of a shape, those of primitives that do not exist included.
+fn item_contributions(
+    shape: Shape,
+    provoking: ProvokingVertex,
+    vertices_per_primitive: u32,
+    k: u32,
+) -> impl Iterator<Item = Contribution> {
+    let reach = match shape {
+        Shape::List => 1,
+        Shape::LineStrip | Shape::TriFan => 2,
+        Shape::TriStrip => 3,
+    };
+    (0..reach).filter_map(move |d: u32| {
+        if shape == Shape::List {
+            return Some(Contribution {
+                primitive: u64::from(k / vertices_per_primitive),
+                slot: k % vertices_per_primitive,
+            });
+        }
+        // The item is d places into primitive k - d.
+        let primitive = k.checked_sub(d)?;
+        let slot = match (shape, provoking) {
+            (Shape::TriStrip, ProvokingVertex::First) if primitive % 2 == 1 => {
+                [0, 2, 1][d as usize]
+            }
+            (Shape::TriStrip, ProvokingVertex::Last) if primitive % 2 == 1 => [1, 0, 2][d as usize],
+            (Shape::TriFan, ProvokingVertex::Last) => d + 1,
+            _ => d,
+        };
+        Some(Contribution { primitive: u64::from(primitive), slot })
+    })
+}
+
+impl fmt::Display for PrimitiveTopology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for PrimitiveTopology {
+    type Err = TopologyError;
+
+    fn from_str(name: &str) -> Result<Self, TopologyError> {
+        if name == "patch-list" {
+            return Err(TopologyError::PatchList);
+        }
+        Self::ALL
+            .into_iter()
+            .find(|t| t.name() == name)
+            .ok_or_else(|| TopologyError::UnknownName { name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every record of the instance is filled by exactly the vertex that gather names.
+    fn assert_inverse(topology: PrimitiveTopology, provoking: ProvokingVertex, n: u32) {
+        let m = u64::from(topology.vertices_per_primitive());
+        let mut filled = vec![None; topology.output_count(n) as usize];
+        for vertex in 0..n {
+            for c in topology.scatter(provoking, n, vertex) {
+                let record = (c.primitive * m + u64::from(c.slot)) as usize;
+                assert_eq!(
+                    filled[record].replace(vertex),
+                    None,
+                    "{topology} {record} written twice"
+                );
+            }
+        }
+        for (record, vertex) in filled.into_iter().enumerate() {
+            let expected = topology.gather(provoking, record as u64);
+            assert_eq!(vertex.map(u64::from), Some(expected), "{topology} N={n} record {record}");
+        }
+    }
+
+    #[test]
+    fn scatter_inverts_gather() {
+        for topology in PrimitiveTopology::ALL {
+            for provoking in ProvokingVertex::ALL {
+                for n in 0..200 {
+                    assert_inverse(topology, provoking, n);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Both directions at single points, where whole instances are too large to enumerate.
+        #[test]
+        fn scatter_inverts_gather_for_huge_draws(
+            topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
+            provoking in proptest::sample::select(&ProvokingVertex::ALL[..]),
+            n in (u32::MAX - 64)..=u32::MAX,
+            seed in any::<u64>(),
+            from_end in any::<bool>(),
+        ) {
+            let m = u64::from(topology.vertices_per_primitive());
+            let outputs = topology.output_count(n);
+            let record = if from_end { outputs - 1 - seed % 64 } else { seed % outputs };
+            let vertex = u32::try_from(topology.gather(provoking, record)).unwrap();
+            prop_assert!(vertex < n);
+            let contribution = Contribution { primitive: record / m, slot: (record % m) as u32 };
+            if topology.shape() == Shape::TriFan && vertex == 0 {
+                prop_assert_eq!(contribution.slot, hub_slot(provoking));
+            } else {
+                prop_assert!(topology.scatter(provoking, n, vertex).any(|c| c == contribution));
+                for c in topology.scatter(provoking, n, vertex) {
+                    prop_assert!(c.primitive < topology.primitive_count(n));
+                    prop_assert_eq!(
+                        topology.gather(provoking, c.primitive * m + u64::from(c.slot)),
+                        u64::from(vertex)
+                    );
+                }
+            }
+        }
+
+        #[test]
+        fn items_number_the_vertices_that_contribute(
+            topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
+            item in 0u32..u32::MAX / 4,
+        ) {
+            let vertex = topology.vertex_of_item(item);
+            prop_assert_eq!(topology.item_of_vertex(vertex), Some(item));
+        }
+    }
+
+    #[test]
+    fn item_count_covers_exactly_the_primitives() {
+        for topology in PrimitiveTopology::ALL {
+            for n in 0..60 {
+                let primitives = topology.primitive_count(n);
+                let last = (0..topology.output_count(n))
+                    .map(|o| topology.gather(ProvokingVertex::First, o) as u32)
+                    .filter_map(|v| topology.item_of_vertex(v))
+                    .max();
+                assert_eq!(
+                    topology.item_count(primitives),
+                    last.map_or(0, |k| u64::from(k) + 1),
+                    "{topology} N={n}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn raw_values_and_names_round_trip() {
+        for topology in PrimitiveTopology::ALL {
+            assert_eq!(PrimitiveTopology::from_raw(topology.as_raw()), Ok(topology));
+            assert_eq!(topology.name().parse(), Ok(topology));
+        }
+        assert_eq!(PrimitiveTopology::from_raw(10), Err(TopologyError::PatchList));
+        assert_eq!(PrimitiveTopology::from_raw(11), Err(TopologyError::UnknownValue(11)));
+        assert_eq!("patch-list".parse::<PrimitiveTopology>(), Err(TopologyError::PatchList));
+        assert!("strip".parse::<PrimitiveTopology>().is_err());
+    }
+}
