@@ -90,7 +90,7 @@ impl Declarations {
     /// Reads a module's declarations.
     pub fn of(module: &Module) -> Self {
         let mut this = Self::default();
-        for i in module.section(Section::Debug) {
+        for i in module.section(Section::Names) {
             this.read_name(i);
         }
         for i in module.section(Section::Annotations) {

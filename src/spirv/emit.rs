@@ -121,7 +121,7 @@ impl<'m> Builder<'m> {
     pub fn name(&mut self, id: Id, name: &str) {
         let mut words = vec![id.0];
         words.extend(string_words(name));
-        self.module.push(Section::Debug, Op::Name, &words);
+        self.module.push(Section::Names, Op::Name, &words);
     }
 
     /// `OpDecorate`

@@ -121,7 +121,7 @@ pub fn isolate(module: &mut Module, entry: &EntryPoint) {
         }
         keep
     });
-    for section in [Section::Debug, Section::Annotations] {
+    for section in [Section::Names, Section::Annotations] {
         module.retain(section, |i| {
             let targets_id = matches!(
                 i.op(),

@@ -51,7 +51,7 @@ impl Library {
     /// Indexes a module by its functions' names.
     pub fn new(module: Module) -> Self {
         let names: HashMap<Id, String> = module
-            .section(Section::Debug)
+            .section(Section::Names)
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.id(0), read_string(&i.operands()[1..])?.0)))
             .collect();
@@ -321,7 +321,7 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// Names and decorations of `id`, for `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         let library = self.library;
-        for section in [Section::Debug, Section::Annotations] {
+        for section in [Section::Names, Section::Annotations] {
             let of_id = |i: &Instruction<'_>| {
                 matches!(
                     i.op(),

@@ -101,8 +101,12 @@ pub enum Section {
     EntryPoints,
     /// `OpExecutionMode`, `OpExecutionModeId`
     ExecutionModes,
-    /// `OpString`, `OpSource` and their like, `OpName`, `OpMemberName`, `OpModuleProcessed`
-    Debug,
+    /// `OpString`, `OpSource` and their like
+    Sources,
+    /// `OpName`, `OpMemberName`
+    Names,
+    /// `OpModuleProcessed`
+    Processes,
     /// `OpDecorate` and its like
     Annotations,
     /// Types, constants and global variables
@@ -125,8 +129,9 @@ impl Section {
             MemoryModel => Self::MemoryModel,
             EntryPoint => Self::EntryPoints,
             ExecutionMode | ExecutionModeId => Self::ExecutionModes,
-            String | SourceExtension | Source | SourceContinued | Name | MemberName
-            | ModuleProcessed => Self::Debug,
+            String | SourceExtension | Source | SourceContinued => Self::Sources,
+            Name | MemberName => Self::Names,
+            ModuleProcessed => Self::Processes,
             Decorate | MemberDecorate | DecorationGroup | GroupDecorate | GroupMemberDecorate
             | DecorateId | DecorateString | MemberDecorateString => Self::Annotations,
             TypeVoid
