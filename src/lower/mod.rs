@@ -12,6 +12,7 @@ mod inputs;
 mod interface;
 mod library;
 pub mod native;
+pub mod reflect;
 mod store;
 pub mod vertex;
 
@@ -135,4 +136,24 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+}
+
+impl Backend {
+    /// All of them, the driver's own first.
+    pub const ALL: [Self; 3] = [Self::Native, Self::Vertex, Self::Compute];
+
+    /// The name in lower case, as the command line takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Vertex => "vertex",
+            Self::Compute => "compute",
+        }
+    }
+}
+
+impl std::fmt::Display for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
 }

@@ -12,5 +12,6 @@ pub mod report;
 pub mod self_test;
 pub mod sentinel;
 pub mod shaders;
+pub mod subject;
 #[cfg(feature = "cli")]
 pub mod table;
