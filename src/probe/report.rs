@@ -1,0 +1,346 @@
+//! The result of a probe run: what people, scripts and bug trackers are given.
+//!
+//! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once a case, and hands the report
+//! to whatever shows it. Results are kept by backend and topology, in a [`Cell`]; mismatches in full,
+//! as far as [`MAX_FAILURES`] goes. Everything is written through [`write_atomically`]: a file is
+//! there as a whole or not at all.
+
+#![forbid(unsafe_code)]
+
+mod bug;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+use crate::lower::Backend;
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::diagnose::{Mismatch, Verdict};
+
+pub use bug::{BugReport, bug_report};
+
+/// Version of the JSON; raised where the meaning of a field changes or one goes away.
+pub const SCHEMA: u32 = 1;
+
+/// Mismatches kept in full; the rest is only counted.
+pub const MAX_FAILURES: usize = 64;
+
+/// The backends, in the order of the table's columns.
+pub const BACKENDS: [Backend; 3] = [Backend::Native, Backend::Vertex, Backend::Compute];
+
+/// The name of a backend on the command line, in tables and in JSON.
+pub const fn backend_name(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Native => "native",
+        Backend::Vertex => "vertex",
+        Backend::Compute => "compute",
+    }
+}
+
+fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(backend_name(*backend))
+}
+
+fn serialize_display<T: std::fmt::Display, S: Serializer>(
+    value: &T,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.collect_str(value)
+}
+
+/// The device under test, as it names itself.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct DeviceInfo {
+    /// `VkPhysicalDeviceProperties::deviceName`.
+    pub name: String,
+    /// `VkPhysicalDeviceDriverProperties`: name and info.
+    pub driver: String,
+    /// `VkPhysicalDeviceProperties::driverVersion`, as the vendor writes it.
+    pub driver_version: String,
+    /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
+    pub api_version: String,
+    /// `VkPhysicalDeviceProperties::vendorID`.
+    pub vendor_id: u32,
+    /// `VkPhysicalDeviceProperties::deviceID`.
+    pub device_id: u32,
+    /// Limits and features that decide about the capture, by their Vulkan names.
+    pub limits: BTreeMap<String, String>,
+}
+
+/// One draw that is captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Case {
+    /// Name of the shader.
+    pub shader: String,
+    /// Topology of the draw.
+    #[serde(serialize_with = "serialize_display")]
+    pub topology: PrimitiveTopology,
+    /// Convention of the pipeline.
+    #[serde(serialize_with = "serialize_display")]
+    pub provoking: ProvokingVertex,
+    /// Vertices of one instance.
+    pub vertex_count: u32,
+    /// Instances.
+    pub instance_count: u32,
+}
+
+impl Case {
+    /// The command that runs this case alone.
+    pub fn command(&self, backend: Backend, profile: &str) -> String {
+        let mut command = format!(
+            "vkxfb probe --backend {} --topology {} --shader {} --provoking {} --vertices {} \
+             --instances {}",
+            backend_name(backend),
+            self.topology,
+            self.shader,
+            self.provoking,
+            self.vertex_count,
+            self.instance_count
+        );
+        if !profile.is_empty() {
+            command.push_str(" --profile ");
+            command.push_str(profile);
+        }
+        command
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { shader, topology, provoking, vertex_count, instance_count } = self;
+        write!(
+            f,
+            "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
+             {instance_count}"
+        )
+    }
+}
+
+/// A case that came out wrong.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failure {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// What.
+    pub case: Case,
+    /// What is wrong with it.
+    pub mismatch: Mismatch,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// The cases of one topology on one backend.
+#[derive(Debug, Clone, Serialize)]
+pub struct Cell {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// Topology of the cases.
+    #[serde(serialize_with = "serialize_display")]
+    pub topology: PrimitiveTopology,
+    /// Cases that ran, whatever came of them.
+    pub run: u32,
+    /// Cases that came out right, legally rotated ones included.
+    pub passed: u32,
+    /// Cases with legally rotated triangles, and nothing else.
+    pub rotated: u32,
+    /// Cases that could not be captured.
+    pub errors: u32,
+    /// The first of these errors.
+    pub first_error: Option<String>,
+    /// Why cases were left out: the first reason given.
+    pub skipped: Option<String>,
+    /// The first case that came out wrong.
+    pub first_failure: Option<Failure>,
+}
+
+impl Cell {
+    /// Cases that came out wrong.
+    pub const fn failed(&self) -> u32 {
+        self.run - self.passed - self.errors
+    }
+}
+
+/// What a run amounts to: the exit status of `vkxfb probe`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Everything that ran is right.
+    AllRight = 0,
+    /// At least one case came out wrong.
+    Mismatches = 1,
+    /// Nothing came out wrong, but nothing ran, or some case could not be captured.
+    CouldNotRun = 2,
+}
+
+impl Outcome {
+    /// The exit status.
+    pub const fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProbeReport {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of vkxfb.
+    pub tool_version: &'static str,
+    /// The device under test.
+    pub device: DeviceInfo,
+    /// Name of the device profile that the run was held to, empty for none.
+    pub profile: String,
+    /// Results by backend and topology, in the order in which they were first recorded.
+    pub cells: Vec<Cell>,
+    /// The first [`MAX_FAILURES`] cases that came out wrong.
+    pub mismatches: Vec<Failure>,
+    /// Cases that came out wrong, all of them.
+    pub mismatch_count: u32,
+    /// Seconds that the run took.
+    pub elapsed_s: f64,
+}
+
+impl ProbeReport {
+    /// Of a run that is about to start.
+    pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            tool_version: env!("CARGO_PKG_VERSION"),
+            device,
+            profile: profile.into(),
+            cells: Vec::new(),
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            elapsed_s: 0.0,
+        }
+    }
+
+    /// The results of a topology on a backend, where there are any.
+    pub fn cell(&self, backend: Backend, topology: PrimitiveTopology) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.backend == backend && c.topology == topology)
+    }
+
+    fn cell_mut(&mut self, backend: Backend, topology: PrimitiveTopology) -> &mut Cell {
+        let found = |c: &Cell| c.backend == backend && c.topology == topology;
+        let index = self.cells.iter().position(found).unwrap_or_else(|| {
+            self.cells.push(Cell {
+                backend,
+                topology,
+                run: 0,
+                passed: 0,
+                rotated: 0,
+                errors: 0,
+                first_error: None,
+                skipped: None,
+                first_failure: None,
+            });
+            self.cells.len() - 1
+        });
+        &mut self.cells[index]
+    }
+
+    /// A case was captured and compared.
+    pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
+        let command = case.command(backend, &self.profile);
+        let cell = self.cell_mut(backend, case.topology);
+        cell.run += 1;
+        let mismatch = match verdict {
+            Verdict::Match => {
+                cell.passed += 1;
+                return;
+            }
+            Verdict::RotationAllowed { .. } => {
+                cell.passed += 1;
+                cell.rotated += 1;
+                return;
+            }
+            Verdict::Mismatch(mismatch) => *mismatch,
+        };
+        let failure = Failure { backend, case: case.clone(), mismatch, command };
+        cell.first_failure.get_or_insert_with(|| failure.clone());
+        self.mismatch_count += 1;
+        if self.mismatches.len() < MAX_FAILURES {
+            self.mismatches.push(failure);
+        }
+    }
+
+    /// A case could not be captured: a pipeline was refused, the device was lost.
+    pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
+        let cell = self.cell_mut(backend, case.topology);
+        cell.run += 1;
+        cell.errors += 1;
+        cell.first_error.get_or_insert_with(|| error.into());
+    }
+
+    /// Cases of a topology are left out on a backend, for want of what `reason` names.
+    pub fn skip(
+        &mut self,
+        backend: Backend,
+        topology: PrimitiveTopology,
+        reason: impl Into<String>,
+    ) {
+        self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
+    }
+
+    /// Cases that ran.
+    pub fn cases_run(&self) -> u32 {
+        self.cells.iter().map(|c| c.run).sum()
+    }
+
+    /// What the run amounts to.
+    pub fn outcome(&self) -> Outcome {
+        if self.mismatch_count > 0 {
+            Outcome::Mismatches
+        } else if self.cases_run() == 0 || self.cells.iter().any(|c| c.errors > 0) {
+            Outcome::CouldNotRun
+        } else {
+            Outcome::AllRight
+        }
+    }
+
+    /// The report for machines, as indented JSON with a line break at the end.
+    ///
+    /// # Errors
+    /// None that a report can cause; `serde_json`'s are passed on.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Root<'a> {
+            outcome: Outcome,
+            #[serde(flatten)]
+            report: &'a ProbeReport,
+        }
+        let root = Root { outcome: self.outcome(), report: self };
+        Ok(serde_json::to_string_pretty(&root)? + "\n")
+    }
+
+    /// The report as one HTML file that needs no other, see [`super::html`].
+    pub fn to_html(&self) -> String {
+        super::html::render(self)
+    }
+}
+
+/// Writes a file as a whole or not at all: into a temporary file beside it first, which then takes
+/// its name.
+///
+/// # Errors
+/// What the file system says.
+pub fn write_atomically(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A report is to be read by others; tempfile's default keeps it to its owner.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    let mut file = builder.prefix(".vkxfb-").tempfile_in(directory)?;
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
