@@ -47,10 +47,13 @@ missing() {
     have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
 }
 
+# apt's output is shown only where it fails.
 apt_get() {
     # Nothing may ask. A machine just started may still be at its own upgrades: wait for the lock.
-    $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null >&2
+    output=$($as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1) ||
+        fail "apt-get $* failed:
+$output"
 }
 
 needed=$(missing)
@@ -59,7 +62,7 @@ if [ -n "$needed" ]; then
         fail "not a Debian, so please install:
 $(printf '%s\n' "$needed" | sed 's/^[^ ]* /  /')"
     fi
-    packages=$(printf '%s\n' "$needed" | sed 's/ .*//' | tr '\n' ' ')
+    packages=$(printf '%s\n' "$needed" | sed 's/ .*//' | paste -sd ' ' -)
     if [ "$(id -u)" -eq 0 ]; then
         as_root=
     elif have_command sudo; then
