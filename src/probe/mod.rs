@@ -1,1 +1,3 @@
 //! The winding probe.
+
+pub mod gpu;
