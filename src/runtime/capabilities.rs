@@ -83,6 +83,10 @@ pub struct Capabilities {
     pub shader_int64: bool,
     /// The feature `shaderFloat64`. As [`shader_int64`](Self::shader_int64).
     pub shader_float64: bool,
+    /// The feature `shaderClipDistance`. As [`shader_int64`](Self::shader_int64).
+    pub shader_clip_distance: bool,
+    /// The feature `shaderCullDistance`. As [`shader_int64`](Self::shader_int64).
+    pub shader_cull_distance: bool,
     /// The feature `shaderDrawParameters`.
     pub shader_draw_parameters: bool,
     /// The feature `dynamicRendering`.
@@ -148,6 +152,8 @@ impl Capabilities {
             vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
             shader_int64: q.features.shader_int64 == vk::TRUE,
             shader_float64: q.features.shader_float64 == vk::TRUE,
+            shader_clip_distance: q.features.shader_clip_distance == vk::TRUE,
+            shader_cull_distance: q.features.shader_cull_distance == vk::TRUE,
             shader_draw_parameters: q.shader_draw_parameters,
             dynamic_rendering: q.dynamic_rendering,
             synchronization2: q.synchronization2,

@@ -19,7 +19,7 @@ use super::pulling::{self, PulledAttribute};
 use super::{Capabilities, Context, RuntimeError, backend_name};
 use crate::capture::Layout;
 use crate::lower::{Backend, Lowered};
-use crate::sysval::SYSVALS_SIZE;
+use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, SYSVALS_SIZE};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
@@ -188,6 +188,15 @@ impl Pipeline {
     /// The provoking vertex.
     pub const fn provoking_vertex(&self) -> ProvokingVertex {
         self.provoking_vertex
+    }
+
+    /// Bytes that each capture with this pipeline takes from its [`Arena`](super::Arena).
+    pub fn arena_bytes(&self) -> u64 {
+        let beyond = match self.backend {
+            Backend::Native | Backend::Vertex => 0,
+            Backend::Compute => self.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
+        };
+        (beyond * size_of::<AttributeDescriptor>()) as u64
     }
 
     pub(super) fn attributes(&self) -> &[PulledAttribute] {
