@@ -85,6 +85,8 @@ pub struct Case {
     pub vertex_count: u32,
     /// Instances.
     pub instance_count: u32,
+    /// Whether the topology was folded into the pipeline by specialisation constants.
+    pub specialized: bool,
 }
 
 impl Case {
@@ -110,7 +112,7 @@ impl Case {
 
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { shader, topology, provoking, vertex_count, instance_count } = self;
+        let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
         write!(
             f,
             "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
@@ -278,6 +280,7 @@ impl ProbeReport {
     }
 
     /// Cases of a topology are left out on a backend, for want of what `reason` names.
+    pub fn note(&mut self, note: String) { let _ = note; }
     pub fn skip(
         &mut self,
         backend: Backend,

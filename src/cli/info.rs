@@ -1,0 +1,87 @@
+//! `vkxfb info`
+
+use anstream::println;
+use anyhow::Result;
+use ash::vk;
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{DeviceInfo, devices};
+use vkxfb::probe::report::version_string;
+
+/// Arguments of `vkxfb info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Look at the devices as if they were no more than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Device<'a> {
+    index: usize,
+    name: &'a str,
+    driver: String,
+    api_version: String,
+    device_type: &'static str,
+    backends: Vec<BackendStatus>,
+}
+
+#[derive(Serialize)]
+struct BackendStatus {
+    name: &'static str,
+    available: bool,
+    /// Why not.
+    reasons: Vec<String>,
+}
+
+/// Runs `vkxfb info`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    let devices = devices(arguments.profile.into(), false)?;
+    let devices: Vec<Device<'_>> = devices.iter().map(describe).collect();
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&devices)?);
+        return Ok(0);
+    }
+    for device in devices {
+        println!("{} {}", format!("{}:", device.index).bold(), device.name.bold());
+        println!("   Vulkan {}, {}, {}", device.api_version, device.driver, device.device_type);
+        for backend in device.backends {
+            if backend.available {
+                println!("   {:8} {}", backend.name, "yes".green());
+            } else {
+                println!("   {:8} {} {}", backend.name, "no:".yellow(), backend.reasons.join("; "));
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn describe(info: &DeviceInfo) -> Device<'_> {
+    let capabilities = &info.capabilities;
+    let backends = Backend::ALL.map(|backend| {
+        let reasons = capabilities.availability(backend).err().map(|e| e.reasons);
+        BackendStatus {
+            name: backend.name(),
+            available: reasons.is_none(),
+            reasons: reasons.unwrap_or_default(),
+        }
+    });
+    Device {
+        index: info.index,
+        name: &capabilities.device_name,
+        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info),
+        api_version: version_string(capabilities.api_version),
+        device_type: match capabilities.device_type {
+            vk::PhysicalDeviceType::CPU => "CPU",
+            vk::PhysicalDeviceType::DISCRETE_GPU => "discrete GPU",
+            vk::PhysicalDeviceType::INTEGRATED_GPU => "integrated GPU",
+            vk::PhysicalDeviceType::VIRTUAL_GPU => "virtual GPU",
+            _ => "other device",
+        },
+        backends: backends.into(),
+    }
+}

@@ -1,0 +1,81 @@
+//! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
+//! found mismatches, 2 it could not run.
+
+mod info;
+mod probe;
+
+use std::process::ExitCode;
+
+use anstream::eprintln;
+use clap::{Parser, Subcommand, ValueEnum};
+use owo_colors::OwoColorize;
+use tracing_subscriber::EnvFilter;
+use vkxfb::probe::gpu::Profile;
+
+/// Exit status where something kept the command from running.
+const COULD_NOT_RUN: u8 = 2;
+
+/// Transform feedback for every Vulkan device, by compute.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vkxfb info                          which devices there are, and what each allows
+  vkxfb probe                         capture all topologies on every device, by every backend
+  vkxfb probe --quick --html out.html the same in short, with pictures
+  vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
+
+Set VKXFB_LOG=debug (or trace) to see what is decided.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the devices, the backends that each allows, and why not the others.
+    Info(info::Arguments),
+    /// Capture every topology and compare the bytes with a model of the specification.
+    Probe(probe::Arguments),
+}
+
+/// How much of a device is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ProfileName {
+    /// Everything that the backends use.
+    #[default]
+    Full,
+    /// What a Bifrost Mali has: Vulkan 1.0 with buffer device addresses; no geometry shader, no stores
+    /// from the vertex stage, nothing indirect.
+    Bifrost,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Full => Self::Full,
+            ProfileName::Bifrost => Self::Bifrost,
+        }
+    }
+}
+
+/// Parses the arguments and runs the command.
+pub(crate) fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
+        .with_writer(std::io::stderr)
+        .init();
+    let result = match Arguments::parse().command {
+        Command::Info(arguments) => info::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("{} {error:#}", "error:".red().bold());
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}

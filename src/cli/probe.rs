@@ -1,0 +1,220 @@
+//! `vkxfb probe`
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anstream::{eprintln, println};
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
+use vkxfb::probe::plan::Plan;
+use vkxfb::probe::report::{self, Outcome, ProbeReport};
+use vkxfb::probe::run;
+use vkxfb::probe::self_test;
+use vkxfb::probe::shaders::ProbeShader;
+use vkxfb::probe::subject::Subject;
+use vkxfb::probe::table;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+/// Arguments of `vkxfb probe`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The device: its index, or a part of its name; by default every device
+    #[arg(long)]
+    device: Option<DeviceSelector>,
+    /// Use no more of the device than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// Only this backend: native, vertex or compute
+    #[arg(long, value_parser = parse_backend)]
+    backend: Option<Backend>,
+    /// Only this topology, for example triangle-strip
+    #[arg(long)]
+    topology: Option<PrimitiveTopology>,
+    /// Only this shader: a SPIR-V file with capture decorations, or one of identify, two_buffers,
+    /// attributes
+    #[arg(long, value_name = "FILE|NAME")]
+    shader: Option<PathBuf>,
+    /// Only this provoking vertex: first or last
+    #[arg(long, value_parser = parse_provoking)]
+    provoking: Option<ProvokingVertex>,
+    /// Only draws of that many vertices
+    #[arg(long, value_name = "N")]
+    vertices: Option<u32>,
+    /// Only draws of that many instances
+    #[arg(long, value_name = "N")]
+    instances: Option<u32>,
+    /// Fewer vertex counts, and no large draws
+    #[arg(long)]
+    quick: bool,
+    /// Run under the validation layer; its messages are errors
+    #[arg(long)]
+    validate: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page with the results and a picture of each topology
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the first mismatch, to be attached to a driver bug
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Check that every kind of fault is recognised, without a device
+    #[arg(long)]
+    self_test: bool,
+}
+
+fn parse_backend(name: &str) -> Result<Backend, String> {
+    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+    found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
+}
+
+fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+    let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
+    found.ok_or_else(|| "one of: first, last".to_owned())
+}
+
+/// Runs `vkxfb probe`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if arguments.self_test {
+        return Ok(run_self_test(arguments.json)?);
+    }
+    // Before any device is opened: a wrong file is wrong on all of them.
+    let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
+    let selectors = match &arguments.device {
+        Some(selector) => vec![selector.clone()],
+        None => devices(arguments.profile.into(), arguments.validate)?
+            .into_iter()
+            .map(|device| DeviceSelector::Index(device.index))
+            .collect(),
+    };
+    let mut reports = Vec::new();
+    for selector in selectors {
+        let (report, bug_report) = probe_device(arguments, selector, subject.as_ref())?;
+        if let (Some(file), Some(text)) = (&arguments.report, bug_report) {
+            write(file, &text)?;
+        }
+        reports.push(report);
+    }
+    if arguments.json {
+        print!("{}", report::to_json(&reports)?);
+    }
+    if let Some(file) = &arguments.html {
+        write(file, &report::to_html(&reports))?;
+    }
+    let outcome = reports.iter().map(ProbeReport::outcome).fold(Outcome::AllRight, Outcome::worse);
+    if arguments.report.is_some() && outcome != Outcome::Mismatches {
+        eprintln!("nothing to report: no capture came out wrong");
+    }
+    Ok(outcome.exit_code())
+}
+
+fn find_subject(shader: &Path) -> Result<Subject> {
+    let built_in = shader.to_str().and_then(ProbeShader::by_name);
+    Ok(match built_in {
+        Some(shader) => Subject::built_in(shader)?,
+        None => Subject::from_file(shader)?,
+    })
+}
+
+/// Probes one device, and prints the table unless JSON is wanted.
+fn probe_device(
+    arguments: &Arguments,
+    device: DeviceSelector,
+    subject: Option<&Subject>,
+) -> Result<(ProbeReport, Option<String>)> {
+    let options = OpenOptions {
+        device: Some(device),
+        profile: arguments.profile.into(),
+        validation: arguments.validate,
+    };
+    let mut gpu = Gpu::open(&options)?;
+    let plan = plan(arguments, &gpu, subject)?;
+    let mut report = ProbeReport::of_device(&gpu);
+
+    let bar = progress_bar();
+    run::run(&mut gpu, &plan, &mut report, |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+        bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
+    });
+    bar.finish_and_clear();
+
+    let bug_report = report.mismatches.first().map(|failure| run::bug_report(&report, failure, &plan));
+    if !arguments.json {
+        print!("{}", table::render(&report));
+    }
+    let messages = gpu.close();
+    for message in &messages {
+        eprintln!("{} {message}", "validation:".red().bold());
+    }
+    if !messages.is_empty() {
+        bail!("the validation layer had {} messages", messages.len());
+    }
+    Ok((report, bug_report.transpose()?))
+}
+
+fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
+    let backends = match arguments.backend {
+        None => gpu.backends().to_vec(),
+        Some(backend) => {
+            gpu.capabilities().availability(backend)?;
+            if !gpu.backends().contains(&backend) {
+                bail!("the profile does not include the backend {backend}");
+            }
+            vec![backend]
+        }
+    };
+    let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
+    if arguments.quick {
+        plan.quick();
+    }
+    if let Some(subject) = subject {
+        plan.subjects = vec![subject.clone()];
+    }
+    plan.topologies = arguments.topology.map_or(plan.topologies, |topology| vec![topology]);
+    plan.provoking = arguments.provoking.map_or(plan.provoking, |provoking| vec![provoking]);
+    plan.instance_counts = arguments.instances.map_or(plan.instance_counts, |n| vec![n]);
+    if let Some(vertices) = arguments.vertices {
+        plan.vertex_counts = vec![vertices];
+        plan.large = None;
+    }
+    Ok(plan)
+}
+
+/// Shown where a person looks on, on standard error.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    report::write_atomically(file, text.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn run_self_test(json: bool) -> Result<u8> {
+    let checks = self_test::run();
+    let passed = self_test::passed(&checks);
+    if json {
+        println!("{}", serde_json::to_string_pretty(&checks)?);
+    } else {
+        for check in &checks {
+            let mark = if check.passed { "ok".green().to_string() } else { "NOT RECOGNISED".red().to_string() };
+            println!("{mark} {}", check);
+        }
+        let recognised = checks.iter().filter(|check| check.passed).count();
+        println!("{recognised} of {} faults recognised", checks.len());
+    }
+    Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
+}

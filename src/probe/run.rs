@@ -1,0 +1,407 @@
+//! Running a plan on a device.
+//!
+//! Each case is captured between guards into memory full of [`super::sentinel`], and what comes back is
+//! compared with what the CPU twin makes of the shader's records. For the probe's own shaders the
+//! records are formulas, so every backend is held against the same expectation, and through it
+//! against the others. The records of a shader from a file are unknown; they are captured first, as a
+//! list of points, by the same backend, and compared with those of the first backend.
+
+use std::time::Instant;
+
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::{BoundBuffer, DrawCounts};
+use crate::lower::{Backend, Lowered};
+use crate::runtime::{Draw, Pipeline, PipelineDesc};
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::diagnose::{CapturedBuffer, Expectation, Verdict, diagnose};
+use super::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, VertexData};
+use super::plan::{Group, Plan};
+use super::report::{Case, ProbeReport};
+use super::sentinel;
+use super::subject::{FIRST_INSTANCE, FIRST_VERTEX, Subject};
+
+/// Bytes on either side of a bound range that nobody may touch.
+const GUARD: u64 = 256;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Groups that are done.
+    pub done: usize,
+    /// Groups in all.
+    pub total: usize,
+    /// The group that runs now.
+    pub group: Group<'a>,
+}
+
+/// Runs a plan, and enters what comes of it into `report`.
+///
+/// A case that cannot be captured is an entry too. Only a device that is lost ends the run early, and
+/// that as well is in the report.
+pub fn run(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport, mut observe: impl FnMut(Progress<'_>)) {
+    let start = Instant::now();
+    let groups: Vec<Group<'_>> = plan.groups().collect();
+    let mut references = References::default();
+    for (done, group) in groups.iter().enumerate() {
+        observe(Progress { done, total: groups.len(), group: *group });
+        if let Some(reason) = unsupported(gpu, group) {
+            report.skip(group.backend, group.topology, reason);
+            continue;
+        }
+        let lost = run_group(gpu, plan, group, &mut references, report);
+        if lost {
+            break;
+        }
+    }
+    report.elapsed_s = start.elapsed().as_secs_f64();
+}
+
+/// Why a group cannot run on a device that has the backend.
+fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
+    let enabled = gpu.context().enabled();
+    let is_graphics = group.backend != Backend::Compute;
+    if is_graphics && group.topology.has_adjacency() && !enabled.geometry_shader {
+        return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
+    }
+    let is_last = group.provoking == ProvokingVertex::Last;
+    if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {
+        return Some("last-vertex cases: no provokingVertexLast".to_owned());
+    }
+    None
+}
+
+/// Runs the cases of a group. Returns whether the device was lost.
+fn run_group(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    group: &Group<'_>,
+    references: &mut References,
+    report: &mut ProbeReport,
+) -> bool {
+    let mut lost = false;
+    for batch in plan.batches(group) {
+        let result = if lost {
+            Err("the device was lost".to_owned())
+        } else {
+            run_batch(gpu, group, &batch, references, report).map_err(|error| {
+                lost |= error.is_fatal();
+                error.to_string()
+            })
+        };
+        let Err(error) = result else { continue };
+        for (vertex_count, instance_count) in batch {
+            let case = case_of(group, vertex_count, instance_count, false);
+            report.record_error(group.backend, &case, error.clone());
+        }
+    }
+    lost
+}
+
+/// Why a batch gave nothing.
+#[derive(Debug, thiserror::Error)]
+enum BatchError {
+    #[error(transparent)]
+    Subject(#[from] super::subject::SubjectError),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Diagnose(#[from] super::diagnose::DiagnoseError),
+    #[error("{0}")]
+    Records(String),
+}
+
+impl BatchError {
+    const fn is_fatal(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
+    }
+}
+
+fn case_of(group: &Group<'_>, vertex_count: u32, instance_count: u32, specialized: bool) -> Case {
+    Case {
+        shader: group.subject.name.clone(),
+        topology: group.topology,
+        provoking: group.provoking,
+        vertex_count,
+        instance_count,
+        specialized,
+    }
+}
+
+/// Captures a batch with the group's pipelines, and records the verdicts.
+fn run_batch(
+    gpu: &mut Gpu,
+    group: &Group<'_>,
+    batch: &[(u32, u32)],
+    references: &mut References,
+    report: &mut ProbeReport,
+) -> Result<(), BatchError> {
+    let shader = group.subject.lower(group.backend)?;
+    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
+    let table =
+        references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+
+    // Where a topology can be folded in, both forms are shipped, so both are probed.
+    let forms: &[bool] = match group.backend {
+        Backend::Native => &[false],
+        Backend::Vertex | Backend::Compute => &[false, true],
+    };
+    for specialized in forms.iter().copied() {
+        let pipeline = make_pipeline(gpu, group, &shader, group.topology, specialized)?;
+        let cases: Vec<Prepared> = batch
+            .iter()
+            .map(|(vertices, instances)| Prepared::new(group, *vertices, *instances))
+            .collect();
+        let result = capture(gpu, &pipeline, group.subject, group.topology, &cases);
+        gpu.destroy_pipeline(pipeline);
+        for (prepared, buffers) in cases.iter().zip(result?) {
+            let verdict = prepared.judge(gpu, group, &table, &buffers)?;
+            let (vertices, instances) = (prepared.draw.vertex_count, prepared.draw.instance_count);
+            let case = case_of(group, vertices, instances, specialized);
+            report.record(group.backend, &case, verdict);
+        }
+    }
+    Ok(())
+}
+
+fn make_pipeline(
+    gpu: &Gpu,
+    group: &Group<'_>,
+    shader: &Lowered,
+    topology: PrimitiveTopology,
+    specialize: bool,
+) -> Result<Pipeline, GpuError> {
+    let desc = PipelineDesc {
+        shader,
+        topology,
+        provoking_vertex: group.provoking,
+        vertex_input: &group.subject.vertex_input,
+        set_layouts: &[],
+        specialize,
+        render_pass: gpu.render_pass(),
+        cache: ash::vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device, and the module was lowered for this backend.
+    Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
+}
+
+/// A case, and the memory that it captures to.
+struct Prepared {
+    draw: Draw,
+    primitives_written: u64,
+    /// By capture buffer: guard, bound range, guard.
+    allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
+}
+
+impl Prepared {
+    fn new(group: &Group<'_>, vertex_count: u32, instance_count: u32) -> Self {
+        let primitives =
+            group.topology.primitive_count(vertex_count) * u64::from(instance_count);
+        let per_primitive = group.topology.vertices_per_primitive();
+        let mut allocations = [const { None }; MAX_XFB_BUFFERS];
+        let mut bound = Vec::new();
+        for (buffer, stride) in group.subject.layout.buffers() {
+            // Room for one primitive more than there are: nobody may write it.
+            let size = (primitives + 1) * u64::from(per_primitive) * u64::from(stride);
+            let mut allocation = vec![0; (size + 2 * GUARD) as usize];
+            sentinel::fill(buffer as u32, &mut allocation);
+            allocations[buffer] = Some(allocation);
+            bound.push(BoundBuffer { size, position: 0, stride });
+        }
+        let counts = DrawCounts::new(group.topology, vertex_count, instance_count, bound);
+        let draw = Draw {
+            vertex_count,
+            instance_count,
+            first_vertex: FIRST_VERTEX,
+            first_instance: FIRST_INSTANCE,
+        };
+        Self { draw, primitives_written: counts.primitives_written, allocations }
+    }
+
+    fn targets(&self) -> [Option<CaptureTarget<'_>>; MAX_XFB_BUFFERS] {
+        self.allocations.each_ref().map(|allocation| {
+            allocation.as_deref().map(|initial| CaptureTarget {
+                initial,
+                offset: GUARD,
+                size: initial.len() as u64 - 2 * GUARD,
+            })
+        })
+    }
+
+    fn judge(
+        &self,
+        gpu: &Gpu,
+        group: &Group<'_>,
+        table: &RecordTable,
+        buffers: &[Option<Vec<u8>>],
+    ) -> Result<Verdict, BatchError> {
+        let Draw { vertex_count, instance_count, .. } = self.draw;
+        let records = table.of(vertex_count, instance_count);
+        let captured: Vec<CapturedBuffer<'_>> = (0u32..)
+            .zip(buffers)
+            .filter_map(|(buffer, bytes)| {
+                let bytes = bytes.as_deref()?;
+                Some(CapturedBuffer {
+                    buffer,
+                    bytes,
+                    bound: GUARD..bytes.len() as u64 - GUARD,
+                    position: 0,
+                    counter: None,
+                })
+            })
+            .collect();
+        let expectation = Expectation {
+            topology: group.topology,
+            provoking: group.provoking,
+            preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
+            vertex_count,
+            instance_count,
+            layout: &group.subject.layout,
+            records: records.each_ref().map(|r| &**r),
+            primitives_written: self.primitives_written,
+        };
+        Ok(diagnose(&expectation, &captured)?)
+    }
+}
+
+/// Whether the order within a primitive is promised.
+fn preserves_provoking_vertex(gpu: &Gpu, group: &Group<'_>) -> bool {
+    let fans = gpu
+        .capabilities()
+        .provoking_vertex
+        .as_ref()
+        .is_some_and(|support| support.triangle_fan_preserved);
+    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
+    group.backend != Backend::Native
+        || (gpu.context().enabled().preserve_provoking_vertex && (fans || !is_fan))
+}
+
+/// Captures prepared cases with one pipeline; the allocations afterwards.
+fn capture(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    subject: &Subject,
+    topology: PrimitiveTopology,
+    cases: &[Prepared],
+) -> Result<Vec<Vec<Option<Vec<u8>>>>, GpuError> {
+    let vertex_buffers: Vec<Vec<(u32, Vec<u8>)>> = cases
+        .iter()
+        .map(|case| {
+            let bindings = &subject.vertex_input.bindings;
+            let (vertices, instances) = (case.draw.vertex_count, case.draw.instance_count);
+            bindings
+                .iter()
+                .map(|b| (b.binding, subject.vertex_buffer(b, vertices, instances)))
+                .collect()
+        })
+        .collect();
+    let vertex_data: Vec<Vec<VertexData<'_>>> = vertex_buffers
+        .iter()
+        .map(|buffers| {
+            buffers.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect()
+        })
+        .collect();
+    let draws: Vec<_> = cases.iter().map(|case| [(topology, case.draw)]).collect();
+    let targets: Vec<_> = cases.iter().map(Prepared::targets).collect();
+    let requests: Vec<CaptureRequest<'_>> = draws
+        .iter()
+        .zip(&targets)
+        .zip(&vertex_data)
+        .map(|((draws, targets), vertex_data)| {
+            // Buffers behind the last that is captured to are not bound.
+            let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+            CaptureRequest {
+                pipeline,
+                vertex_data,
+                descriptor_sets: &[],
+                draws,
+                buffers: &targets[..used],
+            }
+        })
+        .collect();
+    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex of the draws.
+    let results = unsafe { gpu.capture(&requests) }?;
+    Ok(results.into_iter().map(|result| result.buffers).collect())
+}
+
+/// What a shader writes for each vertex of the largest draw of a batch.
+struct RecordTable {
+    vertices: u32,
+    instances: u32,
+    strides: [Option<u32>; MAX_XFB_BUFFERS],
+    records: [Vec<u8>; MAX_XFB_BUFFERS],
+}
+
+impl RecordTable {
+    /// The records of a smaller draw.
+    fn of(&self, vertices: u32, instances: u32) -> [std::borrow::Cow<'_, [u8]>; MAX_XFB_BUFFERS] {
+        std::array::from_fn(|buffer| {
+            let all = &self.records[buffer];
+            if (vertices, instances) == (self.vertices, self.instances) {
+                return all.as_slice().into();
+            }
+            let stride = self.strides[buffer].unwrap_or(0) as usize;
+            let per_instance = self.vertices as usize * stride;
+            let taken = vertices as usize * stride;
+            (0..instances as usize)
+                .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
+                .copied()
+                .collect::<Vec<u8>>()
+                .into()
+        })
+    }
+}
+
+/// The records of shaders from files as the first backend captured them.
+#[derive(Default)]
+struct References {
+    first: Vec<(String, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
+}
+
+impl References {
+    /// The records of a group's shader.
+    fn table(
+        &mut self,
+        gpu: &mut Gpu,
+        group: &Group<'_>,
+        shader: &Lowered,
+        vertices: u32,
+        instances: u32,
+        report: &mut ProbeReport,
+    ) -> Result<RecordTable, BatchError> {
+        let layout = &group.subject.layout;
+        let strides = layout.strides;
+        if group.subject.has_formulas() {
+            let records = std::array::from_fn(|buffer| {
+                group.subject.records(buffer, vertices, instances).unwrap_or_default()
+            });
+            return Ok(RecordTable { vertices, instances, strides, records });
+        }
+        let points = Group { topology: PrimitiveTopology::PointList, ..*group };
+        let pipeline = make_pipeline(gpu, &points, shader, points.topology, false)?;
+        let prepared = [Prepared::new(&points, vertices, instances)];
+        let captured = capture(gpu, &pipeline, group.subject, points.topology, &prepared);
+        gpu.destroy_pipeline(pipeline);
+        let mut buffers = captured?.pop().unwrap_or_default();
+        buffers.resize(MAX_XFB_BUFFERS, None);
+        let mut buffers = buffers.into_iter();
+        let records: [Vec<u8>; MAX_XFB_BUFFERS] = std::array::from_fn(|buffer| {
+            let bytes = buffers.next().flatten().unwrap_or_default();
+            let size = strides[buffer].unwrap_or(0) as usize * (vertices * instances) as usize;
+            bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
+        });
+        let name = &group.subject.name;
+        match self.first.iter().find(|(n, ..)| n == name) {
+            None => self.first.push((name.clone(), group.backend, records.clone())),
+            Some((_, first, reference)) => {
+                if let Some(note) = super::records::compare(layout, &records, reference)
+                    .map_err(|e| BatchError::Records(format!("{e} (compared with {first})")))?
+                {
+                    report.note(format!("{name}: {} and {first} {note}", group.backend));
+                }
+            }
+        }
+        Ok(RecordTable { vertices, instances, strides, records })
+    }
+}
