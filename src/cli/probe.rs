@@ -143,7 +143,8 @@ fn probe_device(
     });
     bar.finish_and_clear();
 
-    let bug_report = report.mismatches.first().map(|failure| run::bug_report(&report, failure, &plan));
+    let bug_report =
+        report.mismatches.first().map(|failure| run::bug_report(&report, failure, &plan));
     if !arguments.json {
         print!("{}", table::render(&report));
     }
@@ -210,7 +211,11 @@ fn run_self_test(json: bool) -> Result<u8> {
         println!("{}", serde_json::to_string_pretty(&checks)?);
     } else {
         for check in &checks {
-            let mark = if check.passed { "ok".green().to_string() } else { "NOT RECOGNISED".red().to_string() };
+            let mark = if check.passed {
+                "ok".green().to_string()
+            } else {
+                "NOT RECOGNISED".red().to_string()
+            };
             println!("{mark} {}", check);
         }
         let recognised = checks.iter().filter(|check| check.passed).count();

@@ -76,9 +76,8 @@ pub fn compare(
             }
         }
     }
-    Ok((count > 0).then(|| {
-        format!("differ in precision, by {largest} ULP at most, in {count} floats")
-    }))
+    Ok((count > 0)
+        .then(|| format!("differ in precision, by {largest} ULP at most, in {count} floats")))
 }
 
 /// Representable values between two floats, or `None` where only one is a number.

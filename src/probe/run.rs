@@ -39,7 +39,12 @@ pub struct Progress<'a> {
 ///
 /// A case that cannot be captured is an entry too. Only a device that is lost ends the run early, and
 /// that as well is in the report.
-pub fn run(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport, mut observe: impl FnMut(Progress<'_>)) {
+pub fn run(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    mut observe: impl FnMut(Progress<'_>),
+) {
     let start = Instant::now();
     let groups: Vec<Group<'_>> = plan.groups().collect();
     let mut references = References::default();
@@ -139,8 +144,7 @@ fn run_batch(
     let shader = group.subject.lower(group.backend)?;
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
-    let table =
-        references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+    let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
 
     // Where a topology can be folded in, both forms are shipped, so both are probed.
     let forms: &[bool] = match group.backend {
@@ -196,8 +200,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(group: &Group<'_>, vertex_count: u32, instance_count: u32) -> Self {
-        let primitives =
-            group.topology.primitive_count(vertex_count) * u64::from(instance_count);
+        let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
         let per_primitive = group.topology.vertices_per_primitive();
         let mut allocations = [const { None }; MAX_XFB_BUFFERS];
         let mut bound = Vec::new();

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+#[cfg(feature = "probe")]
+pub mod device;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -1,0 +1,253 @@
+//! A device under the validation layer, and a CPU model of whole captures.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use vkxfb::lower::{Backend, Lowered};
+use vkxfb::probe::gpu::{
+    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, VertexData,
+};
+use vkxfb::probe::sentinel;
+use vkxfb::probe::shaders::ProbeShader;
+use vkxfb::probe::subject::Subject;
+use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+/// Bytes on either side of a bound range.
+pub const GUARD: u64 = 64;
+
+/// Opens the first device under the validation layer.
+pub fn open(profile: Profile) -> Gpu {
+    let options = OpenOptions { device: None, profile, validation: true };
+    Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
+}
+
+/// Closes a device; one message of the validation layer fails the test.
+pub fn close(gpu: Gpu) {
+    let messages = gpu.close();
+    assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// A probe shader as a backend takes it.
+pub fn lower(shader: &ProbeShader, backend: Backend) -> Lowered {
+    Subject::built_in(shader.clone()).unwrap().lower(backend).unwrap()
+}
+
+/// What a test draws with.
+#[derive(Clone, Copy)]
+pub struct PipelineOptions {
+    pub topology: PrimitiveTopology,
+    pub provoking: ProvokingVertex,
+    pub specialize: bool,
+}
+
+/// A pipeline of a lowered probe shader.
+pub fn pipeline(
+    gpu: &Gpu,
+    shader: &ProbeShader,
+    lowered: &Lowered,
+    options: PipelineOptions,
+) -> Pipeline {
+    let desc = PipelineDesc {
+        shader: lowered,
+        topology: options.topology,
+        provoking_vertex: options.provoking,
+        vertex_input: &shader.vertex_input,
+        set_layouts: &[],
+        specialize: options.specialize,
+        render_pass: gpu.render_pass(),
+        cache: ash::vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// The bound range of a capture buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// Bytes behind the guard, a multiple of 4.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// One Begin/End.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    pub draws: Vec<(PrimitiveTopology, Draw)>,
+    /// By buffer number.
+    pub buffers: Vec<Option<Bound>>,
+}
+
+/// Memory and counts after a capture.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub allocations: Vec<Option<Vec<u8>>>,
+    pub primitives_written: u64,
+    pub primitives_needed: u64,
+    pub positions: [u64; 4],
+}
+
+impl Capture {
+    /// Allocations full of sentinel.
+    pub fn allocations(&self) -> Vec<Option<Vec<u8>>> {
+        let fill = |(buffer, bound): (u32, &Option<Bound>)| {
+            bound.map(|bound| {
+                let mut bytes = vec![0; (bound.offset + bound.size + 2 * GUARD) as usize];
+                sentinel::fill(buffer, &mut bytes);
+                bytes
+            })
+        };
+        (0u32..).zip(&self.buffers).map(fill).collect()
+    }
+
+    /// What the specification says that the capture leaves behind, primitive by primitive: no clamp,
+    /// no closed formula but the topology's own.
+    pub fn model(&self, shader: &ProbeShader, provoking: ProvokingVertex) -> Outcome {
+        let mut allocations = self.allocations();
+        let mut positions = [0u64; 4];
+        let (mut written, mut needed) = (0, 0);
+        let captured = |buffer: usize| {
+            let bound = self.buffers.get(buffer).copied().flatten()?;
+            Some((bound, u64::from(shader.stride(buffer)?)))
+        };
+        for (topology, draw) in &self.draws {
+            let m = u64::from(topology.vertices_per_primitive());
+            // Within a draw nothing fits behind what did not.
+            let mut overflowed = false;
+            for instance in 0..draw.instance_count {
+                for primitive in 0..topology.primitive_count(draw.vertex_count) {
+                    needed += 1;
+                    overflowed |= (0..4)
+                        .filter_map(|b| Some((b, captured(b)?)))
+                        .any(|(b, (bound, stride))| positions[b] + m * stride > bound.size);
+                    if overflowed {
+                        continue;
+                    }
+                    written += 1;
+                    for buffer in 0..4 {
+                        let Some((bound, stride)) = captured(buffer) else { continue };
+                        for slot in 0..m {
+                            let vertex = topology.gather(provoking, primitive * m + slot) as u32;
+                            let at = (GUARD + bound.offset + positions[buffer]) as usize;
+                            let bytes = allocations[buffer].as_mut().unwrap();
+                            shader.record(
+                                buffer,
+                                draw.first_instance + instance,
+                                draw.first_vertex + vertex,
+                                &mut bytes[at..at + stride as usize],
+                            );
+                            positions[buffer] += stride;
+                        }
+                    }
+                }
+            }
+        }
+        Outcome { allocations, primitives_written: written, primitives_needed: needed, positions }
+    }
+}
+
+/// Runs captures with one pipeline.
+///
+/// Those of one command buffer, but native ones that leave a buffer out: what is bound stays bound in a
+/// command buffer, so that an earlier capture's buffer would take its place.
+pub fn run(
+    gpu: &mut Gpu,
+    shader: &ProbeShader,
+    pipeline: &Pipeline,
+    captures: &[Capture],
+) -> Vec<Outcome> {
+    let leaves_out = |capture: &Capture| {
+        pipeline.backend() == Backend::Native && capture.buffers.iter().any(Option::is_none)
+    };
+    if captures.len() > 1 && captures.iter().any(leaves_out) {
+        let one = |capture| run(gpu, shader, pipeline, std::slice::from_ref(capture)).remove(0);
+        return captures.iter().map(one).collect();
+    }
+    let allocations: Vec<_> = captures.iter().map(Capture::allocations).collect();
+    let targets: Vec<Vec<Option<CaptureTarget<'_>>>> = captures
+        .iter()
+        .zip(&allocations)
+        .map(|(capture, allocations)| {
+            capture
+                .buffers
+                .iter()
+                .zip(allocations)
+                .map(|(bound, initial)| {
+                    let bound = bound.as_ref()?;
+                    Some(CaptureTarget {
+                        initial: initial.as_deref()?,
+                        offset: GUARD + bound.offset,
+                        size: bound.size,
+                    })
+                })
+                .collect()
+        })
+        .collect();
+    let vertex_buffers: Vec<Vec<(u32, Vec<u8>)>> =
+        captures.iter().map(|capture| vertex_buffers(shader, capture)).collect();
+    let vertex_data: Vec<Vec<VertexData<'_>>> = vertex_buffers
+        .iter()
+        .map(|buffers| {
+            buffers.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect()
+        })
+        .collect();
+    let requests: Vec<CaptureRequest<'_>> = captures
+        .iter()
+        .zip(&targets)
+        .zip(&vertex_data)
+        .map(|((capture, targets), vertex_data)| CaptureRequest {
+            pipeline,
+            vertex_data,
+            descriptor_sets: &[],
+            draws: &capture.draws,
+            buffers: targets,
+        })
+        .collect();
+    // SAFETY: the pipeline is of this device; the vertex data holds every vertex.
+    let results = unsafe { gpu.capture(&requests) }.unwrap();
+    results
+        .into_iter()
+        .map(|CaptureResult { captured, buffers }| Outcome {
+            allocations: buffers,
+            primitives_written: captured.primitives_written,
+            primitives_needed: captured.primitives_needed,
+            positions: captured.positions,
+        })
+        .collect()
+}
+
+fn vertex_buffers(shader: &ProbeShader, capture: &Capture) -> Vec<(u32, Vec<u8>)> {
+    let end = |f: fn(&Draw) -> u32| capture.draws.iter().map(|(_, d)| f(d)).max().unwrap_or(0);
+    let elements =
+        end(|d| d.first_vertex + d.vertex_count).max(end(|d| d.first_instance + d.instance_count));
+    let bindings = &shader.vertex_input.bindings;
+    bindings
+        .iter()
+        .map(|b| (b.binding, shader.vertex_buffer(b.binding, elements).unwrap()))
+        .collect()
+}
+
+/// Says where two outcomes differ, instead of printing megabytes.
+pub fn assert_same(found: &Outcome, expected: &Outcome, what: &dyn std::fmt::Display) {
+    assert_eq!(
+        (found.primitives_written, found.primitives_needed, found.positions),
+        (expected.primitives_written, expected.primitives_needed, expected.positions),
+        "{what}: primitives written and needed, positions"
+    );
+    for (buffer, (a, b)) in found.allocations.iter().zip(&expected.allocations).enumerate() {
+        let (Some(a), Some(b)) = (a, b) else {
+            assert_eq!(a.is_some(), b.is_some(), "{what}: buffer {buffer}");
+            continue;
+        };
+        assert_eq!(a.len(), b.len(), "{what}: buffer {buffer}");
+        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            let at = at / 4 * 4;
+            panic!(
+                "{what}: buffer {buffer} differs at byte {at} of {} (guard {GUARD}): {:02x?}, not {:02x?}",
+                a.len(),
+                &a[at..(at + 16).min(a.len())],
+                &b[at..(at + 16).min(b.len())],
+            );
+        }
+    }
+}
