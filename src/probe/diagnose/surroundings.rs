@@ -112,7 +112,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
             place: primitive,
             first: Some(diff),
             buffer: buffer.captured.buffer,
-            byte_offset: buffer.from_bound(at),
+            byte_offset: buffer.offset_in_bound(at),
             note: Some(format!(
                 "buffer {}: byte {} of a record of {} is no output's, and has changed",
                 buffer.captured.buffer,
@@ -139,7 +139,7 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
         place,
         first: diff,
         buffer: buffer.captured.buffer,
-        byte_offset: buffer.from_bound(at),
+        byte_offset: buffer.offset_in_bound(at),
         note: Some(format!(
             "buffer {}: written {} bytes behind the last primitive",
             buffer.captured.buffer,
