@@ -225,6 +225,20 @@ fn check(
     }
 }
 
+/// What diagnosis says to each injection into a capture of that topology: samples for pictures.
+#[cfg(test)]
+pub(super) fn samples(topology: PrimitiveTopology) -> Vec<(&'static str, Verdict)> {
+    let fitting = INJECTIONS.iter().filter(|i| i.vertices <= topology.vertices_per_primitive());
+    fitting
+        .map(|injection| {
+            let mut capture = Synthetic::new(topology, ProvokingVertex::First);
+            (injection.apply)(&mut capture);
+            let verdict = diagnose(&capture.expectation(), &capture.captured());
+            (injection.name, verdict.unwrap())
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,241 @@
+//! Pictures of the topologies: which primitives there are, and in which order each is written.
+//!
+//! Vertices stand as in the specification's figures
+//! ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)),
+//! those that only serve as adjacency in grey. A primitive has its number, a dot at the vertex that
+//! is written first, and arrows on to the others. So its winding can be seen, and a rotation can be
+//! told from a flip.
+//!
+//! What was captured is drawn beside what was expected, over the same vertices; primitives that
+//! differ are red, dashed where nothing was written. All numbers are those of the draw: a picture of
+//! primitive 70000 shows a few of its neighbours, not the 70000 before it.
+
+#![forbid(unsafe_code)]
+
+mod panel;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use svg::Document;
+use svg::node::element::{Group, Rectangle, Style, Text, Title};
+
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::diagnose::{PrimitiveDiff, Slot, VertexRef};
+use panel::Panel;
+use stage::Stage;
+
+/// The style sheet of the pictures. A page that has them inline needs it once.
+pub const STYLE: &str = include_str!("picture.css");
+
+/// Width of a panel in user units.
+const WIDTH: f32 = 400.0;
+/// Height of the head of a panel.
+const HEAD: f32 = 46.0;
+/// Height of a line below the panels.
+const LINE: f32 = 18.0;
+/// Faults spelled out below the panels.
+const CAPTIONS: usize = 4;
+
+/// The name as Vulkan has it, without the prefix.
+pub fn title(topology: PrimitiveTopology) -> String {
+    topology.name().replace('-', "_").to_uppercase()
+}
+
+/// One topology as it should be captured, to be put into a page that has [`STYLE`].
+pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
+    let stage = Stage::new(topology, 0);
+    let height = HEAD + stage.height;
+    let name = title(topology);
+    let group = expected_panel(&stage, provoking, &name, &subtitle(topology, &stage, provoking));
+    document(WIDTH, height, &name, Use::Inline).add(group).to_string()
+}
+
+/// What was expected of some primitives of one instance, beside what was captured: the `excerpt` of a
+/// [`super::diagnose::Mismatch`]. To be put into a page that has [`STYLE`].
+pub fn comparison(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    excerpt: &[PrimitiveDiff],
+) -> String {
+    comparison_document(topology, provoking, excerpt, Use::Inline).to_string()
+}
+
+/// The same as a file of its own.
+pub fn comparison_file(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    excerpt: &[PrimitiveDiff],
+) -> String {
+    comparison_document(topology, provoking, excerpt, Use::File).to_string()
+}
+
+/// All topologies as they should be captured, as a file of its own.
+pub fn overview(provoking: ProvokingVertex) -> String {
+    const COLUMNS: usize = 2;
+    const GUTTER: f32 = 16.0;
+    let stages = PrimitiveTopology::ALL.map(|topology| (topology, Stage::new(topology, 0)));
+    let width = GUTTER + (WIDTH + GUTTER) * COLUMNS as f32;
+    let mut y = 64.0;
+    let mut panels = Group::new();
+    for row in stages.chunks(COLUMNS) {
+        let height = row.iter().map(|(_, s)| s.height).fold(0.0, f32::max) + HEAD;
+        for (column, (topology, stage)) in row.iter().enumerate() {
+            let x = GUTTER + (WIDTH + GUTTER) * column as f32;
+            let subtitle = subtitle(*topology, stage, provoking);
+            let panel = expected_panel(stage, provoking, &title(*topology), &subtitle);
+            panels = panels.add(card(x, y, WIDTH, height)).add(translated(panel, x, y));
+        }
+        y += height + GUTTER;
+    }
+    let name = "What transform feedback writes";
+    document(width, y, name, Use::File)
+        .add(text(GUTTER + 2.0, 28.0, "xf-title", name))
+        .add(text(GUTTER + 2.0, 48.0, "xf-note", KEY))
+        .add(panels)
+        .to_string()
+}
+
+/// How to read a picture.
+pub const KEY: &str = "The dot is the vertex written first, the arrows lead to the next ones. Grey \
+                       vertices are adjacency: never written.";
+
+fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVertex) -> String {
+    let m = topology.vertices_per_primitive();
+    let count = stage.primitives;
+    let last = match provoking {
+        ProvokingVertex::First => "",
+        ProvokingVertex::Last => ", the last provokes",
+    };
+    let plural = if m == 1 { "vertex" } else { "vertices" };
+    format!("{} vertices, {count} primitives of {m} {plural}{last}", stage.vertices.len())
+}
+
+fn expected_panel(stage: &Stage, provoking: ProvokingVertex, title: &str, subtitle: &str) -> Group {
+    let m = u64::from(stage.topology.vertices_per_primitive());
+    let mut panel = Panel::new(stage, "xf-expected");
+    for primitive in stage.first..stage.first + stage.primitives {
+        let vertices = (primitive * m..(primitive + 1) * m)
+            .map(|output| stage.topology.gather(provoking, output))
+            .collect::<Vec<_>>();
+        panel.right(primitive, &vertices);
+    }
+    headed(panel.finish(), title, subtitle)
+}
+
+fn comparison_document(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    excerpt: &[PrimitiveDiff],
+    usage: Use,
+) -> Document {
+    let first = excerpt.iter().map(|diff| diff.primitive).min().unwrap_or(0);
+    let stage = Stage::new(topology, first / 2 * 2);
+    let shown: Vec<_> = excerpt
+        .iter()
+        .filter(|diff| diff.fault.is_some() || diff.primitive < stage.first + stage.primitives)
+        .collect();
+    let instance = excerpt.first().map_or(0, |diff| diff.instance);
+    let mut captured = Panel::new(&stage, "xf-captured");
+    for diff in &shown {
+        captured.captured(diff);
+    }
+    // Only what was really expected: an excerpt may end before the stage does.
+    let mut expected = Panel::new(&stage, "xf-expected");
+    for diff in shown.iter().filter(|diff| !diff.expected.is_empty()) {
+        let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
+        expected.right(diff.primitive, &vertices);
+    }
+    let captions = captions(&shown);
+    let height = HEAD + stage.height + captions.len() as f32 * LINE + 6.0;
+    let convention = format!("instance {instance}, the {provoking} vertex provokes");
+    let name = title(topology);
+    let description = format!("{name}, expected and captured");
+    let mut document = document(WIDTH * 2.0, height, &description, usage)
+        .add(headed(expected.finish(), &format!("{name}: expected"), &convention))
+        .add(translated(headed(captured.finish(), "captured", "differences in red"), WIDTH, 0.0));
+    for (line, caption) in captions.iter().enumerate() {
+        let y = HEAD + stage.height + line as f32 * LINE + 10.0;
+        document = document.add(text(16.0, y, "xf-caption", caption));
+    }
+    document
+}
+
+fn captions(shown: &[&PrimitiveDiff]) -> Vec<String> {
+    let wrong: Vec<_> = shown.iter().filter_map(|diff| Some((diff, diff.fault?))).collect();
+    let mut captions: Vec<_> = wrong
+        .iter()
+        .take(CAPTIONS)
+        .map(|(diff, fault)| {
+            format!(
+                "primitive {}: {fault}. Expected {}, captured {}",
+                diff.primitive,
+                diff.expected_text(),
+                diff.captured_text()
+            )
+        })
+        .collect();
+    if wrong.len() > CAPTIONS {
+        captions.push(format!("and {} more of those shown", wrong.len() - CAPTIONS));
+    }
+    captions
+}
+
+fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
+    Group::new()
+        .add(text(16.0, 24.0, "xf-title", title))
+        .add(text(16.0, 41.0, "xf-note", subtitle))
+        .add(translated(panel, 0.0, HEAD))
+}
+
+/// Whether a picture brings its style sheet along.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Inline,
+    File,
+}
+
+fn document(width: f32, height: f32, name: &str, usage: Use) -> Document {
+    let document = Document::new();
+    let document = match usage {
+        Use::Inline => document,
+        Use::File => document.add(Style::new(STYLE)),
+    };
+    document
+        .set("class", "xf")
+        .set("role", "img")
+        .set("viewBox", (0, 0, width, height))
+        .set("width", width)
+        .set("height", height)
+        .add(Title::new(name))
+        .add(Rectangle::new().set("class", "xf-page").set("width", width).set("height", height))
+}
+
+fn card(x: f32, y: f32, width: f32, height: f32) -> Rectangle {
+    Rectangle::new()
+        .set("class", "xf-card")
+        .set("x", x)
+        .set("y", y)
+        .set("width", width)
+        .set("height", height)
+        .set("rx", 8)
+}
+
+fn translated(group: Group, x: f32, y: f32) -> Group {
+    Group::new().set("transform", format!("translate({x} {y})")).add(group)
+}
+
+fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
+    Text::new(content).set("class", class).set("x", x).set("y", y)
+}
+
+/// The vertex that a slot holds, if it is one of that instance.
+fn vertex_of(slot: &Slot, instance: u32) -> Option<u64> {
+    match slot {
+        Slot::Vertex(VertexRef { instance: i, vertex }) if *i == instance => {
+            Some(u64::from(*vertex))
+        }
+        _ => None,
+    }
+}
