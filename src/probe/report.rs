@@ -8,6 +8,10 @@
 #![forbid(unsafe_code)]
 
 mod bug;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Write;

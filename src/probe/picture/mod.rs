@@ -22,7 +22,7 @@ use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::diagnose::{PrimitiveDiff, Slot, VertexRef};
+use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use panel::Panel;
 use stage::Stage;
 
@@ -35,8 +35,6 @@ const WIDTH: f32 = 400.0;
 const HEAD: f32 = 46.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;
-/// Faults spelled out below the panels.
-const CAPTIONS: usize = 4;
 
 /// The name as Vulkan has it, without the prefix.
 pub fn title(topology: PrimitiveTopology) -> String {
@@ -48,27 +46,28 @@ pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Stri
     let stage = Stage::new(topology, 0);
     let height = HEAD + stage.height;
     let name = title(topology);
-    let group = expected_panel(&stage, provoking, &name, &subtitle(topology, &stage, provoking));
-    document(WIDTH, height, &name, Use::Inline).add(group).to_string()
+    let subtitle = subtitle(topology, &stage, provoking);
+    let group = expected_panel(&stage, provoking, &name, &subtitle, height);
+    document(WIDTH, height, &name, Usage::Inline).add(group).to_string()
 }
 
-/// What was expected of some primitives of one instance, beside what was captured: the `excerpt` of a
-/// [`super::diagnose::Mismatch`]. To be put into a page that has [`STYLE`].
+/// What was expected of the primitives around a fault, beside what was captured. To be put into a page
+/// that has [`STYLE`].
 pub fn comparison(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
-    excerpt: &[PrimitiveDiff],
+    mismatch: &Mismatch,
 ) -> String {
-    comparison_document(topology, provoking, excerpt, Use::Inline).to_string()
+    comparison_document(topology, provoking, mismatch, Usage::Inline).to_string()
 }
 
 /// The same as a file of its own.
 pub fn comparison_file(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
-    excerpt: &[PrimitiveDiff],
+    mismatch: &Mismatch,
 ) -> String {
-    comparison_document(topology, provoking, excerpt, Use::File).to_string()
+    comparison_document(topology, provoking, mismatch, Usage::File).to_string()
 }
 
 /// All topologies as they should be captured, as a file of its own.
@@ -84,13 +83,13 @@ pub fn overview(provoking: ProvokingVertex) -> String {
         for (column, (topology, stage)) in row.iter().enumerate() {
             let x = GUTTER + (WIDTH + GUTTER) * column as f32;
             let subtitle = subtitle(*topology, stage, provoking);
-            let panel = expected_panel(stage, provoking, &title(*topology), &subtitle);
+            let panel = expected_panel(stage, provoking, &title(*topology), &subtitle, height);
             panels = panels.add(card(x, y, WIDTH, height)).add(translated(panel, x, y));
         }
         y += height + GUTTER;
     }
     let name = "What transform feedback writes";
-    document(width, y, name, Use::File)
+    document(width, y, name, Usage::File)
         .add(text(GUTTER + 2.0, 28.0, "xf-title", name))
         .add(text(GUTTER + 2.0, 48.0, "xf-note", KEY))
         .add(panels)
@@ -112,7 +111,13 @@ fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVert
     format!("{} vertices, {count} primitives of {m} {plural}{last}", stage.vertices.len())
 }
 
-fn expected_panel(stage: &Stage, provoking: ProvokingVertex, title: &str, subtitle: &str) -> Group {
+fn expected_panel(
+    stage: &Stage,
+    provoking: ProvokingVertex,
+    title: &str,
+    subtitle: &str,
+    height: f32,
+) -> Group {
     let m = u64::from(stage.topology.vertices_per_primitive());
     let mut panel = Panel::new(stage, "xf-expected");
     for primitive in stage.first..stage.first + stage.primitives {
@@ -121,21 +126,29 @@ fn expected_panel(stage: &Stage, provoking: ProvokingVertex, title: &str, subtit
             .collect::<Vec<_>>();
         panel.right(primitive, &vertices);
     }
-    headed(panel.finish(), title, subtitle)
+    // In the middle of what a taller neighbour leaves.
+    let spare = (height - HEAD - stage.height) / 2.0;
+    headed(translated(panel.finish(), 0.0, spare), title, subtitle)
 }
 
 fn comparison_document(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
-    excerpt: &[PrimitiveDiff],
-    usage: Use,
+    mismatch: &Mismatch,
+    usage: Usage,
 ) -> Document {
+    let excerpt = &mismatch.excerpt;
     let first = excerpt.iter().map(|diff| diff.primitive).min().unwrap_or(0);
-    let stage = Stage::new(topology, first / 2 * 2);
-    let shown: Vec<_> = excerpt
-        .iter()
-        .filter(|diff| diff.fault.is_some() || diff.primitive < stage.first + stage.primitives)
-        .collect();
+    let mut stage = Stage::new(topology, first / 2 * 2);
+    let end = stage.first + stage.primitives;
+    let shown: Vec<_> =
+        excerpt.iter().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
+    stage.keep(|vertex| {
+        shown.iter().any(|diff| {
+            diff.expected.iter().any(|v| u64::from(v.vertex) == vertex)
+                || diff.captured.iter().any(|s| vertex_of(s, diff.instance) == Some(vertex))
+        })
+    });
     let instance = excerpt.first().map_or(0, |diff| diff.instance);
     let mut captured = Panel::new(&stage, "xf-captured");
     for diff in &shown {
@@ -147,7 +160,7 @@ fn comparison_document(
         let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
         expected.right(diff.primitive, &vertices);
     }
-    let captions = captions(&shown);
+    let captions = captions(mismatch, &shown);
     let height = HEAD + stage.height + captions.len() as f32 * LINE + 6.0;
     let convention = format!("instance {instance}, the {provoking} vertex provokes");
     let name = title(topology);
@@ -162,24 +175,40 @@ fn comparison_document(
     document
 }
 
-fn captions(shown: &[&PrimitiveDiff]) -> Vec<String> {
-    let wrong: Vec<_> = shown.iter().filter_map(|diff| Some((diff, diff.fault?))).collect();
-    let mut captions: Vec<_> = wrong
-        .iter()
-        .take(CAPTIONS)
-        .map(|(diff, fault)| {
-            format!(
-                "primitive {}: {fault}. Expected {}, captured {}",
-                diff.primitive,
-                diff.expected_text(),
-                diff.captured_text()
-            )
-        })
-        .collect();
-    if wrong.len() > CAPTIONS {
-        captions.push(format!("and {} more of those shown", wrong.len() - CAPTIONS));
+/// The fault that the capture goes by, the first of every other kind, and how many more there are.
+fn captions(mismatch: &Mismatch, shown: &[&PrimitiveDiff]) -> Vec<String> {
+    let mut captions = Vec::new();
+    let note = mismatch.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
+    let mut named = vec![mismatch.fault];
+    match &mismatch.first {
+        Some(first) => captions.push(caption(first, mismatch.fault)),
+        None => captions.push(format!("{}{note}", mismatch.fault)),
+    }
+    if mismatch.first.is_some()
+        && let Some(note) = &mismatch.note
+    {
+        captions.push(note.clone());
+    }
+    for diff in shown {
+        match diff.fault {
+            Some(fault) if !named.contains(&fault) && mismatch.also.contains(&fault) => {
+                named.push(fault);
+                captions.push(caption(diff, fault));
+            }
+            _ => {}
+        }
+    }
+    let wrong = shown.iter().filter(|diff| diff.fault.is_some()).count();
+    let told = named.len() - usize::from(mismatch.first.is_none());
+    if wrong > told {
+        captions.push(format!("{} more of the primitives shown differ", wrong - told));
     }
     captions
+}
+
+fn caption(diff: &PrimitiveDiff, fault: Fault) -> String {
+    let (expected, captured) = (diff.expected_text(), diff.captured_text());
+    format!("primitive {}: {fault}. Expected {expected}, captured {captured}", diff.primitive)
 }
 
 fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
@@ -191,16 +220,16 @@ fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
 
 /// Whether a picture brings its style sheet along.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum Usage {
     Inline,
     File,
 }
 
-fn document(width: f32, height: f32, name: &str, usage: Use) -> Document {
+fn document(width: f32, height: f32, name: &str, usage: Usage) -> Document {
     let document = Document::new();
     let document = match usage {
-        Use::Inline => document,
-        Use::File => document.add(Style::new(STYLE)),
+        Usage::Inline => document,
+        Usage::File => document.add(Style::new(STYLE)),
     };
     document
         .set("class", "xf")
@@ -227,6 +256,8 @@ fn translated(group: Group, x: f32, y: f32) -> Group {
 }
 
 fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
+    // XML has no way to write control characters, which names of outputs may contain.
+    let content = content.replace(char::is_control, "\u{fffd}");
     Text::new(content).set("class", class).set("x", x).set("y", y)
 }
 

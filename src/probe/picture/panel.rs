@@ -11,15 +11,17 @@ use crate::probe::diagnose::Fault;
 const VERTEX: f32 = 11.5;
 /// What of the way from the centroid to its corners the arrows of a triangle take.
 const INSET: f32 = 0.56;
+/// The same for the outline of a triangle that differs: just inside its edges.
+const OUTLINE: f32 = 0.9;
 const HEAD_LENGTH: f32 = 8.0;
 const HEAD_WIDTH: f32 = 4.2;
 
 /// One slot of a primitive, on its way into the picture.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Corner {
     at: Point,
     /// What stands in the place of a vertex that cannot be drawn.
-    hole: Option<char>,
+    hole: Option<String>,
 }
 
 /// A panel under construction.
@@ -27,7 +29,9 @@ pub(super) struct Panel<'a> {
     stage: &'a Stage,
     areas: Group,
     arrows: Group,
-    /// What differs, above all else.
+    /// What differs: over what is right, and under the vertices.
+    wrong_areas: Group,
+    /// Its arrows, above all else.
     wrong: Group,
     vertices: Group,
     class: &'static str,
@@ -48,21 +52,14 @@ impl<'a> Panel<'a> {
             };
             let name = v.vertex.to_string();
             let radius = if v.adjacency { VERTEX - 2.0 } else { VERTEX };
-            // Long numbers stretch the circle into a pill.
-            let half = radius.max(3.6 * name.len() as f32 + 4.0);
-            let pill = Rectangle::new()
-                .set("class", class)
-                .set("x", v.at.x - half)
-                .set("y", v.at.y - radius)
-                .set("width", half * 2.0)
-                .set("height", radius * 2.0)
-                .set("rx", radius);
-            vertices = vertices.add(pill).add(text(v.at.x, v.at.y + 3.9, label, &name));
+            let outline = pill(v.at, radius, &name, 3.6).set("class", class);
+            vertices = vertices.add(outline).add(text(v.at.x, v.at.y + 3.9, label, &name));
         }
         Self {
             stage,
             areas: Group::new(),
             arrows: Group::new(),
+            wrong_areas: Group::new().set("class", "xf-wrong"),
             wrong: Group::new().set("class", "xf-wrong"),
             vertices,
             class,
@@ -108,14 +105,17 @@ impl<'a> Panel<'a> {
         let Some(corners) = corners else { return };
         let nothing = diff.captured.iter().all(|slot| *slot == Slot::Untouched);
         let number = self.number(diff.primitive, &corners);
-        let mut group = Group::new();
+        let mut areas = std::mem::take(&mut self.wrong_areas);
         if nothing || diff.fault == Some(Fault::MissingPrimitive) {
-            group = group.add(area(&inset(&corners, 0.86), "xf-ghost"));
+            areas = areas.add(area(&inset(&corners, OUTLINE), "xf-ghost"));
         }
+        let mut group = std::mem::take(&mut self.wrong);
         if !nothing {
-            group = group.add(area(&inset(&corners, 0.86), "xf-area")).add(arrows(&corners));
+            areas = areas.add(area(&inset(&corners, OUTLINE), "xf-area"));
+            group = group.add(arrows(&corners));
         }
-        self.wrong = std::mem::take(&mut self.wrong).add(group.add(number));
+        self.wrong_areas = areas;
+        self.wrong = group.add(number);
     }
 
     pub fn finish(self) -> Group {
@@ -123,6 +123,7 @@ impl<'a> Panel<'a> {
             .set("class", self.class)
             .add(self.areas)
             .add(self.arrows)
+            .add(self.wrong_areas)
             .add(self.vertices)
             .add(self.wrong)
     }
@@ -132,10 +133,10 @@ impl<'a> Panel<'a> {
         let mut at = match corners {
             [point] => Point::new(point.at.x, point.at.y - 24.0),
             [a, b] => {
-                // Beside the line, on its left hand where that is above it.
+                // On the left of the line, so that each valley of a zigzag has one number.
                 let (middle, length) = (a.at.towards(b.at, 0.5), a.at.distance(b.at).max(1.0));
                 let normal = ((b.at.y - a.at.y) / length, (a.at.x - b.at.x) / length);
-                let side = if normal.1 > 0.0 { -14.0 } else { 14.0 };
+                let side = if normal.0 > 0.0 { -14.0 } else { 14.0 };
                 Point::new(middle.x + normal.0 * side, middle.y + normal.1 * side)
             }
             _ => centroid(corners),
@@ -151,12 +152,12 @@ impl<'a> Panel<'a> {
 }
 
 /// What a record that is no vertex of the picture is marked with.
-fn mark(slot: &Slot) -> char {
+fn mark(slot: &Slot) -> String {
     match slot {
-        Slot::Untouched => '–',
-        Slot::Torn(_) => '≠',
-        Slot::Unknown { .. } => '?',
-        Slot::Vertex(_) => '!',
+        Slot::Untouched => "–".to_owned(),
+        Slot::Torn(_) => "≠".to_owned(),
+        Slot::Unknown { .. } => "?".to_owned(),
+        Slot::Vertex(v) => v.vertex.to_string(),
     }
 }
 
@@ -170,7 +171,7 @@ fn centroid(corners: &[Corner]) -> Point {
 fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     let centre = centroid(corners);
     let by = if corners.len() > 2 { by } else { 1.0 };
-    corners.iter().map(|c| Corner { at: centre.towards(c.at, by), ..*c }).collect()
+    corners.iter().map(|c| Corner { at: centre.towards(c.at, by), ..c.clone() }).collect()
 }
 
 /// The outline of a primitive: for a point a ring, for a line its segment.
@@ -197,13 +198,16 @@ fn arrows(corners: &[Corner]) -> Group {
     let mut group = Group::new();
     let path: Vec<_> = match corners {
         [] => return group,
-        // Beside the vertex, under its number.
-        [point] => vec![Corner { at: Point::new(point.at.x + 15.0, point.at.y), ..*point }],
+        // Beside the vertex; what stands in its place needs more room.
+        [point] => {
+            let beside = if point.hole.is_some() { 27.0 } else { VERTEX + 4.5 };
+            vec![Corner { at: Point::new(point.at.x + beside, point.at.y), ..point.clone() }]
+        }
         [a, b] => {
             let clear = VERTEX + 5.0;
             vec![
-                Corner { at: a.at.nearer(b.at, clear), ..*a },
-                Corner { at: b.at.nearer(a.at, clear), ..*b },
+                Corner { at: a.at.nearer(b.at, clear), ..a.clone() },
+                Corner { at: b.at.nearer(a.at, clear), ..b.clone() },
             ]
         }
         _ => inset(corners, INSET),
@@ -220,13 +224,14 @@ fn arrows(corners: &[Corner]) -> Group {
         let dot = Circle::new().set("cx", first.at.x).set("cy", first.at.y).set("r", 3.8);
         group = group.add(dot.set("class", "xf-head"));
     }
-    for (corner, hole) in path.iter().filter_map(|c| Some((c, c.hole?))) {
-        let ring = Circle::new().set("cx", corner.at.x).set("cy", corner.at.y).set("r", 7.5);
-        group = group.add(ring.set("class", "xf-hole")).add(text(
-            corner.at.x,
-            corner.at.y + 3.6,
+    for corner in &path {
+        let Some(hole) = &corner.hole else { continue };
+        let Point { x, y } = corner.at;
+        group = group.add(pill(corner.at, 7.5, hole, 3.2).set("class", "xf-hole")).add(text(
+            x,
+            y + 3.6,
             "xf-hole-label",
-            hole.encode_utf8(&mut [0; 4]),
+            hole,
         ));
     }
     group
@@ -243,6 +248,17 @@ fn head(from: Point, tip: Point) -> Path {
         .line_to((back.0 + dy * HEAD_WIDTH, back.1 - dx * HEAD_WIDTH))
         .close();
     Path::new().set("d", data).set("class", "xf-head")
+}
+
+/// A circle, or a pill where the text inside is too long for one.
+fn pill(at: Point, radius: f32, inside: &str, half_letter: f32) -> Rectangle {
+    let half = radius.max(half_letter * inside.chars().count() as f32 + 4.0);
+    Rectangle::new()
+        .set("x", at.x - half)
+        .set("y", at.y - radius)
+        .set("width", half * 2.0)
+        .set("height", radius * 2.0)
+        .set("rx", radius)
 }
 
 fn segment(from: Point, to: Point, class: &str) -> Line {

@@ -109,6 +109,21 @@ impl Stage {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
+    /// Leaves away vertices that the draw does not have, and the adjacency that they had.
+    pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
+        let gone: Vec<_> = self
+            .vertices
+            .iter()
+            .filter(|v| !v.adjacency && !kept(v.vertex))
+            .map(|v| v.at)
+            .collect();
+        let lonely: Vec<_> =
+            self.adjacency.iter().filter(|(_, to)| gone.contains(to)).map(|(at, _)| *at).collect();
+        let goes = |at: &Point| gone.contains(at) || lonely.contains(at);
+        self.vertices.retain(|v| !goes(&v.at));
+        self.adjacency.retain(|(at, _)| !goes(at));
+    }
+
     fn put(&mut self, vertex: u64, at: Point) {
         self.vertices.push(Placed { vertex, at, adjacency: false });
     }
@@ -148,9 +163,9 @@ impl Stage {
         self.primitives = 3;
         for i in 0..self.primitives {
             let (x, first) = (part(i, self.primitives), (self.first + i) * 3);
-            self.put(first, Point::new(x - 48.0, BOTTOM));
+            self.put(first, Point::new(x - 43.0, BOTTOM));
             self.put(first + 1, Point::new(x, TOP));
-            self.put(first + 2, Point::new(x + 48.0, BOTTOM));
+            self.put(first + 2, Point::new(x + 43.0, BOTTOM));
         }
     }
 

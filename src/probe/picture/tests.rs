@@ -81,7 +81,7 @@ fn gallery() {
     for topology in PrimitiveTopology::ALL {
         for (name, verdict) in self_test::samples(topology) {
             if let Verdict::Mismatch(mismatch) = verdict {
-                let svg = comparison_file(topology, ProvokingVertex::First, &mismatch.excerpt);
+                let svg = comparison_file(topology, ProvokingVertex::First, &mismatch);
                 keep(&format!("{topology}-{}.svg", name.replace(' ', "-")), svg);
             }
         }

@@ -77,8 +77,7 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
     }
 
     line("\n## SPIR-V\n".to_owned());
-    line(format!("{} words. Back to a module: the lines of the last block, through", spirv.len()));
-    line("`sed 's/../&\\n/g' | xxd -r -p`, or `xxd -r -p` at once.\n".to_owned());
+    line(format!("{} words, little-endian; `xxd -r -p` makes a module of the hex.\n", spirv.len()));
     if let Some(disassembly) = disassembly {
         line(fenced("spirv", disassembly));
     }
