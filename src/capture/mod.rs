@@ -9,7 +9,9 @@
 mod decorations;
 
 pub use decorations::CaptureError;
+pub(crate) use decorations::{describe, numeric_vector};
 
+use crate::spirv::Id;
 use crate::vertex_input::NumericClass;
 
 /// Capture buffers that a shader may name.
@@ -30,7 +32,7 @@ pub struct Output {
     /// What the components are.
     pub class: NumericClass,
     /// Result id of the output variable.
-    pub variable: u32,
+    pub variable: Id,
     /// Indices of the access chain from the variable to the captured value.
     pub path: Vec<u32>,
     /// `variable` or `variable.member`, where the module has names.

@@ -1,1 +1,154 @@
-//! The compute backend.
+//! The vertex shader as a compute shader that pulls its vertices.
+//!
+//! `Input` and `Output` become `Private`, and lose the decorations that only an interface has. The
+//! entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the entry
+//! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
+//! visible to the compute stage.
+//!
+//! One dispatch captures one draw. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
+//! dispatch may be folded over two axes at any width.
+
+use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+
+use super::device_address::{self, DeviceAddress};
+use super::inputs::Inputs;
+use super::interface::{self, XFB_DECORATIONS};
+use super::library::{Shading, Stubs, free_spec_ids, library};
+use super::store::Outputs;
+use super::{Backend, LowerError, Lowered};
+use crate::capture::Layout;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::{find_vertex_shader, isolate};
+use crate::spirv::link::Linker;
+use crate::spirv::{Module, Section};
+use crate::vertex_input::VertexInput;
+
+/// What a compute lowering may choose.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// The vertex shader's name; `None` takes the only one.
+    pub entry_point: Option<&'a str>,
+    /// What the graphics pipeline would read.
+    pub vertex_input: &'a VertexInput,
+    /// Invocations of a workgroup. At most 128 are supported by every device.
+    pub workgroup_size: u32,
+}
+
+/// The workgroup size that is right unless something was measured.
+pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
+
+/// Decorations that variables in `Private` cannot have.
+const INTERFACE_DECORATIONS: [Decoration; 10] = [
+    Decoration::Location,
+    Decoration::Component,
+    Decoration::Index,
+    Decoration::BuiltIn,
+    Decoration::Flat,
+    Decoration::NoPerspective,
+    Decoration::Centroid,
+    Decoration::Sample,
+    Decoration::Invariant,
+    Decoration::Block,
+];
+
+/// Capabilities and extensions that say something of the interface that is gone. Each would ask the
+/// device for a feature that the compute shader does not use.
+const INTERFACE_CAPABILITIES: [Capability; 9] = [
+    Capability::ClipDistance,
+    Capability::CullDistance,
+    Capability::DrawParameters,
+    Capability::MultiView,
+    Capability::MultiViewport,
+    Capability::ShaderLayer,
+    Capability::ShaderViewportIndex,
+    Capability::ShaderViewportIndexLayerEXT,
+    Capability::StorageInputOutput16,
+];
+const INTERFACE_EXTENSIONS: [&str; 3] =
+    ["SPV_KHR_shader_draw_parameters", "SPV_KHR_multiview", "SPV_EXT_shader_viewport_index_layer"];
+
+/// Lowers a vertex shader with capture decorations.
+///
+/// # Errors
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, or an input that a compute shader
+/// cannot be given.
+pub fn lower(words: &[u32], options: &Options<'_>) -> Result<Lowered, LowerError> {
+    let mut module = Module::parse(words)?;
+    let entry = find_vertex_shader(&module, options.entry_point)?;
+    isolate(&mut module, &entry);
+    let declarations = Declarations::of(&module);
+    let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+    interface::reject_push_constants(&declarations)?;
+    let has_side_effects = interface::has_side_effects(&module, &declarations);
+
+    strip_interface(&mut module, &declarations);
+    device_address::declare(&mut module);
+    let spec_ids = free_spec_ids(&module);
+
+    let mut linker = Linker::new(&mut module, library()?);
+    let function = linker.function("xfb_compute")?;
+    let mut io = linker.entry_interface("xfb_compute")?;
+    let mut stubs = Stubs {
+        memory: DeviceAddress::default(),
+        outputs: Outputs {
+            layout: &layout,
+            declarations: &declarations,
+            storage: StorageClass::Private,
+        },
+        spec_ids,
+        shading: Some(Shading {
+            function: entry.function,
+            inputs: Inputs::new(&declarations, options.vertex_input),
+            workgroup_size: options.workgroup_size,
+        }),
+    };
+    linker.finish(&mut stubs)?;
+    let inputs = stubs.shading.map(|shading| shading.inputs);
+    let (attribute_locations, more_io) =
+        inputs.map(|inputs| (inputs.attribute_locations, inputs.interface)).unwrap_or_default();
+    io.extend(more_io);
+
+    module.retain(Section::ExecutionModes, |i| i.id(0) != entry.function);
+    let size = [function.0, ExecutionMode::LocalSize as u32, options.workgroup_size, 1, 1];
+    module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
+    interface::set_entry_point(&mut module, &entry, ExecutionModel::GLCompute, function, io)?;
+
+    Ok(Lowered {
+        backend: Backend::Compute,
+        words: module.words(),
+        entry_point: entry.name,
+        layout,
+        topology_spec_ids: Some(spec_ids),
+        attribute_locations,
+        workgroup_size: options.workgroup_size,
+        has_side_effects,
+    })
+}
+
+/// Makes inputs and outputs private.
+fn strip_interface(module: &mut Module, declarations: &Declarations) {
+    const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
+    interface::strip_decorations(module, declarations, &INTERFACE, &XFB_DECORATIONS);
+    interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
+    interface::strip_xfb_mode(module);
+    for capability in INTERFACE_CAPABILITIES {
+        module.remove_capability(capability);
+    }
+    for extension in INTERFACE_EXTENSIONS {
+        module.remove_extension(extension);
+    }
+    let is_interface = |storage: u32| INTERFACE.iter().any(|s| *s as u32 == storage);
+    module.edit(Section::Declarations, |op, operands| {
+        // Storage class of OpTypePointer, and of OpVariable.
+        let at = match op {
+            Op::TypePointer => 1,
+            Op::Variable => 2,
+            _ => return,
+        };
+        if let Some(storage) = operands.get_mut(at)
+            && is_interface(*storage)
+        {
+            *storage = StorageClass::Private as u32;
+        }
+    });
+}

@@ -1,13 +1,106 @@
 //! Rewriting a vertex shader for a backend: SPIR-V words in, words and a report of what they bind out.
+//!
+//! [`native`] takes the shader as it is. [`vertex`] lets it store its own contributions. [`compute`]
+//! turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
+//! the decomposition is written; `library` gives the stubs there their bodies.
 
 #![forbid(unsafe_code)]
 
 pub mod compute;
+mod device_address;
+mod inputs;
+mod interface;
+mod library;
 pub mod native;
+pub mod reflect;
+mod store;
 pub mod vertex;
 
-use crate::capture::Layout;
+use crate::capture::{CaptureError, Layout};
+use crate::spirv::ParseError;
+use crate::spirv::entry_point::EntryPointError;
+use crate::spirv::link::LinkError;
 use crate::topology::XfbTopology;
+use crate::vertex_input::NumericClass;
+
+/// A shader that cannot be lowered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LowerError {
+    /// The words are no SPIR-V module.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The module lacks the vertex shader.
+    #[error(transparent)]
+    EntryPoint(#[from] EntryPointError),
+    /// The decorations describe no capture that is supported.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A mistake in this crate's shader library.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The sysvals take the push constants.
+    #[error(
+        "the shader has push constants ('{variable}'), which are not supported on this backend as yet"
+    )]
+    PushConstants {
+        /// The variable's name or id.
+        variable: String,
+    },
+    /// A built-in input that a compute shader cannot be given.
+    #[error("input {variable} is the built-in {built_in}, which the compute backend cannot supply")]
+    BuiltIn {
+        /// The variable's name or id.
+        variable: String,
+        /// `SpvBuiltIn`.
+        built_in: String,
+    },
+    /// An input that no vertex format fills.
+    #[error(
+        "input {variable} is {ty}; the compute backend pulls only 32-bit scalars and vectors, \
+         matrices and arrays of them"
+    )]
+    InputType {
+        /// The variable's name or id.
+        variable: String,
+        /// The type in words.
+        ty: String,
+    },
+    /// An input that is neither a built-in nor has a location.
+    #[error("input {variable} has no Location")]
+    NoLocation {
+        /// The variable's name or id.
+        variable: String,
+    },
+    /// The vertex input state lacks an attribute or its binding.
+    #[error(
+        "input {variable} reads location {location}, for which the vertex input has no {missing}"
+    )]
+    NoAttribute {
+        /// The variable's name or id.
+        variable: String,
+        /// The location.
+        location: u32,
+        /// "attribute" or "binding N".
+        missing: String,
+    },
+    /// Format and shader disagree.
+    #[error(
+        "input {variable} is {expected:?}, but the attribute at location {location} is {found:?}"
+    )]
+    AttributeClass {
+        /// The variable's name or id.
+        variable: String,
+        /// The location.
+        location: u32,
+        /// What the shader reads.
+        expected: NumericClass,
+        /// What the format holds.
+        found: NumericClass,
+    },
+    /// An interface too long for one instruction.
+    #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
+    InterfaceLimit(usize),
+}
 
 /// Who does the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,4 +136,24 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+}
+
+impl Backend {
+    /// All of them, the driver's own first.
+    pub const ALL: [Self; 3] = [Self::Native, Self::Vertex, Self::Compute];
+
+    /// The name in lower case, as the command line takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Vertex => "vertex",
+            Self::Compute => "compute",
+        }
+    }
+}
+
+impl std::fmt::Display for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
 }

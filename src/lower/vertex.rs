@@ -1,1 +1,144 @@
-//! The vertex backend.
+//! The vertex shader stores its contributions itself.
+//!
+//! The entry point becomes a function that a new entry point calls, so that it may return from
+//! anywhere; what it wrote is then stored by `xfb_vertex` of `shaders/vertex.wgsl`. Everything else
+//! stays: the shader still rasterises, and other entry points of the module are not touched.
+
+use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
+
+use super::device_address::{self, DeviceAddress};
+use super::interface::{self, XFB_DECORATIONS};
+use super::library::{Stubs, free_spec_ids, library};
+use super::store::Outputs;
+use super::{Backend, LowerError, Lowered};
+use crate::capture::Layout;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::{EntryPoint, find_vertex_shader};
+use crate::spirv::link::Linker;
+use crate::spirv::{Id, Module, Section};
+
+/// Lowers a vertex shader with capture decorations. `entry_point` is its name; `None` takes the only
+/// one.
+///
+/// # Errors
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, or push constants in use.
+pub fn lower(words: &[u32], entry_point: Option<&str>) -> Result<Lowered, LowerError> {
+    let mut module = Module::parse(words)?;
+    let entry = find_vertex_shader(&module, entry_point)?;
+    let declarations = Declarations::of(&module);
+    let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+    interface::reject_push_constants(&declarations)?;
+    let has_side_effects = interface::has_side_effects(&module, &declarations);
+
+    interface::strip_decorations(
+        &mut module,
+        &declarations,
+        &[StorageClass::Output],
+        &XFB_DECORATIONS,
+    );
+    interface::strip_xfb_mode(&mut module);
+    device_address::declare(&mut module);
+    let spec_ids = free_spec_ids(&module);
+
+    let mut linker = Linker::new(&mut module, library()?);
+    let mut io = entry.interface.clone();
+    let mut index = |builder: &mut Builder<'_>, which| {
+        let index = Index::of(builder, &declarations, &entry, which);
+        io.push(index.variable);
+        index
+    };
+    let vertex_index = index(&mut linker.builder, BuiltIn::VertexIndex);
+    let instance_index = index(&mut linker.builder, BuiltIn::InstanceIndex);
+    let xfb_vertex = linker.function("xfb_vertex")?;
+    let wrapper = emit_wrapper(
+        &mut linker.builder,
+        entry.function,
+        xfb_vertex,
+        [vertex_index, instance_index],
+    );
+    let mut stubs = Stubs {
+        memory: DeviceAddress::default(),
+        outputs: Outputs {
+            layout: &layout,
+            declarations: &declarations,
+            storage: StorageClass::Output,
+        },
+        spec_ids,
+        shading: None,
+    };
+    linker.finish(&mut stubs)?;
+
+    module.edit(Section::ExecutionModes, |_, operands| {
+        if operands.first() == Some(&entry.function.0) {
+            operands[0] = wrapper.0;
+        }
+    });
+    interface::set_entry_point(&mut module, &entry, ExecutionModel::Vertex, wrapper, io)?;
+
+    Ok(Lowered {
+        backend: Backend::Vertex,
+        words: module.words(),
+        entry_point: entry.name,
+        layout,
+        topology_spec_ids: Some(spec_ids),
+        attribute_locations: Vec::new(),
+        workgroup_size: 0,
+        has_side_effects,
+    })
+}
+
+/// The input variable of an index built-in.
+#[derive(Debug, Clone, Copy)]
+struct Index {
+    variable: Id,
+    ty: Id,
+    is_signed: bool,
+}
+
+impl Index {
+    /// The shader's own variable where it has one: an interface may hold a built-in only once.
+    fn of(
+        builder: &mut Builder<'_>,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        which: BuiltIn,
+    ) -> Self {
+        if let Some(variable) = interface::find_built_in(declarations, entry, which) {
+            let ty = variable.pointee;
+            let is_signed = !matches!(declarations.ty(ty), Some(Type::Int { signed: false, .. }));
+            return Self { variable: variable.id, ty, is_signed };
+        }
+        let ty = builder.uint();
+        let variable = builder.variable(StorageClass::Input, ty);
+        builder.decorate(variable, Decoration::BuiltIn, &[which as u32]);
+        Self { variable, ty, is_signed: false }
+    }
+
+    fn load(self, builder: &mut Builder<'_>, code: &mut Code) -> Id {
+        let value = code.value(builder, Op::Load, self.ty, &[self.variable.0]);
+        if !self.is_signed {
+            return value;
+        }
+        let uint = builder.uint();
+        code.value(builder, Op::Bitcast, uint, &[value.0])
+    }
+}
+
+/// `void main() { shader(); xfb_vertex(vertex_index, instance_index); }`
+fn emit_wrapper(builder: &mut Builder<'_>, shader: Id, xfb_vertex: Id, indices: [Index; 2]) -> Id {
+    let void = builder.void();
+    let procedure = builder.procedure();
+    let mut code = Code::default();
+    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
+    let label = builder.module.fresh_id();
+    code.label(label);
+    code.call(builder, void, shader, &[]);
+    let arguments = indices.map(|index| index.load(builder, &mut code));
+    code.call(builder, void, xfb_vertex, &arguments);
+    code.push(Op::Return, &[]);
+    code.push(Op::FunctionEnd, &[]);
+    builder.module.push_encoded(Section::Functions, code.words());
+    builder.name(wrapper, "xfb_main");
+    wrapper
+}

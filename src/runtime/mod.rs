@@ -1,1 +1,76 @@
-//! Vulkan objects.
+//! The Vulkan side of a capture: what a device can do, pipelines of lowered shaders, and the
+//! recording of captures into the application's command buffers.
+//!
+//! # The model
+//!
+//! ```text
+//! Capabilities --required_features--> RequiredFeatures --(the application creates its VkDevice)-->
+//! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin, draw*, end--> Captured
+//! ```
+//!
+//! * [`Capabilities`] is everything that is asked of a physical device, asked once. Each backend is
+//!   available or not for reasons that [`Unavailable`] lists.
+//! * [`RequiredFeatures`] is what the application enables when it creates its device. The device,
+//!   its queues and its memory stay the application's.
+//! * [`Context`] holds the entry points that the captures call.
+//! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
+//! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
+//!   Draws are direct and start from counters that are known on the CPU, so every count, clamp and
+//!   position is computed while recording ([`DrawCounts`](crate::draw::DrawCounts)); the GPU does
+//!   nothing but shade and store, and draws of one capture need no barrier between them, as they
+//!   write disjoint ranges.
+//! * [`Arena`] is where a record puts what does not fit into push constants.
+//!
+//! # What the runtime never does
+//!
+//! It does not submit, wait, allocate device memory or create objects behind the caller's back:
+//! recording only records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`],
+//! and every object has an explicit `destroy`. It emits one kind of barrier
+//! ([`Context::capture_barrier`]) and only when told to. State of the command buffer that a function
+//! disturbs is listed on the function.
+//!
+//! # Resources
+//!
+//! There is one resource plan: buffers are reached by device address (`bufferDeviceAddress`), so a
+//! lowered shader binds no descriptor of its own and all sets are left to the application. A plan
+//! by storage-buffer descriptors, for devices without addresses, attaches in three places: the set
+//! layout of [`Pipeline::new`], the addresses that [`Recorder::begin`] writes into the sysvals, and
+//! the usage flags that [`Context::capture_buffer_usage`] and
+//! [`Context::vertex_buffer_usage`] report.
+
+mod arena;
+mod capabilities;
+mod context;
+mod error;
+mod extensions;
+mod features;
+mod fold;
+mod memory;
+mod pipeline;
+mod pulling;
+mod recorder;
+
+pub use arena::Arena;
+pub use capabilities::{Capabilities, Limits, Unavailable};
+#[doc(hidden)]
+pub use context::Barrier;
+pub use context::{ConsumerScope, Context};
+pub use error::RuntimeError;
+pub use extensions::{AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+pub use features::{RequiredFeatures, required_features};
+pub use memory::{
+    Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
+};
+pub use pipeline::{Pipeline, PipelineDesc};
+pub use recorder::{CaptureBuffer, Captured, Draw, Recorder, VertexBuffer};
+
+use crate::lower::Backend;
+
+/// The backend as messages name it.
+const fn backend_name(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Native => "native",
+        Backend::Vertex => "vertex",
+        Backend::Compute => "compute",
+    }
+}

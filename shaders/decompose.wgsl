@@ -1,0 +1,114 @@
+// Decomposition in its scatter form: from a vertex to the records that it fills, in O(1).
+// src/topology.rs states the same in Rust, and is held against the specification's tables.
+//
+// An item is a vertex that contributes, numbered without the others. The hub of a fan is none.
+// A record is an output vertex, numbered within its instance: primitive * vertices per primitive + slot.
+
+const LIST: u32 = 0u;
+const LINE_STRIP: u32 = 1u;
+const TRI_STRIP: u32 = 2u;
+const TRI_FAN: u32 = 3u;
+const LINE_LIST_ADJ: u32 = 4u;
+const LINE_STRIP_ADJ: u32 = 5u;
+const TRI_LIST_ADJ: u32 = 6u;
+const TRI_STRIP_ADJ: u32 = 7u;
+
+// No item or no record: at or above every count.
+const NONE: u32 = 0xffffffffu;
+
+fn may_be_other_than(topology: u32) -> bool {
+    return ((topology != LIST) & may_be_list())
+        | ((topology != LINE_STRIP) & may_be_line_strip())
+        | ((topology != TRI_STRIP) & may_be_tri_strip())
+        | ((topology != TRI_FAN) & may_be_tri_fan())
+        | ((topology != LINE_LIST_ADJ) & may_be_line_list_adj())
+        | ((topology != LINE_STRIP_ADJ) & may_be_line_strip_adj())
+        | ((topology != TRI_LIST_ADJ) & may_be_tri_list_adj())
+        | ((topology != TRI_STRIP_ADJ) & may_be_tri_strip_adj());
+}
+
+// The sysval decides, unless a specialised pipeline leaves nothing to decide.
+fn is(topology: u32, may_be: bool) -> bool {
+    return may_be & ((sysvals.xfb_topology == topology) | !may_be_other_than(topology));
+}
+
+fn is_line_strip() -> bool { return is(LINE_STRIP, may_be_line_strip()); }
+fn is_tri_strip() -> bool { return is(TRI_STRIP, may_be_tri_strip()); }
+fn is_tri_fan() -> bool { return is(TRI_FAN, may_be_tri_fan()); }
+fn is_line_list_adj() -> bool { return is(LINE_LIST_ADJ, may_be_line_list_adj()); }
+fn is_line_strip_adj() -> bool { return is(LINE_STRIP_ADJ, may_be_line_strip_adj()); }
+fn is_tri_list_adj() -> bool { return is(TRI_LIST_ADJ, may_be_tri_list_adj()); }
+fn is_tri_strip_adj() -> bool { return is(TRI_STRIP_ADJ, may_be_tri_strip_adj()); }
+
+fn vertex_of_item(item: u32) -> u32 {
+    if is_tri_fan() | is_line_strip_adj() {
+        return item + 1u;
+    }
+    if is_tri_list_adj() | is_tri_strip_adj() {
+        return item * 2u;
+    }
+    if is_line_list_adj() {
+        return item / 2u * 4u + item % 2u + 1u;
+    }
+    return item;
+}
+
+fn item_of_vertex(vertex: u32) -> u32 {
+    if is_tri_fan() | is_line_strip_adj() {
+        return vertex - 1u;
+    }
+    if is_tri_list_adj() | is_tri_strip_adj() {
+        return select(vertex / 2u, NONE, vertex % 2u == 1u);
+    }
+    if is_line_list_adj() {
+        let place = vertex % 4u;
+        return select(NONE, vertex / 4u * 2u + place - 1u, (place == 1u) | (place == 2u));
+    }
+    return vertex;
+}
+
+// The records of an item. Those of primitives that do not exist lie at or above xfb_output_count.
+fn records_of_item(k: u32) -> vec3<u32> {
+    let last = sysvals.provoking_vertex;
+    let has_previous = k >= 1u;
+    if is_tri_strip() | is_tri_strip_adj() {
+        // Every odd primitive is turned: slots 0 2 1, or 1 0 2 where the last vertex is provoking.
+        let odd = k & 1u;
+        let slot0 = odd & last;
+        let slot1 = select(1u, 2u - 2u * last, odd == 0u);
+        let slot2 = 2u - (odd & (1u - last));
+        return vec3<u32>(
+            3u * k + slot0,
+            select(NONE, 3u * (k - 1u) + slot1, has_previous),
+            select(NONE, 3u * (k - 2u) + slot2, k >= 2u),
+        );
+    }
+    if is_line_strip() | is_line_strip_adj() {
+        return vec3<u32>(2u * k, select(NONE, 2u * k - 1u, has_previous), NONE);
+    }
+    if is_tri_fan() {
+        let record = 3u * k + last;
+        return vec3<u32>(record, select(NONE, record - 2u, has_previous), NONE);
+    }
+    return vec3<u32>(k, NONE, NONE);
+}
+
+// The hub's slot in each primitive of a fan.
+fn hub_slot() -> u32 {
+    return select(2u, 0u, sysvals.provoking_vertex == 1u);
+}
+
+fn emit(instance: u32, record: u32) {
+    // One comparison for the primitives of the instance, one for overflow: no product wraps, since the
+    // CPU clamped both counts.
+    let output = instance * sysvals.xfb_output_count + record;
+    if (record < sysvals.xfb_output_count) & (output < sysvals.xfb_output_limit) {
+        store_record(output);
+    }
+}
+
+fn emit_all(instance: u32, records: vec3<u32>) {
+    emit(instance, records.x);
+    emit(instance, records.y);
+    emit(instance, records.z);
+}

@@ -1,0 +1,42 @@
+// What WGSL cannot say. The linker replaces the body of each of these functions; the bodies here only
+// give the signature.
+
+// -- Memory at a device address, low dword first. This is where the resource plan decides.
+
+fn load1(address: vec2<u32>) -> u32 { return 0u; }
+fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
+fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
+fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+
+// Store at dword `index` behind `address`: no 64-bit arithmetic, a capture buffer ends below 4 GiB.
+fn store1(address: vec2<u32>, index: u32, value: u32) {}
+fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
+fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
+fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
+
+// address + a * b in 64 bits, without the capability Int64.
+fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
+
+// -- Specialisation: whether a topology may occur at all.
+
+fn may_be_list() -> bool { return true; }
+fn may_be_line_strip() -> bool { return true; }
+fn may_be_tri_strip() -> bool { return true; }
+fn may_be_tri_fan() -> bool { return true; }
+fn may_be_line_list_adj() -> bool { return true; }
+fn may_be_line_strip_adj() -> bool { return true; }
+fn may_be_tri_list_adj() -> bool { return true; }
+fn may_be_tri_strip_adj() -> bool { return true; }
+
+fn workgroup_size() -> u32 { return 64u; }
+
+// -- The application's shader.
+
+// Sets what the shader reads: built-ins and attributes.
+fn set_inputs(vertex_index: u32, instance_index: u32) {}
+
+// Runs the shader.
+fn shade() {}
+
+// Stores what the shader wrote as vertex `record` of the draw, in every bound buffer.
+fn store_record(record: u32) {}

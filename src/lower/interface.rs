@@ -1,0 +1,173 @@
+//! What the rewriting passes change of a shader's interface.
+
+use std::collections::HashSet;
+
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass};
+
+use super::LowerError;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::{Id, Instruction, Module, Section, result_of, string_words};
+
+/// A variable's name or id, for messages.
+pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
+    match declarations.name(variable) {
+        Some(name) => format!("'{name}' ({variable})"),
+        None => variable.to_string(),
+    }
+}
+
+/// The built-in that a variable is.
+pub(super) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
+    declarations.decoration(variable, Decoration::BuiltIn)?.first().copied()
+}
+
+/// The input variable of the entry point that is that built-in.
+pub(super) fn find_built_in(
+    declarations: &Declarations,
+    entry: &EntryPoint,
+    which: BuiltIn,
+) -> Option<Variable> {
+    declarations
+        .variables(StorageClass::Input)
+        .find(|v| {
+            entry.interface.contains(&v.id) && built_in(declarations, v.id) == Some(which as u32)
+        })
+        .copied()
+}
+
+/// The sysvals are the one push constant block that an entry point may have.
+pub(super) fn reject_push_constants(declarations: &Declarations) -> Result<(), LowerError> {
+    match declarations.variables(StorageClass::PushConstant).next() {
+        None => Ok(()),
+        Some(variable) => {
+            Err(LowerError::PushConstants { variable: label(declarations, variable.id) })
+        }
+    }
+}
+
+/// Structure types that variables of a storage class consist of.
+pub(super) fn interface_types(
+    declarations: &Declarations,
+    storages: &[StorageClass],
+) -> HashSet<Id> {
+    let mut types = HashSet::new();
+    let mut open: Vec<Id> = storages
+        .iter()
+        .flat_map(|storage| declarations.variables(*storage))
+        .map(|variable| variable.pointee)
+        .collect();
+    while let Some(ty) = open.pop() {
+        match declarations.ty(ty) {
+            Some(Type::Array { element, .. }) => open.push(*element),
+            Some(Type::Struct { members }) if types.insert(ty) => open.extend(members),
+            _ => {}
+        }
+    }
+    types
+}
+
+/// Removes the decorations in `which` from the variables of the storage classes and their structures.
+pub(super) fn strip_decorations(
+    module: &mut Module,
+    declarations: &Declarations,
+    storages: &[StorageClass],
+    which: &[Decoration],
+) {
+    let mut targets = interface_types(declarations, storages);
+    targets.extend(storages.iter().flat_map(|s| declarations.variables(*s)).map(|v| v.id));
+    let is_stripped = |decoration: u32| which.iter().any(|d| *d as u32 == decoration);
+    module.retain(Section::Annotations, |i| {
+        let decoration = match i.op() {
+            Some(Op::Decorate) => i.operand(1),
+            Some(Op::MemberDecorate) => i.operand(2),
+            _ => return true,
+        };
+        !(targets.contains(&i.id(0)) && is_stripped(decoration))
+    });
+}
+
+/// Capture decorations of outputs.
+pub(super) const XFB_DECORATIONS: [Decoration; 4] =
+    [Decoration::XfbBuffer, Decoration::XfbStride, Decoration::Offset, Decoration::Stream];
+
+/// Removes what makes the driver capture.
+pub(super) fn strip_xfb_mode(module: &mut Module) {
+    module.retain(Section::ExecutionModes, |i| i.operand(1) != ExecutionMode::Xfb as u32);
+    module.remove_capability(Capability::TransformFeedback);
+}
+
+/// `SpecId`s in use.
+pub(super) fn spec_ids(module: &Module) -> HashSet<u32> {
+    module
+        .section(Section::Annotations)
+        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Decoration::SpecId as u32)
+        .map(|i| i.operand(2))
+        .collect()
+}
+
+/// Replaces the entry point's instruction. `interface` lists inputs and outputs; from SPIR-V 1.4 on all
+/// other global variables are added.
+pub(super) fn set_entry_point(
+    module: &mut Module,
+    old: &EntryPoint,
+    model: spirv::ExecutionModel,
+    function: Id,
+    mut interface: Vec<Id>,
+) -> Result<(), LowerError> {
+    if module.version() >= (1, 4) {
+        let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+        interface.extend(globals.map(|i| i.id(1)));
+    }
+    let mut seen = HashSet::new();
+    interface.retain(|id| seen.insert(*id));
+
+    let mut operands = vec![model as u32, function.0];
+    operands.extend(string_words(&old.name));
+    if operands.len() + interface.len() >= usize::from(u16::MAX) {
+        return Err(LowerError::InterfaceLimit(interface.len()));
+    }
+    operands.extend(interface.iter().map(|id| id.0));
+    let is_old = |i: Instruction<'_>| {
+        let name = i.operands().get(2..).and_then(crate::spirv::read_string);
+        i.id(1) == old.function && name.is_some_and(|(name, _)| name == old.name)
+    };
+    module.retain(Section::EntryPoints, |i| !is_old(i));
+    module.push(Section::EntryPoints, Op::EntryPoint, &operands);
+    Ok(())
+}
+
+/// Whether the shader changes memory that others see.
+pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> bool {
+    let is_shared = |ty: Id| {
+        matches!(
+            declarations.ty(ty),
+            Some(Type::Pointer { storage, .. }) if [
+                StorageClass::StorageBuffer as u32,
+                StorageClass::Uniform as u32,
+                StorageClass::PhysicalStorageBuffer as u32,
+                StorageClass::Image as u32,
+            ].contains(storage)
+        )
+    };
+    let mut pointers: HashSet<Id> = HashSet::new();
+    for i in module.section(Section::Declarations).filter(|i| i.is(Op::Variable)) {
+        if is_shared(i.id(0)) {
+            pointers.insert(i.id(1));
+        }
+    }
+    module.section(Section::Functions).any(|i| {
+        if let (Some(ty), Some(id)) = result_of(i)
+            && is_shared(ty)
+        {
+            pointers.insert(id);
+        }
+        match i.op() {
+            Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => pointers.contains(&i.id(0)),
+            Some(Op::ImageWrite) => true,
+            Some(Op::AtomicLoad) => false,
+            Some(op) => format!("{op:?}").starts_with("Atomic"),
+            None => false,
+        }
+    })
+}

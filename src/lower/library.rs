@@ -1,0 +1,120 @@
+//! The shader library (`shaders/*.wgsl`, compiled into `shaders/xfb.spv`) and the bodies of its stubs.
+
+use std::sync::LazyLock;
+
+use spirv::{Decoration, Op};
+
+use super::device_address::DeviceAddress;
+use super::inputs::Inputs;
+use super::store::Outputs;
+use super::{LowerError, interface};
+use crate::spirv::emit::Code;
+use crate::spirv::link::{Define, Library, Linker, Stub};
+use crate::spirv::{Id, Module, ParseError, words_from_bytes};
+use crate::topology::XfbTopology;
+
+static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
+    let words = words_from_bytes(include_bytes!("../../shaders/xfb.spv"))?;
+    Module::parse(&words).map(Library::new)
+});
+
+/// The library, parsed once.
+pub(super) fn library() -> Result<&'static Library, LowerError> {
+    LIBRARY.as_ref().map_err(|error| LowerError::Parse(error.clone()))
+}
+
+/// Stubs by the value of [`XfbTopology`].
+const MAY_BE: [&str; XfbTopology::COUNT] = [
+    "may_be_list",
+    "may_be_line_strip",
+    "may_be_tri_strip",
+    "may_be_tri_fan",
+    "may_be_line_list_adj",
+    "may_be_line_strip_adj",
+    "may_be_tri_list_adj",
+    "may_be_tri_strip_adj",
+];
+
+/// The bodies of the stubs for one shader.
+pub(super) struct Stubs<'a> {
+    /// Who accesses memory.
+    pub(super) memory: DeviceAddress,
+    /// What `store_record` stores.
+    pub(super) outputs: Outputs<'a>,
+    /// `SpecId` of each topology's constant.
+    pub(super) spec_ids: [u32; XfbTopology::COUNT],
+    /// Compute only: what `set_inputs` sets and `shade` calls.
+    pub(super) shading: Option<Shading<'a>>,
+}
+
+/// The application's shader as the compute entry point runs it.
+pub(super) struct Shading<'a> {
+    /// The function that was the entry point.
+    pub(super) function: Id,
+    /// Where its inputs come from.
+    pub(super) inputs: Inputs<'a>,
+    /// Invocations of a workgroup.
+    pub(super) workgroup_size: u32,
+}
+
+impl Define for Stubs<'_> {
+    type Error = LowerError;
+
+    fn define(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        stub: &Stub,
+    ) -> Result<Option<Code>, LowerError> {
+        if let Some(code) = self.memory.define(&mut linker.builder, stub) {
+            return Ok(Some(code));
+        }
+        if let Some(topology) = MAY_BE.iter().position(|name| *name == stub.name) {
+            return Ok(Some(self.may_be(linker, topology)));
+        }
+        let code = match (stub.name.as_str(), stub.parameters.as_slice(), &mut self.shading) {
+            ("store_record", &[record], _) => self.outputs.store_record(linker, record)?,
+            ("set_inputs", &[vertex_index, instance_index], Some(shading)) => {
+                shading.inputs.set(linker, vertex_index, instance_index)?
+            }
+            ("shade", [], Some(shading)) => {
+                let mut code = Code::default();
+                let void = linker.builder.void();
+                code.call(&mut linker.builder, void, shading.function, &[]);
+                code.push(Op::Return, &[]);
+                code
+            }
+            ("workgroup_size", [], Some(shading)) => {
+                let mut code = Code::default();
+                let size = linker.builder.constant(shading.workgroup_size);
+                code.push(Op::ReturnValue, &[size.0]);
+                code
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(code))
+    }
+}
+
+impl Stubs<'_> {
+    fn may_be(&self, linker: &mut Linker<'_, '_>, topology: usize) -> Code {
+        let builder = &mut linker.builder;
+        let bool_type = builder.bool();
+        let id = builder.module.fresh_id();
+        builder.module.push(
+            crate::spirv::Section::Declarations,
+            Op::SpecConstantTrue,
+            &[bool_type.0, id.0],
+        );
+        builder.decorate(id, Decoration::SpecId, &[self.spec_ids[topology]]);
+        let mut code = Code::default();
+        code.push(Op::ReturnValue, &[id.0]);
+        code
+    }
+}
+
+/// `SpecId`s that the application's module does not use.
+pub(super) fn free_spec_ids(module: &Module) -> [u32; XfbTopology::COUNT] {
+    let used = interface::spec_ids(module);
+    let mut free = (0..).filter(|id| !used.contains(id));
+    std::array::from_fn(|_| free.next().unwrap_or(u32::MAX))
+}

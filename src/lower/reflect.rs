@@ -1,0 +1,121 @@
+//! What a vertex shader reads: for whoever has to supply it without knowing the shader.
+
+use std::collections::BTreeMap;
+
+use spirv::{Decoration, StorageClass};
+
+use super::LowerError;
+use super::interface::{built_in, label};
+use crate::capture::{describe, numeric_vector};
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::entry_point::{find_vertex_shader, isolate};
+use crate::spirv::{Id, Module};
+use crate::vertex_input::NumericClass;
+
+/// An attribute as a shader reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttributeUse {
+    /// Location.
+    pub location: u32,
+    /// Class of the components.
+    pub class: NumericClass,
+    /// Components that are read, counted from the first.
+    pub components: u32,
+}
+
+/// What a vertex shader reads.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VertexReads {
+    /// Attributes, by location.
+    pub attributes: Vec<AttributeUse>,
+    /// Descriptors and push constants, in words: "descriptor set 0 binding 1 ('image')".
+    pub resources: Vec<String>,
+}
+
+/// Reads a vertex shader's interface. `entry_point` is its name; `None` takes the only one.
+///
+/// # Errors
+/// [`LowerError`]: no module, no vertex shader, or an input of a type that no attribute has.
+pub fn vertex_reads(words: &[u32], entry_point: Option<&str>) -> Result<VertexReads, LowerError> {
+    let mut module = Module::parse(words)?;
+    let entry = find_vertex_shader(&module, entry_point)?;
+    isolate(&mut module, &entry);
+    let declarations = Declarations::of(&module);
+    let mut attributes = BTreeMap::new();
+    for variable in declarations.variables(StorageClass::Input) {
+        if built_in(&declarations, variable.id).is_some() {
+            continue;
+        }
+        let decoration = |decoration| {
+            let parameters = declarations.decoration(variable.id, decoration)?;
+            parameters.first().copied()
+        };
+        let location = decoration(Decoration::Location).ok_or_else(|| LowerError::NoLocation {
+            variable: label(&declarations, variable.id),
+        })?;
+        let component = decoration(Decoration::Component).unwrap_or(0);
+        add(&declarations, &mut attributes, variable.pointee, location, component).ok_or_else(
+            || LowerError::InputType {
+                variable: label(&declarations, variable.id),
+                ty: describe(&declarations, variable.pointee),
+            },
+        )?;
+    }
+    Ok(VertexReads {
+        attributes: attributes.into_values().collect(),
+        resources: resources(&declarations),
+    })
+}
+
+/// Adds what a type reads from `location` on, and returns the locations that it takes.
+fn add(
+    declarations: &Declarations,
+    attributes: &mut BTreeMap<u32, AttributeUse>,
+    ty: Id,
+    location: u32,
+    component: u32,
+) -> Option<u32> {
+    if let Some((class, count)) = numeric_vector(declarations, ty) {
+        let components = component + count;
+        let known =
+            attributes.entry(location).or_insert(AttributeUse { location, class, components });
+        known.components = known.components.max(components);
+        return Some(1).filter(|_| components <= 4);
+    }
+    let (part, count) = match declarations.ty(ty)? {
+        Type::Matrix { column, count } => (*column, *count),
+        Type::Array { element, length } => (*element, declarations.constant(*length)?),
+        _ => return None,
+    };
+    let mut at = location;
+    for _ in 0..count {
+        at += add(declarations, attributes, part, at, component)?;
+    }
+    Some(at - location)
+}
+
+fn resources(declarations: &Declarations) -> Vec<String> {
+    let mut resources: Vec<String> = declarations
+        .variables(StorageClass::PushConstant)
+        .map(|v| format!("push constants ({})", label(declarations, v.id)))
+        .collect();
+    for storage in
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer]
+    {
+        for variable in declarations.variables(storage) {
+            let number = |decoration| {
+                declarations
+                    .decoration(variable.id, decoration)
+                    .and_then(|parameters| parameters.first())
+                    .map_or("?".to_owned(), u32::to_string)
+            };
+            resources.push(format!(
+                "descriptor set {} binding {} ({})",
+                number(Decoration::DescriptorSet),
+                number(Decoration::Binding),
+                label(declarations, variable.id)
+            ));
+        }
+    }
+    resources
+}

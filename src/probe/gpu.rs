@@ -1,0 +1,460 @@
+//! A headless device for the probe, tests, examples and benches: it owns what the runtime leaves to
+//! an application. Every submission is waited for, so nothing of it is ever in flight between two
+//! calls.
+
+mod buffers;
+mod capture;
+mod error;
+mod instance;
+mod messages;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+
+pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
+pub use self::error::GpuError;
+pub use self::messages::Message;
+
+use self::instance::Instance;
+use crate::lower::Backend;
+use crate::runtime::{Capabilities, Context, RuntimeError, required_features};
+
+/// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How much of a device is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Profile {
+    /// Everything that the device has of what the backends need or profit from, on the newest Vulkan
+    /// that both sides know.
+    #[default]
+    Full,
+    /// A Vulkan 1.0 device with nothing enabled but what the compute backend needs, whatever the
+    /// device could do: [`Capabilities::restrict_to_floor`].
+    Bifrost,
+}
+
+/// Which device.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum DeviceSelector {
+    /// By its place in the loader's order.
+    Index(usize),
+    /// The first whose name contains this, in whatever case.
+    Name(String),
+}
+
+impl fmt::Display for DeviceSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => index.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl FromStr for DeviceSelector {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Index))
+    }
+}
+
+/// How to open a device.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Which; the loader's first by default.
+    pub device: Option<DeviceSelector>,
+    /// How much of it.
+    pub profile: Profile,
+    /// Whether the validation layer looks on, with synchronization validation.
+    pub validation: bool,
+}
+
+/// A physical device.
+#[derive(Debug, Clone)]
+pub struct DeviceInfo {
+    /// Place in the loader's order.
+    pub index: usize,
+    /// What it can do, by the profile.
+    pub capabilities: Capabilities,
+}
+
+/// The devices of this machine.
+///
+/// # Errors
+/// [`GpuError::NoLoader`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
+/// [`GpuError::NoValidationLayer`], or a failed query.
+pub fn devices(profile: Profile, validation: bool) -> Result<Vec<DeviceInfo>, GpuError> {
+    let instance = Instance::new(profile, validation)?;
+    Ok(instance.devices(profile)?.into_iter().map(|(_, info)| info).collect())
+}
+
+/// Whether the device still works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing is in flight.
+    Idle,
+    /// It is lost, and everything may be destroyed.
+    Lost,
+    /// A submission did not come back, so that nothing may be destroyed: what it uses is leaked.
+    Hung,
+}
+
+/// A device with a queue, a command buffer and memory.
+pub struct Gpu {
+    context: Context,
+    device_index: usize,
+    profile: Profile,
+    queue: vk::Queue,
+    queue_family: u32,
+    command_pool: vk::CommandPool,
+    command_buffer: vk::CommandBuffer,
+    fence: vk::Fence,
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    allocator: Option<Allocator>,
+    timeout: Duration,
+    state: State,
+    /// Last: destroyed when everything above is.
+    instance: Instance,
+}
+
+impl Gpu {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// Those of [`devices`]; [`GpuError::UnknownDevice`], [`GpuError::NoQueue`],
+    /// [`GpuError::NoBackend`], or a failed command.
+    pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
+        let instance = Instance::new(options.profile, options.validation)?;
+        let (physical_device, info) =
+            select(instance.devices(options.profile)?, options.device.as_ref())?;
+        let caps = info.capabilities;
+        // SAFETY: the device is of the instance.
+        let families =
+            unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
+        let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+        let queue_family = (0u32..)
+            .zip(&families)
+            .find_map(|(i, family)| family.queue_flags.contains(wanted).then_some(i))
+            .ok_or_else(|| GpuError::NoQueue { device: caps.device_name.clone() })?;
+
+        let backends = match options.profile {
+            Profile::Full => caps.available(),
+            Profile::Bifrost => vec![Backend::Compute],
+        };
+        if backends.is_empty() {
+            let all = [Backend::Native, Backend::Vertex, Backend::Compute];
+            let reasons = all.into_iter().filter_map(|b| caps.availability(b).err()).collect();
+            return Err(GpuError::NoBackend(reasons));
+        }
+        let required =
+            required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
+        // What shaders under test use, and no backend needs.
+        let features = match options.profile {
+            Profile::Full => vk::PhysicalDeviceFeatures::default()
+                .shader_int64(caps.shader_int64)
+                .shader_float64(caps.shader_float64)
+                .shader_clip_distance(caps.shader_clip_distance)
+                .shader_cull_distance(caps.shader_cull_distance),
+            Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
+        };
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(queue_family)
+            .queue_priorities(&[1.0])];
+        let create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let device = required
+            .with_create_info(create, &[], &features, |info| {
+                // SAFETY: everything that is enabled is there.
+                unsafe { instance.raw.create_device(physical_device, info, None) }
+            })
+            .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
+        // SAFETY: the device was created so.
+        let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
+            Ok(context) => context,
+            Err(error) => {
+                // SAFETY: nothing was made of the device.
+                unsafe { device.destroy_device(None) };
+                return Err(error.into());
+            }
+        };
+        // SAFETY: the family has a queue.
+        let queue = unsafe { device.get_device_queue(queue_family, 0) };
+        // From here on dropping it cleans up; null handles may be destroyed.
+        let mut gpu = Self {
+            context,
+            device_index: info.index,
+            profile: options.profile,
+            queue,
+            queue_family,
+            command_pool: vk::CommandPool::null(),
+            command_buffer: vk::CommandBuffer::null(),
+            fence: vk::Fence::null(),
+            render_pass: vk::RenderPass::null(),
+            framebuffer: vk::Framebuffer::null(),
+            allocator: None,
+            timeout: TIMEOUT,
+            state: State::Idle,
+            instance,
+        };
+        gpu.create_objects(physical_device)?;
+        tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
+        Ok(gpu)
+    }
+
+    fn create_objects(&mut self, physical_device: vk::PhysicalDevice) -> Result<(), GpuError> {
+        let device = self.context.device().clone();
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: self.instance.raw.clone(),
+            device: device.clone(),
+            physical_device,
+            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
+            buffer_device_address: self.context.has_addresses(),
+            allocation_sizes: gpu_allocator::AllocationSizes::new(8 << 20, 8 << 20)
+                .with_max_device_memblock_size(256 << 20)
+                .with_max_host_memblock_size(256 << 20),
+        })
+        .map_err(|source| RuntimeError::Allocation {
+            name: "the allocator".to_owned(),
+            size: 0,
+            source: Box::new(source),
+        })?;
+        self.allocator = Some(allocator);
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
+        let subpasses =
+            [vk::SubpassDescription::default()
+                .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
+        let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+        // SAFETY: the device is live; nothing has a precondition beyond that.
+        unsafe {
+            self.command_pool = device
+                .create_command_pool(&pool, None)
+                .map_err(RuntimeError::vulkan("vkCreateCommandPool"))?;
+            let allocate = vk::CommandBufferAllocateInfo::default()
+                .command_pool(self.command_pool)
+                .level(vk::CommandBufferLevel::PRIMARY)
+                .command_buffer_count(1);
+            self.command_buffer = device
+                .allocate_command_buffers(&allocate)
+                .map_err(RuntimeError::vulkan("vkAllocateCommandBuffers"))?
+                .first()
+                .copied()
+                .unwrap_or_default();
+            self.fence = device
+                .create_fence(&vk::FenceCreateInfo::default(), None)
+                .map_err(RuntimeError::vulkan("vkCreateFence"))?;
+            self.render_pass = device
+                .create_render_pass(&pass, None)
+                .map_err(RuntimeError::vulkan("vkCreateRenderPass"))?;
+            let frame = vk::FramebufferCreateInfo::default()
+                .render_pass(self.render_pass)
+                .width(1)
+                .height(1)
+                .layers(1);
+            self.framebuffer = device
+                .create_framebuffer(&frame, None)
+                .map_err(RuntimeError::vulkan("vkCreateFramebuffer"))?;
+        }
+        Ok(())
+    }
+
+    /// What captures are recorded with.
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The same, for its test switches.
+    pub const fn context_mut(&mut self) -> &mut Context {
+        &mut self.context
+    }
+
+    /// What the device can do, by the profile.
+    pub const fn capabilities(&self) -> &Capabilities {
+        self.context.capabilities()
+    }
+
+    /// The backends that the device was opened for.
+    pub fn backends(&self) -> &[Backend] {
+        self.context.enabled().backends()
+    }
+
+    /// Place of the device in the loader's order.
+    pub const fn device_index(&self) -> usize {
+        self.device_index
+    }
+
+    /// The profile that it was opened with.
+    pub const fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// A render pass of one subpass without attachments.
+    pub const fn render_pass(&self) -> vk::RenderPass {
+        self.render_pass
+    }
+
+    /// How long a submission may take.
+    pub const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// What the validation layer has said since the last call.
+    pub fn take_messages(&self) -> Vec<Message> {
+        self.instance.messages.take()
+    }
+
+    /// Destroys everything and returns what the validation layer has said since the last
+    /// [`take_messages`](Self::take_messages), up to the end: objects that were not destroyed, too.
+    pub fn close(self) -> Vec<Message> {
+        let messages = Arc::clone(&self.instance.messages);
+        drop(self);
+        messages.take()
+    }
+
+    /// Enters a render pass instance of [`render_pass`](Self::render_pass).
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance.
+    pub unsafe fn begin_render_pass(&self, cmd: vk::CommandBuffer) {
+        // SAFETY: the caller's contract.
+        unsafe { begin_render_pass(&self.context, cmd, self.render_pass, self.framebuffer) };
+    }
+
+    /// Records, submits and waits.
+    ///
+    /// # Errors
+    /// The closure's, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a
+    /// loss or a timeout the device takes no more.
+    pub fn submit<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        if self.state != State::Idle {
+            return Err(GpuError::DeviceLost { during: "an earlier submission" });
+        }
+        let device = self.context.device();
+        let cmd = self.command_buffer;
+        let begin = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: nothing is in flight; the handles are the device's.
+        unsafe {
+            device
+                .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
+                .map_err(RuntimeError::vulkan("vkResetCommandPool"))?;
+            device
+                .begin_command_buffer(cmd, &begin)
+                .map_err(RuntimeError::vulkan("vkBeginCommandBuffer"))?;
+        }
+        // Where it fails, the next reset of the pool takes back what it recorded.
+        let result = record(&self.context, cmd)?;
+        // SAFETY: as above; the closure left the command buffer recording.
+        unsafe { device.end_command_buffer(cmd) }
+            .map_err(RuntimeError::vulkan("vkEndCommandBuffer"))?;
+        let waited = self.submit_and_wait();
+        self.state = match waited {
+            Err(GpuError::DeviceLost { .. }) => State::Lost,
+            Err(GpuError::Timeout(_)) => State::Hung,
+            Ok(()) | Err(_) => State::Idle,
+        };
+        waited.map(|()| result)
+    }
+
+    fn submit_and_wait(&self) -> Result<(), GpuError> {
+        let device = self.context.device();
+        let buffers = [self.command_buffer];
+        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: the command buffer is executable and the fence is not signalled.
+        unsafe {
+            device
+                .queue_submit(self.queue, &submit, self.fence)
+                .map_err(RuntimeError::vulkan("vkQueueSubmit"))?;
+            match device.wait_for_fences(&[self.fence], true, timeout) {
+                Ok(()) => {}
+                Err(vk::Result::TIMEOUT) => return Err(GpuError::Timeout(self.timeout)),
+                Err(result) => {
+                    return Err(RuntimeError::Vulkan { call: "vkWaitForFences", result }.into());
+                }
+            }
+            device.reset_fences(&[self.fence]).map_err(RuntimeError::vulkan("vkResetFences"))?;
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance; the handles are of the device.
+unsafe fn begin_render_pass(
+    ctx: &Context,
+    cmd: vk::CommandBuffer,
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+) {
+    let info = vk::RenderPassBeginInfo::default()
+        .render_pass(render_pass)
+        .framebuffer(framebuffer)
+        .render_area(vk::Rect2D {
+            offset: vk::Offset2D { x: 0, y: 0 },
+            extent: vk::Extent2D { width: 1, height: 1 },
+        });
+    // SAFETY: the caller's contract.
+    unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.state == State::Hung {
+            std::mem::forget(self.allocator.take());
+            self.instance.leak();
+            return;
+        }
+        let device = self.context.device();
+        // SAFETY: every submission was waited for, and a lost device may be destroyed. The objects
+        // are destroyed before what they were made of.
+        unsafe {
+            if self.state == State::Idle {
+                let _ = device.device_wait_idle();
+            }
+            device.destroy_framebuffer(self.framebuffer, None);
+            device.destroy_render_pass(self.render_pass, None);
+            device.destroy_fence(self.fence, None);
+            device.destroy_command_pool(self.command_pool, None);
+            self.allocator = None;
+            device.destroy_device(None);
+        }
+    }
+}
+
+fn select(
+    devices: Vec<(vk::PhysicalDevice, DeviceInfo)>,
+    selector: Option<&DeviceSelector>,
+) -> Result<(vk::PhysicalDevice, DeviceInfo), GpuError> {
+    let names: Vec<String> = devices
+        .iter()
+        .map(|(_, d)| format!("{}: {}", d.index, d.capabilities.device_name))
+        .collect();
+    let index = match selector {
+        None => Some(0),
+        Some(DeviceSelector::Index(index)) => Some(*index),
+        Some(DeviceSelector::Name(name)) => {
+            let name = name.to_lowercase();
+            devices
+                .iter()
+                .position(|(_, d)| d.capabilities.device_name.to_lowercase().contains(&name))
+        }
+    };
+    index.and_then(|index| devices.into_iter().nth(index)).ok_or_else(|| GpuError::UnknownDevice {
+        selector: selector.cloned().unwrap_or(DeviceSelector::Index(0)),
+        available: names,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! What the validation layer says.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use ash::vk;
+
+/// A warning or an error of the validation layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Whether it is an error.
+    pub error: bool,
+    /// Name of the message, such as a VUID.
+    pub id: String,
+    /// The text.
+    pub text: String,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = if self.error { "error" } else { "warning" };
+        write!(f, "{severity} {}: {}", self.id, self.text)
+    }
+}
+
+/// A message that is known to be wrong, and is not collected.
+struct FalsePositive {
+    /// What the id of the message contains.
+    id: &'static str,
+    /// What its text contains.
+    text: &'static str,
+    /// Why it is wrong, with a link. Layer or driver versions that say it, and what removes it.
+    #[allow(dead_code, reason = "for the reader")]
+    why: &'static str,
+}
+
+/// Every message that is known to be wrong.
+const FALSE_POSITIVES: &[FalsePositive] = &[];
+
+/// Messages as they come in. The layer calls from whichever thread is in Vulkan.
+#[derive(Debug, Default)]
+pub(super) struct Messages(Mutex<Vec<Message>>);
+
+impl Messages {
+    pub(super) fn take(&self) -> Vec<Message> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, message: Message) {
+        let known = |f: &FalsePositive| message.id.contains(f.id) && message.text.contains(f.text);
+        if FALSE_POSITIVES.iter().any(known) {
+            tracing::debug!(%message, "known false positive");
+            return;
+        }
+        tracing::debug!(%message, "validation");
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+}
+
+/// The messenger for `messages`, which has to outlive it. Performance advice is not collected.
+pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
+    vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(
+            vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
+                | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+        )
+        .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
+        .pfn_user_callback(Some(collect))
+        .user_data(std::ptr::from_ref(messages).cast_mut().cast())
+}
+
+/// # Safety
+/// Called by Vulkan alone, with the user data of [`messenger_info`].
+unsafe extern "system" fn collect(
+    severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _types: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user_data: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the user data is a `Messages` that outlives the messenger.
+    let messages = unsafe { user_data.cast_const().cast::<Messages>().as_ref() };
+    // SAFETY: Vulkan passes a valid structure.
+    let data = unsafe { data.as_ref() };
+    if let (Some(messages), Some(data)) = (messages, data) {
+        let text = |pointer: *const std::ffi::c_char| match pointer.is_null() {
+            true => Cow::Borrowed(""),
+            // SAFETY: the strings of the structure are C strings.
+            false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy(),
+        };
+        messages.push(Message {
+            error: severity.contains(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR),
+            id: text(data.p_message_id_name).into_owned(),
+            text: text(data.p_message).into_owned(),
+        });
+    }
+    vk::FALSE
+}

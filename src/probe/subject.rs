@@ -1,0 +1,204 @@
+//! The shader that a probe captures: one of the probe's own, whose records are formulas, or a file.
+
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+
+use crate::capture::Layout;
+use crate::lower::reflect::{AttributeUse, vertex_reads};
+use crate::lower::{Backend, LowerError, Lowered, compute, native, vertex};
+use crate::probe::shaders::ProbeShader;
+use crate::spirv::{ParseError, words_from_bytes};
+use crate::vertex_input::{
+    InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
+
+/// A shader that cannot be probed.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// The file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file is no SPIR-V.
+    #[error("{file}: {source}")]
+    Parse {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        source: ParseError,
+    },
+    /// The shader captures nothing that can be captured.
+    #[error("{name}: {source}")]
+    Lower {
+        /// The shader.
+        name: String,
+        /// Why.
+        source: LowerError,
+    },
+    /// The shader needs what a probe does not know.
+    #[error("{name}: the shader uses {what}, which a probe has no contents for")]
+    Resources {
+        /// The shader.
+        name: String,
+        /// "descriptor set N binding M", or "push constants".
+        what: String,
+    },
+}
+
+/// A shader to be probed, in its lowered forms.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Name of the probe's shader, or the path of the file.
+    pub name: String,
+    /// What it captures.
+    pub layout: Layout,
+    /// What it reads.
+    pub vertex_input: VertexInput,
+    words: Vec<u32>,
+    formulas: Option<ProbeShader>,
+}
+
+/// The first vertex and instance of a probe's draws: not 0, so that whoever forgets them is found out.
+pub const FIRST_VERTEX: u32 = 5;
+/// See [`FIRST_VERTEX`].
+pub const FIRST_INSTANCE: u32 = 2;
+
+impl Subject {
+    /// One of the probe's own shaders.
+    ///
+    /// # Errors
+    /// None that is not a mistake of this crate.
+    pub fn built_in(shader: ProbeShader) -> Result<Self, SubjectError> {
+        let words = shader.words();
+        let lower = |source| SubjectError::Lower { name: shader.name.to_owned(), source };
+        let lowered = native::lower(&words, None).map_err(lower)?;
+        Ok(Self {
+            name: shader.name.to_owned(),
+            layout: lowered.layout,
+            vertex_input: shader.vertex_input.clone(),
+            words,
+            formulas: Some(shader),
+        })
+    }
+
+    /// A SPIR-V file with capture decorations. Its attributes are given made-up contents; descriptors
+    /// and push constants it may not use.
+    ///
+    /// # Errors
+    /// [`SubjectError`]
+    pub fn from_file(path: &Path) -> Result<Self, SubjectError> {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path)
+            .map_err(|source| SubjectError::Read { file: name.clone(), source })?;
+        let words = words_from_bytes(&bytes)
+            .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
+        let lower = |source| SubjectError::Lower { name: name.clone(), source };
+        let lowered = native::lower(&words, None).map_err(lower)?;
+        let reads = vertex_reads(&words, None).map_err(lower)?;
+        if let Some(what) = reads.resources.into_iter().next() {
+            return Err(SubjectError::Resources { name, what });
+        }
+        Ok(Self {
+            vertex_input: vertex_input_for(&reads.attributes),
+            layout: lowered.layout,
+            words,
+            formulas: None,
+            name,
+        })
+    }
+
+    /// The shader as `backend` takes it.
+    ///
+    /// # Errors
+    /// [`SubjectError::Lower`]
+    pub fn lower(&self, backend: Backend) -> Result<Lowered, SubjectError> {
+        match backend {
+            Backend::Native => native::lower(&self.words, None),
+            Backend::Vertex => vertex::lower(&self.words, None),
+            Backend::Compute => compute::lower(
+                &self.words,
+                &compute::Options {
+                    entry_point: None,
+                    vertex_input: &self.vertex_input,
+                    workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+                },
+            ),
+        }
+        .map_err(|source| SubjectError::Lower { name: self.name.clone(), source })
+    }
+
+    /// Whether [`records`](Self::records) knows what the shader writes.
+    pub const fn has_formulas(&self) -> bool {
+        self.formulas.is_some()
+    }
+
+    /// The records of `vertices` from [`FIRST_VERTEX`] on in `instances` from [`FIRST_INSTANCE`] on, as
+    /// [`Expectation::records`](super::diagnose::Expectation::records) takes them, or `None` for a
+    /// shader from a file.
+    pub fn records(&self, buffer: usize, vertices: u32, instances: u32) -> Option<Vec<u8>> {
+        let shader = self.formulas.as_ref()?;
+        let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
+        let mut records = vec![0; stride * vertices as usize * instances as usize];
+        let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
+        for ((instance, vertex), record) in all.zip(records.chunks_exact_mut(stride)) {
+            shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
+        }
+        Some(records)
+    }
+
+    /// The contents of a vertex buffer that serves that many vertices and instances from the firsts on.
+    pub fn vertex_buffer(&self, binding: &VertexBinding, vertices: u32, instances: u32) -> Vec<u8> {
+        let elements = match binding.input_rate {
+            InputRate::Vertex => FIRST_VERTEX + vertices,
+            InputRate::Instance => FIRST_INSTANCE + instances,
+        };
+        let by_formula = self
+            .formulas
+            .as_ref()
+            .and_then(|shader| shader.vertex_buffer(binding.binding, elements));
+        by_formula.unwrap_or_else(|| {
+            let class = self
+                .vertex_input
+                .attributes
+                .iter()
+                .find(|a| a.binding == binding.binding)
+                .map_or(NumericClass::Uint, |a| a.format.class());
+            made_up(binding, elements, class)
+        })
+    }
+}
+
+/// One binding an attribute, tightly packed.
+fn vertex_input_for(attributes: &[AttributeUse]) -> VertexInput {
+    let mut input = VertexInput::default();
+    for (binding, attribute) in (0u32..).zip(attributes) {
+        let Some(format) = VertexFormat::of(attribute.class, attribute.components) else {
+            continue;
+        };
+        let input_rate = InputRate::Vertex;
+        input.bindings.push(VertexBinding { binding, stride: format.size(), input_rate });
+        let location = attribute.location;
+        input.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
+    }
+    input
+}
+
+/// Values that differ from element to element: floats from -2 to 2, small integers.
+fn made_up(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {
+    let dwords = binding.stride / 4 * elements;
+    (0..dwords)
+        .flat_map(|i| {
+            let hash = (i ^ binding.binding.rotate_left(16)).wrapping_mul(0x9e37_79b1);
+            let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b) >> 8;
+            match class {
+                NumericClass::Float => ((hash as f32) / (1 << 22) as f32 - 2.0).to_le_bytes(),
+                NumericClass::Sint | NumericClass::Uint => (hash & 0x3ff).to_le_bytes(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,274 @@
+//! What a device can do, as far as captures care, and which backends follow from it.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+
+use ash::{khr, vk};
+
+use super::extensions::{self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+use super::{RuntimeError, backend_name};
+use crate::lower::Backend;
+use crate::sysval::SYSVALS_SIZE;
+
+/// Device extensions that a device of the floor has, see [`Capabilities::restrict_to_floor`].
+const FLOOR_EXTENSIONS: [&CStr; 8] = [
+    khr::buffer_device_address::NAME,
+    khr::device_group::NAME,
+    khr::storage_buffer_storage_class::NAME,
+    khr::push_descriptor::NAME,
+    khr::dynamic_rendering::NAME,
+    khr::synchronization2::NAME,
+    khr::driver_properties::NAME,
+    khr::portability_subset::NAME,
+];
+
+/// [`VkPhysicalDeviceLimits`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceLimits.html)
+/// that captures run into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// `maxComputeWorkGroupCount`.
+    pub max_workgroups: [u32; 3],
+    /// `maxComputeWorkGroupSize`.
+    pub max_workgroup_size: [u32; 3],
+    /// `maxComputeWorkGroupInvocations`.
+    pub max_workgroup_invocations: u32,
+    /// `maxPushConstantsSize` in bytes.
+    pub max_push_constants: u32,
+    /// `maxBoundDescriptorSets`.
+    pub max_descriptor_sets: u32,
+    /// `maxVertexInputAttributes`.
+    pub max_vertex_attributes: u32,
+    /// `maxVertexInputBindings`.
+    pub max_vertex_bindings: u32,
+    /// `maxVertexInputAttributeOffset` in bytes.
+    pub max_vertex_attribute_offset: u32,
+    /// `maxVertexInputBindingStride` in bytes.
+    pub max_vertex_binding_stride: u32,
+    /// `nonCoherentAtomSize` in bytes.
+    pub non_coherent_atom: u64,
+}
+
+/// Everything that is asked of a physical device.
+#[derive(Debug, Clone)]
+pub struct Capabilities {
+    /// `deviceName`.
+    pub device_name: String,
+    /// `driverName`, empty where the device does not say.
+    pub driver_name: String,
+    /// `driverInfo`, empty where the device does not say.
+    pub driver_info: String,
+    /// The Vulkan version in effect: the lower of the instance's and the device's.
+    pub api_version: u32,
+    /// `driverVersion`, in the vendor's own encoding.
+    pub driver_version: u32,
+    /// `vendorID`.
+    pub vendor_id: u32,
+    /// `deviceID`.
+    pub device_id: u32,
+    /// `deviceType`.
+    pub device_type: vk::PhysicalDeviceType,
+    /// Names of the device extensions.
+    pub extensions: BTreeSet<CString>,
+    /// `VK_EXT_transform_feedback` with its feature `transformFeedback`.
+    pub transform_feedback: Option<TransformFeedbackSupport>,
+    /// `VK_EXT_provoking_vertex`.
+    pub provoking_vertex: Option<ProvokingVertexSupport>,
+    /// The feature `bufferDeviceAddress`.
+    pub buffer_device_address: Option<AddressSource>,
+    /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
+    pub geometry_shader: bool,
+    /// The feature `vertexPipelineStoresAndAtomics`.
+    pub vertex_stores: bool,
+    /// The feature `shaderInt64`. No generated shader needs it; an application's own may.
+    pub shader_int64: bool,
+    /// The feature `shaderFloat64`. As [`shader_int64`](Self::shader_int64).
+    pub shader_float64: bool,
+    /// The feature `shaderClipDistance`. As [`shader_int64`](Self::shader_int64).
+    pub shader_clip_distance: bool,
+    /// The feature `shaderCullDistance`. As [`shader_int64`](Self::shader_int64).
+    pub shader_cull_distance: bool,
+    /// The feature `shaderDrawParameters`.
+    pub shader_draw_parameters: bool,
+    /// The feature `dynamicRendering`.
+    pub dynamic_rendering: bool,
+    /// The feature `synchronization2`.
+    pub synchronization2: bool,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// A backend that a device cannot run, and everything that it lacks for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the {} backend is not available on {device}: {}", backend_name(*.backend), .reasons.join("; "))]
+pub struct Unavailable {
+    /// The backend.
+    pub backend: Backend,
+    /// Name of the device.
+    pub device: String,
+    /// What is missing, each by the name of its extension, feature or limit.
+    pub reasons: Vec<String>,
+}
+
+impl Capabilities {
+    /// Asks a physical device.
+    ///
+    /// `instance_api_version` is the `apiVersion` that the instance was created with (0 stands for
+    /// 1.0, as in `VkApplicationInfo`). Below Vulkan 1.1 the instance must have
+    /// `VK_KHR_get_physical_device_properties2` enabled.
+    ///
+    /// # Errors
+    /// [`RuntimeError::MissingInstanceExtension`], or a failed enumeration.
+    ///
+    /// # Safety
+    /// `physical_device` belongs to `instance`, which was created through `entry` with that
+    /// version.
+    pub unsafe fn query(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+    ) -> Result<Self, RuntimeError> {
+        let version = instance_api_version.max(vk::API_VERSION_1_0);
+        // SAFETY: the caller's contract.
+        let q = unsafe { extensions::query(entry, instance, version, physical_device) }?;
+        let (p, limits) = (&q.properties, &q.properties.limits);
+        let capabilities = Self {
+            device_name: p
+                .device_name_as_c_str()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            driver_name: q.driver_name,
+            driver_info: q.driver_info,
+            api_version: q.api_version,
+            driver_version: p.driver_version,
+            vendor_id: p.vendor_id,
+            device_id: p.device_id,
+            device_type: p.device_type,
+            extensions: q.extensions,
+            transform_feedback: q.transform_feedback,
+            provoking_vertex: q.provoking_vertex,
+            buffer_device_address: q.buffer_device_address,
+            geometry_shader: q.features.geometry_shader == vk::TRUE,
+            vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
+            shader_int64: q.features.shader_int64 == vk::TRUE,
+            shader_float64: q.features.shader_float64 == vk::TRUE,
+            shader_clip_distance: q.features.shader_clip_distance == vk::TRUE,
+            shader_cull_distance: q.features.shader_cull_distance == vk::TRUE,
+            shader_draw_parameters: q.shader_draw_parameters,
+            dynamic_rendering: q.dynamic_rendering,
+            synchronization2: q.synchronization2,
+            limits: Limits {
+                max_workgroups: limits.max_compute_work_group_count,
+                max_workgroup_size: limits.max_compute_work_group_size,
+                max_workgroup_invocations: limits.max_compute_work_group_invocations,
+                max_push_constants: limits.max_push_constants_size,
+                max_descriptor_sets: limits.max_bound_descriptor_sets,
+                max_vertex_attributes: limits.max_vertex_input_attributes,
+                max_vertex_bindings: limits.max_vertex_input_bindings,
+                max_vertex_attribute_offset: limits.max_vertex_input_attribute_offset,
+                max_vertex_binding_stride: limits.max_vertex_input_binding_stride,
+                non_coherent_atom: limits.non_coherent_atom_size,
+            },
+        };
+        tracing::debug!(
+            device = capabilities.device_name,
+            driver = capabilities.driver_info,
+            native = capabilities.availability(Backend::Native).is_ok(),
+            vertex = capabilities.availability(Backend::Vertex).is_ok(),
+            compute = capabilities.availability(Backend::Compute).is_ok(),
+            "device capabilities"
+        );
+        tracing::trace!(?capabilities);
+        Ok(capabilities)
+    }
+
+    /// Whether the device has that extension.
+    pub fn has_extension(&self, name: &CStr) -> bool {
+        self.extensions.contains(name)
+    }
+
+    /// Forgets everything beyond the floor: the "bifrost" profile.
+    ///
+    /// The floor is what the open driver of a Mali-G52 has: Vulkan 1.0 with
+    /// `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as
+    /// extensions and `shaderInt64`; 65535 workgroups an axis, workgroups of at most 256, 128 bytes
+    /// of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
+    /// feedback, no choice of provoking vertex, no `shaderFloat64`.
+    ///
+    /// Nothing is added: what the device lacks of the floor it goes on lacking.
+    pub fn restrict_to_floor(&mut self) {
+        self.api_version = vk::API_VERSION_1_0;
+        self.extensions.retain(|name| FLOOR_EXTENSIONS.contains(&name.as_c_str()));
+        self.transform_feedback = None;
+        self.provoking_vertex = None;
+        self.geometry_shader = false;
+        self.vertex_stores = false;
+        self.shader_float64 = false;
+        self.shader_draw_parameters = false;
+        self.dynamic_rendering &= self.has_extension(khr::dynamic_rendering::NAME);
+        self.synchronization2 &= self.has_extension(khr::synchronization2::NAME);
+        if self.buffer_device_address.is_some() {
+            self.buffer_device_address = self
+                .has_extension(khr::buffer_device_address::NAME)
+                .then_some(AddressSource::Extension);
+        }
+        let limits = &mut self.limits;
+        for max in &mut limits.max_workgroups {
+            *max = (*max).min(65535);
+        }
+        for max in &mut limits.max_workgroup_size {
+            *max = (*max).min(256);
+        }
+        limits.max_workgroup_invocations = limits.max_workgroup_invocations.min(256);
+        limits.max_push_constants = limits.max_push_constants.min(128);
+        limits.max_descriptor_sets = limits.max_descriptor_sets.min(4);
+    }
+
+    /// Whether the device can run that backend.
+    ///
+    /// # Errors
+    /// [`Unavailable`] with everything that is missing, not only the first.
+    pub fn availability(&self, backend: Backend) -> Result<(), Unavailable> {
+        let mut reasons = Vec::new();
+        let mut need = |met: bool, reason: &str| {
+            if !met {
+                reasons.push(reason.to_owned());
+            }
+        };
+        let addresses = "no feature bufferDeviceAddress \
+                         (Vulkan 1.2 or VK_KHR_buffer_device_address)";
+        match backend {
+            Backend::Native => match &self.transform_feedback {
+                Some(_) => {}
+                None if self.has_extension(ash::ext::transform_feedback::NAME) => {
+                    need(false, "no feature transformFeedback, though VK_EXT_transform_feedback");
+                }
+                None => need(false, "no extension VK_EXT_transform_feedback"),
+            },
+            Backend::Vertex => {
+                need(self.vertex_stores, "no feature vertexPipelineStoresAndAtomics");
+                need(self.buffer_device_address.is_some(), addresses);
+            }
+            Backend::Compute => need(self.buffer_device_address.is_some(), addresses),
+        }
+        // Every conforming device has them; a layer or an emulator may not conform.
+        if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
+            reasons.push(format!(
+                "maxPushConstantsSize is {}, {SYSVALS_SIZE} are needed",
+                self.limits.max_push_constants
+            ));
+        }
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(Unavailable { backend, device: self.device_name.clone(), reasons })
+    }
+
+    /// The backends that the device can run, in the order of [`Backend`].
+    pub fn available(&self) -> Vec<Backend> {
+        [Backend::Native, Backend::Vertex, Backend::Compute]
+            .into_iter()
+            .filter(|&backend| self.availability(backend).is_ok())
+            .collect()
+    }
+}

@@ -1,0 +1,234 @@
+//! One device, ready for captures: its entry points, its capabilities, what it was created with,
+//! and the barrier that makes captures visible.
+
+use ash::vk;
+
+use super::extensions::{AddressFn, TransformFeedbackFn};
+use super::{Capabilities, RequiredFeatures, RuntimeError};
+use crate::lower::Backend;
+
+/// The most workgroups of an axis that every device has.
+const WORKGROUPS_EVERYWHERE: u32 = 65535;
+
+/// A `VkDevice` with the entry points that captures call. The device stays the application's.
+#[derive(Clone)]
+pub struct Context {
+    device: ash::Device,
+    capabilities: Capabilities,
+    enabled: RequiredFeatures,
+    addresses: Option<AddressFn>,
+    transform_feedback: Option<TransformFeedbackFn>,
+    max_workgroups_per_axis: u32,
+    omitted: Option<Barrier>,
+}
+
+/// A barrier of the runtime, by its place.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barrier {
+    /// [`Context::capture_barrier`].
+    CaptureToConsumer,
+}
+
+/// Who reads what was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsumerScope {
+    /// Stages that read.
+    pub stages: vk::PipelineStageFlags,
+    /// How they read.
+    pub access: vk::AccessFlags,
+}
+
+impl ConsumerScope {
+    /// Draws that read it as vertices.
+    pub const VERTEX_BUFFER: Self = Self {
+        stages: vk::PipelineStageFlags::VERTEX_INPUT,
+        access: vk::AccessFlags::VERTEX_ATTRIBUTE_READ,
+    };
+    /// Copies out of it.
+    pub const TRANSFER: Self =
+        Self { stages: vk::PipelineStageFlags::TRANSFER, access: vk::AccessFlags::TRANSFER_READ };
+    /// Compute shaders that read it, and captures that pull their vertices from it.
+    pub const COMPUTE_SHADER: Self = Self {
+        stages: vk::PipelineStageFlags::COMPUTE_SHADER,
+        access: vk::AccessFlags::SHADER_READ,
+    };
+    /// The host, once a fence has signalled. The memory has to be mapped.
+    pub const HOST: Self =
+        Self { stages: vk::PipelineStageFlags::HOST, access: vk::AccessFlags::HOST_READ };
+}
+
+impl Context {
+    /// Loads the entry points for what was enabled.
+    ///
+    /// # Errors
+    /// [`RuntimeError::MissingFunction`] where the device was created without it.
+    ///
+    /// # Safety
+    /// `device` was created from `instance` with `enabled`, on the physical device that
+    /// `capabilities` describes, and outlives the context.
+    pub unsafe fn new(
+        instance: &ash::Instance,
+        device: &ash::Device,
+        capabilities: Capabilities,
+        enabled: RequiredFeatures,
+    ) -> Result<Self, RuntimeError> {
+        let addresses = enabled
+            .address_source()
+            .map(|source| AddressFn::load(instance, device, source))
+            .transpose()?;
+        let transform_feedback = enabled
+            .has(Backend::Native)
+            .then(|| TransformFeedbackFn::load(instance, device))
+            .transpose()?;
+        let [x, y, _] = capabilities.limits.max_workgroups;
+        Ok(Self {
+            device: device.clone(),
+            enabled,
+            addresses,
+            transform_feedback,
+            max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
+            omitted: None,
+            capabilities,
+        })
+    }
+
+    /// The device.
+    pub const fn device(&self) -> &ash::Device {
+        &self.device
+    }
+
+    /// What the physical device can do.
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// What the device was created with.
+    pub const fn enabled(&self) -> &RequiredFeatures {
+        &self.enabled
+    }
+
+    /// Whether buffers have addresses.
+    pub const fn has_addresses(&self) -> bool {
+        self.addresses.is_some()
+    }
+
+    /// Device address of a buffer.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoAddress`] where `bufferDeviceAddress` is not enabled or the device says 0.
+    ///
+    /// # Safety
+    /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
+    /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    pub unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
+        // SAFETY: the caller's contract.
+        let address = self.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
+        match address {
+            0 => Err(RuntimeError::NoAddress { what: format!("buffer {buffer:?}") }),
+            address => Ok(address),
+        }
+    }
+
+    /// The commands of `VK_EXT_transform_feedback`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::FeatureNotEnabled`].
+    pub(super) fn transform_feedback(&self) -> Result<&TransformFeedbackFn, RuntimeError> {
+        self.transform_feedback.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
+            what: "the native backend".to_owned(),
+            feature: "transformFeedback",
+        })
+    }
+
+    /// Workgroups that a dispatch may have along one axis: what the device has, at most 65535.
+    pub const fn max_workgroups_per_axis(&self) -> u32 {
+        self.max_workgroups_per_axis
+    }
+
+    /// Lowers [`max_workgroups_per_axis`](Self::max_workgroups_per_axis), so that small captures
+    /// are folded over two axes, or too large, as huge ones are. It is not raised above what the
+    /// device has.
+    pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
+        let [x, y, _] = self.capabilities.limits.max_workgroups;
+        self.max_workgroups_per_axis = workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
+    }
+
+    /// Usage that a capture buffer needs for that backend.
+    pub const fn capture_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+        match backend {
+            Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
+            Backend::Vertex | Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// Usage that a vertex buffer needs for that backend.
+    pub const fn vertex_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+        match backend {
+            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
+            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// The stage and access by which that backend writes its capture buffers.
+    ///
+    /// Before a capture the application makes earlier writes to the buffers available to it, and
+    /// orders earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`. Vertex data that
+    /// the GPU wrote becomes visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and
+    /// vertex backends, to `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
+    pub const fn write_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
+        match backend {
+            Backend::Native => (
+                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+            ),
+            Backend::Vertex => {
+                (vk::PipelineStageFlags::VERTEX_SHADER, vk::AccessFlags::SHADER_WRITE)
+            }
+            Backend::Compute => {
+                (vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_WRITE)
+            }
+        }
+    }
+
+    /// The one barrier between captures and who consumes them.
+    ///
+    /// Records one `vkCmdPipelineBarrier` with one global memory barrier from
+    /// [`write_scope`](Self::write_scope) to the consumer. It covers every capture of that backend
+    /// that was recorded before. It disturbs no state.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, for a queue with the stages of `backend` and `consumer`, and is
+    /// outside of a render pass instance.
+    pub unsafe fn capture_barrier(
+        &self,
+        cmd: vk::CommandBuffer,
+        backend: Backend,
+        consumer: ConsumerScope,
+    ) {
+        if self.omitted == Some(Barrier::CaptureToConsumer) {
+            return;
+        }
+        let (stage, access) = Self::write_scope(backend);
+        let barrier =
+            vk::MemoryBarrier::default().src_access_mask(access).dst_access_mask(consumer.access);
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.device.cmd_pipeline_barrier(
+                cmd,
+                stage,
+                consumer.stages,
+                vk::DependencyFlags::empty(),
+                &[barrier],
+                &[],
+                &[],
+            );
+        }
+    }
+
+    /// Leaves out a barrier, or with `None` none: tests prove by it that some test sees each.
+    #[doc(hidden)]
+    pub fn omit_barrier(&mut self, barrier: Option<Barrier>) {
+        self.omitted = barrier;
+    }
+}

@@ -1,0 +1,205 @@
+//! Why the runtime refused.
+
+use std::error::Error;
+
+use ash::vk;
+
+use super::Unavailable;
+use crate::topology::PrimitiveTopology;
+
+/// An error of [`runtime`](crate::runtime). The message names the rule, the limit and the value.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// A Vulkan command failed.
+    #[error("{call}: {result}")]
+    Vulkan {
+        /// The command.
+        call: &'static str,
+        /// What it returned.
+        result: vk::Result,
+    },
+    /// An instance below Vulkan 1.1 without `VK_KHR_get_physical_device_properties2`.
+    #[error(
+        "the instance has Vulkan {}.{}: below 1.1 it has to enable {name}",
+        vk::api_version_major(*.api_version), vk::api_version_minor(*.api_version)
+    )]
+    MissingInstanceExtension {
+        /// The extension.
+        name: &'static str,
+        /// Version of the instance or of the device, whichever is lower.
+        api_version: u32,
+    },
+    /// The device was created without something that [`RequiredFeatures`](super::RequiredFeatures)
+    /// asked for.
+    #[error("the device has no {function}: was it created with {needs} enabled?")]
+    MissingFunction {
+        /// The command that could not be loaded.
+        function: &'static str,
+        /// What brings it.
+        needs: &'static str,
+    },
+    /// The device cannot do it.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// A feature that the pipeline needs was not enabled.
+    #[error("{what} needs the feature {feature}, which the device was created without")]
+    FeatureNotEnabled {
+        /// What needs it.
+        what: String,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// A value beyond a limit of the device.
+    #[error("{what} is {value}: {limit} is {max}")]
+    Limit {
+        /// What was measured.
+        what: String,
+        /// Its value.
+        value: u64,
+        /// Name of the limit.
+        limit: &'static str,
+        /// Its value on this device.
+        max: u64,
+    },
+    /// Two vertex input bindings or attributes of one number.
+    #[error("vertex input {what} {number} is described twice")]
+    DuplicateVertexInput {
+        /// `binding` or `attribute location`.
+        what: &'static str,
+        /// The number.
+        number: u32,
+    },
+    /// An attribute of a binding that does not exist.
+    #[error(
+        "the vertex attribute at location {location} reads binding {binding}, which the vertex input state does not describe"
+    )]
+    UnknownBinding {
+        /// Location of the attribute.
+        location: u32,
+        /// Number of the binding.
+        binding: u32,
+    },
+    /// The shader reads a location that has no attribute.
+    #[error(
+        "the shader reads vertex attribute location {location}, which the vertex input state does not describe"
+    )]
+    MissingAttribute {
+        /// The location.
+        location: u32,
+    },
+    /// Some binding that attributes read has no buffer.
+    #[error(
+        "no vertex buffer is bound to binding {binding}, which the attribute at location {location} reads"
+    )]
+    MissingVertexBuffer {
+        /// Number of the binding.
+        binding: u32,
+        /// Location of the first attribute that reads it.
+        location: u32,
+    },
+    /// Two vertex buffers of one binding.
+    #[error("two vertex buffers are bound to binding {binding}")]
+    DuplicateVertexBuffer {
+        /// Number of the binding.
+        binding: u32,
+    },
+    /// An offset, size or stride that is not a multiple of what it must be.
+    #[error("{what} is {value} bytes: it must be a multiple of {alignment}")]
+    Misaligned {
+        /// What was measured.
+        what: String,
+        /// Its value in bytes.
+        value: u64,
+        /// What divides it.
+        alignment: u64,
+    },
+    /// A range without an end: buffers are known here by their handles, which do not tell sizes.
+    #[error("the size of {what} is VK_WHOLE_SIZE: captures need it in bytes")]
+    WholeSize {
+        /// Which range.
+        what: String,
+    },
+    /// A buffer of which an address is needed has none.
+    #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
+    NoAddress {
+        /// Which buffer.
+        what: String,
+    },
+    /// More capture buffers than a shader can name.
+    #[error("{count} capture buffers are bound: a shader has at most {max}")]
+    TooManyCaptureBuffers {
+        /// Length of the slice.
+        count: usize,
+        /// The most that it may have.
+        max: usize,
+    },
+    /// Native transform feedback without a buffer.
+    #[error("no capture buffer is bound: native transform feedback needs one at least")]
+    NoCaptureBuffer,
+    /// The topology of a draw is not the one that the pipeline was built for.
+    #[error("a draw of topology {draw} with a pipeline that is fixed to {pipeline}")]
+    TopologyMismatch {
+        /// The draw's.
+        draw: PrimitiveTopology,
+        /// The pipeline's.
+        pipeline: PrimitiveTopology,
+    },
+    /// The indices of a draw pass 2^32.
+    #[error("first {what} {first} and {what} count {count}: their sum passes 2^32")]
+    IndexOverflow {
+        /// `vertex` or `instance`.
+        what: &'static str,
+        /// The first.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// More workgroups than two axes hold.
+    #[error("a capture of {workgroups} workgroups: two axes of {per_axis} hold fewer")]
+    DispatchTooLarge {
+        /// Workgroups of the draw.
+        workgroups: u64,
+        /// Workgroups that one axis may have.
+        per_axis: u32,
+    },
+    /// The arena is full.
+    #[error("the arena has {left} bytes left of {capacity}: the record needs {needed}")]
+    ArenaFull {
+        /// Bytes that are needed, padding included.
+        needed: u64,
+        /// Bytes that are left.
+        left: u64,
+        /// Bytes in all.
+        capacity: u64,
+    },
+    /// A lowered shader that contradicts itself.
+    #[error("invalid lowered shader: {0}")]
+    InvalidShader(String),
+    /// The allocator failed.
+    #[error("cannot allocate {size} bytes for '{name}'")]
+    Allocation {
+        /// What the memory was for.
+        name: String,
+        /// Bytes.
+        size: u64,
+        /// The allocator's own error.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Memory of the wrong kind.
+    #[error("the allocator gave '{name}' memory that is not {property}")]
+    WrongMemory {
+        /// What the memory was for.
+        name: String,
+        /// What it should be.
+        property: &'static str,
+    },
+}
+
+impl RuntimeError {
+    /// For `map_err`: the failed command and its result.
+    pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
+        move |result| Self::Vulkan { call, result }
+    }
+}

@@ -1,0 +1,171 @@
+//! What an application has to enable when it creates its device.
+
+use std::ffi::CStr;
+
+use ash::{ext, khr, vk};
+
+use super::extensions::{self, AddressSource, ChainedFeatures};
+use super::{Capabilities, Unavailable};
+use crate::lower::Backend;
+
+/// Extensions and features for a set of backends: what they need, and what they profit from.
+///
+/// The needed ones follow from the backends. The public fields are the others: each is set where
+/// the device has it, and the application may clear it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredFeatures {
+    backends: Vec<Backend>,
+    /// Which address function follows, where some backend needs addresses.
+    address_source: Option<AddressSource>,
+    below_1_1: bool,
+    storage_buffer_storage_class: bool,
+    portability_subset: bool,
+    /// `provokingVertexLast`: native pipelines of [`ProvokingVertex::Last`].
+    ///
+    /// [`ProvokingVertex::Last`]: crate::topology::ProvokingVertex::Last
+    pub provoking_vertex_last: bool,
+    /// `transformFeedbackPreservesProvokingVertex`: without it a native capture may rotate the
+    /// vertices of each primitive.
+    pub preserve_provoking_vertex: bool,
+    /// `geometryShader`: adjacency topologies on the native and vertex backends.
+    pub geometry_shader: bool,
+    /// `shaderDrawParameters`: shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on the
+    /// native and vertex backends. The compute backend needs nothing for them.
+    pub shader_draw_parameters: bool,
+}
+
+/// What a device has to be created with to run `backends`.
+///
+/// # Errors
+/// The first of `backends` that the device cannot run.
+pub fn required_features(
+    caps: &Capabilities,
+    backends: &[Backend],
+) -> Result<RequiredFeatures, Unavailable> {
+    for &backend in backends {
+        caps.availability(backend)?;
+    }
+    let mut backends = backends.to_vec();
+    backends.sort_unstable();
+    backends.dedup();
+    let native = backends.contains(&Backend::Native);
+    let graphics = native || backends.contains(&Backend::Vertex);
+    let addresses = backends.iter().any(|&b| b != Backend::Native);
+    let provoking = caps.provoking_vertex.as_ref().filter(|_| native);
+    let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
+    Ok(RequiredFeatures {
+        address_source: caps.buffer_device_address.filter(|_| addresses),
+        below_1_1,
+        storage_buffer_storage_class: below_1_1
+            && addresses
+            && caps.has_extension(khr::storage_buffer_storage_class::NAME),
+        portability_subset: caps.has_extension(khr::portability_subset::NAME),
+        provoking_vertex_last: provoking.is_some_and(|p| p.last),
+        preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
+        geometry_shader: graphics && caps.geometry_shader,
+        shader_draw_parameters: graphics && caps.shader_draw_parameters,
+        backends,
+    })
+}
+
+impl RequiredFeatures {
+    /// The backends, sorted.
+    pub fn backends(&self) -> &[Backend] {
+        &self.backends
+    }
+
+    /// Whether that backend is one of them.
+    pub fn has(&self, backend: Backend) -> bool {
+        self.backends.contains(&backend)
+    }
+
+    /// Whether `bufferDeviceAddress` is enabled, and by what.
+    pub const fn address_source(&self) -> Option<AddressSource> {
+        self.address_source
+    }
+
+    /// Instance extensions that the device extensions depend on, for an instance below Vulkan 1.1.
+    pub fn instance_extensions(api_version: u32) -> &'static [&'static CStr] {
+        if api_version >= vk::API_VERSION_1_1 {
+            return &[];
+        }
+        &[khr::get_physical_device_properties2::NAME, khr::device_group_creation::NAME]
+    }
+
+    /// Device extensions to enable, those included that they depend on.
+    pub fn extensions(&self) -> Vec<&'static CStr> {
+        let mut names = Vec::new();
+        if self.has(Backend::Native) {
+            names.push(ext::transform_feedback::NAME);
+        }
+        if self.address_source == Some(AddressSource::Extension) {
+            names.push(khr::buffer_device_address::NAME);
+            if self.below_1_1 {
+                names.push(khr::device_group::NAME);
+            }
+        }
+        // SPIR-V before 1.3 names the extension that brought the storage class.
+        if self.storage_buffer_storage_class {
+            names.push(khr::storage_buffer_storage_class::NAME);
+        }
+        if self.provoking_vertex_last || self.preserve_provoking_vertex {
+            names.push(ext::provoking_vertex::NAME);
+        }
+        if self.shader_draw_parameters && self.below_1_1 {
+            names.push(khr::shader_draw_parameters::NAME);
+        }
+        // A device that has it must have it enabled.
+        if self.portability_subset {
+            names.push(khr::portability_subset::NAME);
+        }
+        names
+    }
+
+    /// `features` with what is needed added.
+    pub fn core_features(
+        &self,
+        features: &vk::PhysicalDeviceFeatures,
+    ) -> vk::PhysicalDeviceFeatures {
+        let mut features = *features;
+        if self.has(Backend::Vertex) {
+            features.vertex_pipeline_stores_and_atomics = vk::TRUE;
+        }
+        if self.geometry_shader {
+            features.geometry_shader = vk::TRUE;
+        }
+        features
+    }
+
+    /// Calls `f`, which is to create the device, with `info` extended by what is needed.
+    ///
+    /// `info` brings the application's queues and pNext chain; its extension names and enabled
+    /// features are replaced by the union of `extensions` and `features` with what is needed.
+    ///
+    /// The chain of `info` must not hold `VkPhysicalDeviceFeatures2` or any structure with one of
+    /// the features that are added: `transformFeedback`, `bufferDeviceAddress`,
+    /// `provokingVertexLast`, `shaderDrawParameters`. An application that chains
+    /// `VkPhysicalDeviceVulkan12Features` and the like sets those members itself, by
+    /// [`extensions`](Self::extensions), [`core_features`](Self::core_features),
+    /// [`address_source`](Self::address_source) and the fields.
+    pub fn with_create_info<R>(
+        &self,
+        info: vk::DeviceCreateInfo<'_>,
+        extensions: &[&CStr],
+        features: &vk::PhysicalDeviceFeatures,
+        f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
+    ) -> R {
+        let mut all: Vec<&CStr> = self.extensions();
+        all.extend(extensions);
+        all.sort_unstable();
+        all.dedup();
+        let chained = ChainedFeatures {
+            transform_feedback: self.has(Backend::Native),
+            buffer_device_address: self.address_source.is_some(),
+            provoking_vertex_last: self.provoking_vertex_last,
+            preserve_provoking_vertex: self.preserve_provoking_vertex,
+            shader_draw_parameters: self.shader_draw_parameters && !self.below_1_1,
+        };
+        tracing::debug!(extensions = ?all, ?chained, "device creation");
+        extensions::with_device_create_info(info, &all, &self.core_features(features), chained, f)
+    }
+}

@@ -1,0 +1,332 @@
+//! Where the runtime's few buffers get their memory: from the application, through a trait of two
+//! methods.
+//!
+//! With the cargo feature `gpu-allocator`, [`gpu_allocator::vulkan::Allocator`] implements it.
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+
+use ash::vk;
+
+use super::{Context, RuntimeError};
+
+/// Who touches the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryLocation {
+    /// The device alone: `DEVICE_LOCAL`.
+    Device,
+    /// Written by the host, read by the device: `HOST_VISIBLE`, `HOST_COHERENT` and mapped.
+    Upload,
+    /// Written by the device, read by the host: `HOST_VISIBLE` and mapped, `HOST_CACHED` where there
+    /// is such memory. Need not be coherent.
+    Readback,
+}
+
+/// What a buffer needs.
+#[derive(Debug, Clone, Copy)]
+pub struct AllocationRequest<'a> {
+    /// What it is for, in messages.
+    pub name: &'a str,
+    /// `vkGetBufferMemoryRequirements`, raised where the runtime needs more.
+    pub requirements: vk::MemoryRequirements,
+    /// Who touches it.
+    pub location: MemoryLocation,
+    /// Whether it must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    pub device_address: bool,
+}
+
+/// Memory that an allocator gave.
+pub struct Allocation {
+    /// The memory object.
+    pub memory: vk::DeviceMemory,
+    /// Bytes from its start.
+    pub offset: u64,
+    /// Bytes, at least what was asked for.
+    pub size: u64,
+    /// The mapped bytes; needed for [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
+    pub mapped: Option<NonNull<u8>>,
+    /// Whether the memory type is `HOST_COHERENT`.
+    pub coherent: bool,
+    /// Whatever the allocator needs to free it.
+    pub backing: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the pointer is to memory that stays mapped at that address for as long as the allocation
+// lives, whichever thread holds it; it is only read or written through `&mut` or unsafe code.
+unsafe impl Send for Allocation {}
+// SAFETY: as above; nothing is written through a shared reference.
+unsafe impl Sync for Allocation {}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocation")
+            .field("memory", &self.memory)
+            .field("offset", &self.offset)
+            .field("size", &self.size)
+            .field("mapped", &self.mapped)
+            .field("coherent", &self.coherent)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Gives device memory for buffers.
+pub trait MemoryAllocator {
+    /// Allocates memory for one buffer, mapped where the location asks for it.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Allocation`] with the allocator's own error.
+    ///
+    /// # Safety
+    /// The device of the allocator is live.
+    unsafe fn allocate(
+        &mut self,
+        request: &AllocationRequest<'_>,
+    ) -> Result<Allocation, RuntimeError>;
+
+    /// Frees it.
+    ///
+    /// # Safety
+    /// `allocation` came from this allocator, and the device no longer uses it.
+    unsafe fn free(&mut self, allocation: Allocation);
+}
+
+/// The allocator has to be made with `buffer_device_address: true`, as all of its memory is
+/// allocated alike.
+#[cfg(feature = "gpu-allocator")]
+impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
+    unsafe fn allocate(
+        &mut self,
+        request: &AllocationRequest<'_>,
+    ) -> Result<Allocation, RuntimeError> {
+        use gpu_allocator::MemoryLocation as Location;
+        let allocation = self
+            .allocate(&gpu_allocator::vulkan::AllocationCreateDesc {
+                name: request.name,
+                requirements: request.requirements,
+                location: match request.location {
+                    MemoryLocation::Device => Location::GpuOnly,
+                    MemoryLocation::Upload => Location::CpuToGpu,
+                    MemoryLocation::Readback => Location::GpuToCpu,
+                },
+                linear: true,
+                allocation_scheme: gpu_allocator::vulkan::AllocationScheme::GpuAllocatorManaged,
+            })
+            .map_err(|source| RuntimeError::Allocation {
+                name: request.name.to_owned(),
+                size: request.requirements.size,
+                source: Box::new(source),
+            })?;
+        Ok(Allocation {
+            // SAFETY: the memory is freed by the allocator alone.
+            memory: unsafe { allocation.memory() },
+            offset: allocation.offset(),
+            size: allocation.size(),
+            mapped: allocation.mapped_ptr().map(NonNull::cast),
+            coherent: allocation
+                .memory_properties()
+                .contains(vk::MemoryPropertyFlags::HOST_COHERENT),
+            backing: Box::new(allocation),
+        })
+    }
+
+    unsafe fn free(&mut self, allocation: Allocation) {
+        match allocation.backing.downcast::<gpu_allocator::vulkan::Allocation>() {
+            Ok(backing) => {
+                if let Err(error) = self.free(*backing) {
+                    tracing::warn!(%error, "device memory is leaked");
+                }
+            }
+            Err(_) => tracing::warn!("device memory of another allocator is leaked"),
+        }
+    }
+}
+
+/// A buffer to create.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferDesc<'a> {
+    /// What it is for, in messages.
+    pub name: &'a str,
+    /// Bytes; at least 1.
+    pub size: u64,
+    /// Usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
+    pub usage: vk::BufferUsageFlags,
+    /// Who touches it.
+    pub location: MemoryLocation,
+}
+
+/// A buffer with memory of its own.
+#[derive(Debug)]
+pub struct Buffer {
+    raw: vk::Buffer,
+    size: u64,
+    address: u64,
+    allocation: Allocation,
+}
+
+impl Buffer {
+    /// Creates a buffer and binds it to memory of `allocator`.
+    ///
+    /// # Errors
+    /// A failed command, a failed allocation, or [`RuntimeError::WrongMemory`] where the location
+    /// asks for mapped memory and the allocator gave none.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live and is the allocator's; `desc.usage` is valid for it.
+    pub unsafe fn new(
+        ctx: &Context,
+        allocator: &mut dyn MemoryAllocator,
+        desc: &BufferDesc<'_>,
+    ) -> Result<Self, RuntimeError> {
+        let device = ctx.device();
+        let info = vk::BufferCreateInfo::default()
+            .size(desc.size.max(1))
+            .usage(desc.usage)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE);
+        // SAFETY: the caller's contract.
+        let raw = unsafe { device.create_buffer(&info, None) }
+            .map_err(RuntimeError::vulkan("vkCreateBuffer"))?;
+        // SAFETY: `raw` was just created and is not used elsewhere.
+        match unsafe { Self::with_memory(ctx, allocator, desc, raw) } {
+            Ok(buffer) => Ok(buffer),
+            Err(error) => {
+                // SAFETY: as above.
+                unsafe { device.destroy_buffer(raw, None) };
+                Err(error)
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`new`](Self::new); `raw` is a buffer of `desc` without memory.
+    unsafe fn with_memory(
+        ctx: &Context,
+        allocator: &mut dyn MemoryAllocator,
+        desc: &BufferDesc<'_>,
+        raw: vk::Buffer,
+    ) -> Result<Self, RuntimeError> {
+        let device = ctx.device();
+        // SAFETY: `raw` is live.
+        let mut requirements = unsafe { device.get_buffer_memory_requirements(raw) };
+        if desc.location == MemoryLocation::Readback {
+            // Invalidation goes by whole atoms, which must be this buffer's alone.
+            let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
+            requirements.alignment = requirements.alignment.max(atom);
+            requirements.size = requirements.size.next_multiple_of(atom);
+        }
+        let device_address = desc.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let request = AllocationRequest {
+            name: desc.name,
+            requirements,
+            location: desc.location,
+            device_address,
+        };
+        // SAFETY: the caller's contract.
+        let allocation = unsafe { allocator.allocate(&request) }?;
+        let wrong = |property| RuntimeError::WrongMemory { name: desc.name.to_owned(), property };
+        let checked = match desc.location {
+            MemoryLocation::Device => Ok(()),
+            _ if allocation.mapped.is_none() => Err(wrong("mapped")),
+            MemoryLocation::Upload if !allocation.coherent => Err(wrong("HOST_COHERENT")),
+            MemoryLocation::Upload | MemoryLocation::Readback => Ok(()),
+        };
+        let bound = checked.and_then(|()| {
+            // SAFETY: both are live, and the allocator met the requirements.
+            unsafe { device.bind_buffer_memory(raw, allocation.memory, allocation.offset) }
+                .map_err(RuntimeError::vulkan("vkBindBufferMemory"))?;
+            if !device_address {
+                return Ok(0);
+            }
+            // SAFETY: the buffer has the usage and is bound to memory for addresses.
+            unsafe { ctx.buffer_address(raw) }
+        });
+        match bound {
+            Ok(address) => {
+                tracing::debug!(name = desc.name, size = desc.size, location = ?desc.location, "buffer");
+                Ok(Self { raw, size: desc.size.max(1), address, allocation })
+            }
+            Err(error) => {
+                // SAFETY: it came from this allocator and nothing uses it.
+                unsafe { allocator.free(allocation) };
+                Err(error)
+            }
+        }
+    }
+
+    /// The handle.
+    pub const fn raw(&self) -> vk::Buffer {
+        self.raw
+    }
+
+    /// Bytes.
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Device address, or 0 without the usage `SHADER_DEVICE_ADDRESS`.
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The mapped bytes; empty where the memory is not mapped.
+    ///
+    /// # Safety
+    /// The device does not write them while the slice lives. For non-coherent memory call
+    /// [`invalidate`](Self::invalidate) before.
+    pub unsafe fn mapped(&self) -> &[u8] {
+        match (self.allocation.mapped, usize::try_from(self.size)) {
+            // SAFETY: the allocator mapped at least `size` bytes there; no one writes them.
+            (Some(start), Ok(size)) => unsafe { std::slice::from_raw_parts(start.as_ptr(), size) },
+            _ => &[],
+        }
+    }
+
+    /// The mapped bytes; empty where the memory is not mapped.
+    ///
+    /// # Safety
+    /// The device does not use them while the slice lives.
+    pub unsafe fn mapped_mut(&mut self) -> &mut [u8] {
+        match (self.allocation.mapped, usize::try_from(self.size)) {
+            // SAFETY: as above, and `self` is borrowed exclusively.
+            (Some(start), Ok(size)) => unsafe {
+                std::slice::from_raw_parts_mut(start.as_ptr(), size)
+            },
+            _ => &mut [],
+        }
+    }
+
+    /// Makes what the device wrote visible in [`mapped`](Self::mapped). Does nothing for coherent
+    /// memory.
+    ///
+    /// # Errors
+    /// A failed `vkInvalidateMappedMemoryRanges`.
+    ///
+    /// # Safety
+    /// The buffer is of [`MemoryLocation::Readback`], and `ctx` is the one that it was made with.
+    pub unsafe fn invalidate(&self, ctx: &Context) -> Result<(), RuntimeError> {
+        if self.allocation.coherent {
+            return Ok(());
+        }
+        let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
+        let range = vk::MappedMemoryRange::default()
+            .memory(self.allocation.memory)
+            .offset(self.allocation.offset)
+            .size(self.size.next_multiple_of(atom));
+        // SAFETY: the range is mapped, and offset and size are multiples of the atom, as asked for
+        // when the memory was allocated.
+        unsafe { ctx.device().invalidate_mapped_memory_ranges(&[range]) }
+            .map_err(RuntimeError::vulkan("vkInvalidateMappedMemoryRanges"))
+    }
+
+    /// Destroys the buffer and frees its memory.
+    ///
+    /// # Safety
+    /// The device no longer uses it; `ctx` and `allocator` are those that it was made with.
+    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            ctx.device().destroy_buffer(self.raw, None);
+            allocator.free(self.allocation);
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! A lowered shader as a Vulkan pipeline.
+//!
+//! | backend | pipeline | push constants |
+//! |---|---|---|
+//! | native | graphics, rasterizer discard | none |
+//! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
+//! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
+//!
+//! All set layouts are the application's: buffers are reached by device address, and a lowered
+//! shader declares no descriptor of its own. A plan by storage-buffer descriptors would append its
+//! set layout in [`Pipeline::new`], behind the application's.
+
+use std::ffi::CString;
+
+use ash::vk;
+
+use super::extensions::with_discard_state;
+use super::pulling::{self, PulledAttribute};
+use super::{Capabilities, Context, RuntimeError, backend_name};
+use crate::capture::Layout;
+use crate::lower::{Backend, Lowered};
+use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, SYSVALS_SIZE};
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use crate::vertex_input::VertexInput;
+
+/// What a pipeline is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PipelineDesc<'a> {
+    /// The shader, rewritten for its backend.
+    pub shader: &'a Lowered,
+    /// Topology of the draws. On the compute backend the draws decide, unless `specialize`.
+    pub topology: PrimitiveTopology,
+    /// Which vertex of a primitive is recorded last, or first. On the native backend this is
+    /// pipeline state and [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
+    pub provoking_vertex: ProvokingVertex,
+    /// Vertex input state. Strides must be multiples of 4.
+    pub vertex_input: &'a VertexInput,
+    /// The application's descriptor set layouts.
+    pub set_layouts: &'a [vk::DescriptorSetLayout],
+    /// Whether specialisation constants fold the shader to `topology`. Such a pipeline is smaller
+    /// and faster and takes no other topology. The native backend has nothing to fold.
+    pub specialize: bool,
+    /// Native and vertex: a render pass that the draws' render pass instance is compatible with,
+    /// used with subpass 0. Ignored by the compute backend.
+    pub render_pass: vk::RenderPass,
+    /// Pipeline cache, or null.
+    pub cache: vk::PipelineCache,
+}
+
+/// A pipeline with its layout.
+#[derive(Debug)]
+pub struct Pipeline {
+    raw: vk::Pipeline,
+    raw_layout: vk::PipelineLayout,
+    backend: Backend,
+    layout: Layout,
+    fixed_topology: Option<PrimitiveTopology>,
+    provoking_vertex: ProvokingVertex,
+    /// Attributes whose buffers a capture needs: those that the shader reads, in slot order, on the
+    /// compute backend, and all that are described on the others.
+    attributes: Vec<PulledAttribute>,
+    workgroup_size: u32,
+}
+
+impl Pipeline {
+    /// Makes the pipeline.
+    ///
+    /// # Errors
+    /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
+    /// was not created for, for adjacency without `geometryShader` and for
+    /// [`ProvokingVertex::Last`] without `provokingVertexLast` on graphics backends; an invalid
+    /// vertex input state; [`RuntimeError::Limit`]; [`RuntimeError::InvalidShader`]. After: a
+    /// failed command.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live, the handles of `desc` are its, and the shader's words are a
+    /// valid module for it whose interface `desc` matches.
+    pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
+        let shader = desc.shader;
+        let attributes = check(ctx, desc)?;
+        let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
+            RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
+        })?;
+        let constants = Specialization::new(desc)?;
+        let device = ctx.device();
+
+        let stage = match shader.backend {
+            Backend::Native | Backend::Vertex => vk::ShaderStageFlags::VERTEX,
+            Backend::Compute => vk::ShaderStageFlags::COMPUTE,
+        };
+        let ranges = [vk::PushConstantRange { stage_flags: stage, offset: 0, size: SYSVALS_SIZE }];
+        let layout_info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(desc.set_layouts)
+            .push_constant_ranges(match shader.backend {
+                Backend::Native => &[],
+                Backend::Vertex | Backend::Compute => &ranges,
+            });
+        // SAFETY: the caller's contract.
+        let raw_layout = unsafe { device.create_pipeline_layout(&layout_info, None) }
+            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
+        let module_info = vk::ShaderModuleCreateInfo::default().code(&shader.words);
+        // SAFETY: the words are a valid module.
+        let raw = unsafe { device.create_shader_module(&module_info, None) }
+            .map_err(RuntimeError::vulkan("vkCreateShaderModule"))
+            .and_then(|module| {
+                let info = vk::SpecializationInfo::default()
+                    .map_entries(&constants.entries)
+                    .data(bytemuck::cast_slice(&constants.values));
+                let stage = vk::PipelineShaderStageCreateInfo::default()
+                    .stage(stage)
+                    .module(module)
+                    .name(&entry)
+                    .specialization_info(&info);
+                // SAFETY: the caller's contract; the stage names live objects.
+                let raw = unsafe {
+                    match shader.backend {
+                        Backend::Compute => create_compute(device, desc.cache, raw_layout, stage),
+                        Backend::Native | Backend::Vertex => {
+                            create_graphics(device, desc, raw_layout, stage)
+                        }
+                    }
+                };
+                // SAFETY: a module is not needed once its pipelines exist.
+                unsafe { device.destroy_shader_module(module, None) };
+                raw
+            });
+        let raw = match raw {
+            Ok(raw) => raw,
+            Err(error) => {
+                // SAFETY: nothing uses the layout.
+                unsafe { device.destroy_pipeline_layout(raw_layout, None) };
+                return Err(error);
+            }
+        };
+        let fixed = shader.backend != Backend::Compute || desc.specialize;
+        tracing::debug!(
+            backend = backend_name(shader.backend),
+            topology = %desc.topology,
+            fixed,
+            words = shader.words.len(),
+            "pipeline"
+        );
+        Ok(Self {
+            raw,
+            raw_layout,
+            backend: shader.backend,
+            layout: shader.layout.clone(),
+            fixed_topology: fixed.then_some(desc.topology),
+            provoking_vertex: desc.provoking_vertex,
+            attributes,
+            workgroup_size: shader.workgroup_size,
+        })
+    }
+
+    /// The `VkPipeline`.
+    pub const fn raw(&self) -> vk::Pipeline {
+        self.raw
+    }
+
+    /// The `VkPipelineLayout`, for the application to bind its descriptor sets with.
+    pub const fn raw_layout(&self) -> vk::PipelineLayout {
+        self.raw_layout
+    }
+
+    /// Who captures.
+    pub const fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Where [`raw`](Self::raw) is bound.
+    pub const fn bind_point(&self) -> vk::PipelineBindPoint {
+        match self.backend {
+            Backend::Native | Backend::Vertex => vk::PipelineBindPoint::GRAPHICS,
+            Backend::Compute => vk::PipelineBindPoint::COMPUTE,
+        }
+    }
+
+    /// What is captured.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The only topology that draws may have, or `None` where each draw decides.
+    pub const fn fixed_topology(&self) -> Option<PrimitiveTopology> {
+        self.fixed_topology
+    }
+
+    /// The provoking vertex.
+    pub const fn provoking_vertex(&self) -> ProvokingVertex {
+        self.provoking_vertex
+    }
+
+    /// Bytes that each capture with this pipeline takes from its [`Arena`](super::Arena).
+    pub fn arena_bytes(&self) -> u64 {
+        let beyond = match self.backend {
+            Backend::Native | Backend::Vertex => 0,
+            Backend::Compute => self.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
+        };
+        (beyond * size_of::<AttributeDescriptor>()) as u64
+    }
+
+    pub(super) fn attributes(&self) -> &[PulledAttribute] {
+        &self.attributes
+    }
+
+    pub(super) const fn workgroup_size(&self) -> u32 {
+        self.workgroup_size
+    }
+
+    /// Destroys the pipeline and its layout.
+    ///
+    /// # Safety
+    /// The device no longer uses them, and `ctx` is the one that it was made with.
+    pub unsafe fn destroy(self, ctx: &Context) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            ctx.device().destroy_pipeline(self.raw, None);
+            ctx.device().destroy_pipeline_layout(self.raw_layout, None);
+        }
+    }
+}
+
+/// Everything that can be refused without asking Vulkan. Returns the attributes that a capture
+/// needs buffers for.
+fn check(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Vec<PulledAttribute>, RuntimeError> {
+    let (shader, caps) = (desc.shader, ctx.capabilities());
+    let (backend, enabled) = (shader.backend, ctx.enabled());
+    let need = |met: bool, what: &str, feature: &'static str| match met {
+        true => Ok(()),
+        false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
+    };
+    match backend {
+        Backend::Native => need(enabled.has(backend), "the native backend", "transformFeedback")?,
+        Backend::Vertex => {
+            need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;
+        }
+        Backend::Compute => {
+            need(ctx.has_addresses(), "the compute backend", "bufferDeviceAddress")?;
+        }
+    }
+    pulling::validate(desc.vertex_input)?;
+    if backend == Backend::Compute {
+        let limits = &caps.limits;
+        let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
+        if shader.workgroup_size == 0 {
+            return Err(RuntimeError::InvalidShader("a workgroup of no invocations".to_owned()));
+        }
+        check_limit(
+            || "the workgroup of the lowered shader".to_owned(),
+            shader.workgroup_size,
+            "maxComputeWorkGroupInvocations",
+            max,
+        )?;
+        return pulling::resolve(desc.vertex_input, &shader.attribute_locations);
+    }
+    let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
+    need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
+    pulling::check_limits(desc.vertex_input, &caps.limits)?;
+    if backend == Backend::Native {
+        let last = desc.provoking_vertex == ProvokingVertex::Last;
+        need(
+            !last || enabled.provoking_vertex_last,
+            "provoking vertex last",
+            "provokingVertexLast",
+        )?;
+        check_native_limits(&shader.layout, caps)?;
+    }
+    let locations: Vec<u32> = desc.vertex_input.attributes.iter().map(|a| a.location).collect();
+    pulling::resolve(desc.vertex_input, &locations)
+}
+
+/// Holds a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
+    let Some(limits) = &caps.transform_feedback else { return Ok(()) };
+    for (buffer, stride) in layout.buffers() {
+        let index = u32::try_from(buffer).unwrap_or(u32::MAX);
+        check_limit(
+            || format!("the number of capture buffers up to buffer {buffer}"),
+            index.saturating_add(1),
+            "maxTransformFeedbackBuffers",
+            limits.max_buffers,
+        )?;
+        check_limit(
+            || format!("the stride of capture buffer {buffer} in bytes"),
+            stride,
+            "maxTransformFeedbackBufferDataStride",
+            limits.max_buffer_data_stride,
+        )?;
+        check_limit(
+            || format!("the data of a vertex in capture buffer {buffer} in bytes"),
+            layout.outputs_of(buffer).map(|o| o.size()).sum(),
+            "maxTransformFeedbackBufferDataSize",
+            limits.max_buffer_data_size,
+        )?;
+    }
+    check_limit(
+        || "the captured data of a vertex in bytes".to_owned(),
+        layout.outputs.iter().map(|o| o.size()).sum(),
+        "maxTransformFeedbackStreamDataSize",
+        limits.max_stream_data_size,
+    )
+}
+
+fn check_limit(
+    what: impl FnOnce() -> String,
+    value: u32,
+    limit: &'static str,
+    max: u32,
+) -> Result<(), RuntimeError> {
+    match value <= max {
+        true => Ok(()),
+        false => {
+            Err(RuntimeError::Limit { what: what(), value: value.into(), limit, max: max.into() })
+        }
+    }
+}
+
+/// Specialisation constants that fold a shader to one topology.
+#[derive(Default)]
+struct Specialization {
+    entries: Vec<vk::SpecializationMapEntry>,
+    values: Vec<vk::Bool32>,
+}
+
+impl Specialization {
+    fn new(desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
+        if !desc.specialize || desc.shader.backend == Backend::Native {
+            return Ok(Self::default());
+        }
+        let Some(ids) = desc.shader.topology_spec_ids else {
+            return Err(RuntimeError::InvalidShader(
+                "no specialisation constants of the topology".to_owned(),
+            ));
+        };
+        let wanted = desc.topology.xfb_topology() as usize;
+        Ok(Self {
+            entries: (0u32..)
+                .zip(ids)
+                .map(|(i, constant_id)| vk::SpecializationMapEntry {
+                    constant_id,
+                    offset: i * size_of::<vk::Bool32>() as u32,
+                    size: size_of::<vk::Bool32>(),
+                })
+                .collect(),
+            values: (0..ids.len()).map(|i| vk::Bool32::from(i == wanted)).collect(),
+        })
+    }
+}
+
+/// # Safety
+/// `layout` and the module of `stage` are live and match.
+unsafe fn create_compute(
+    device: &ash::Device,
+    cache: vk::PipelineCache,
+    layout: vk::PipelineLayout,
+    stage: vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<vk::Pipeline, RuntimeError> {
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+    // SAFETY: the caller's contract.
+    let made = unsafe { device.create_compute_pipelines(cache, &[info], None) };
+    first(made, "vkCreateComputePipelines")
+}
+
+/// # Safety
+/// `layout`, the render pass and the module of `stage` are live and match.
+unsafe fn create_graphics(
+    device: &ash::Device,
+    desc: &PipelineDesc<'_>,
+    layout: vk::PipelineLayout,
+    stage: vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<vk::Pipeline, RuntimeError> {
+    let (bindings, attributes) = pulling::descriptions(desc.vertex_input);
+    let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+        .vertex_binding_descriptions(&bindings)
+        .vertex_attribute_descriptions(&attributes);
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
+        .primitive_restart_enable(false);
+    // The vertex backend orders its stores itself and needs no extension for it.
+    let provoking = match desc.shader.backend {
+        Backend::Native => desc.provoking_vertex,
+        Backend::Vertex | Backend::Compute => ProvokingVertex::First,
+    };
+    with_discard_state(provoking, |rasterization| {
+        let stages = [stage];
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .rasterization_state(rasterization)
+            .layout(layout)
+            .render_pass(desc.render_pass)
+            .subpass(0);
+        // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
+        let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
+        first(made, "vkCreateGraphicsPipelines")
+    })
+}
+
+/// The one pipeline of a call that makes one.
+fn first(
+    made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
+    call: &'static str,
+) -> Result<vk::Pipeline, RuntimeError> {
+    match made {
+        Ok(pipelines) => pipelines
+            .first()
+            .copied()
+            .ok_or(RuntimeError::Vulkan { call, result: vk::Result::ERROR_UNKNOWN }),
+        Err((_, result)) => Err(RuntimeError::Vulkan { call, result }),
+    }
+}

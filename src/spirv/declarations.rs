@@ -1,0 +1,232 @@
+//! What a module declares: types, constants, variables, names and decorations, by id.
+
+use std::collections::HashMap;
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::{Id, Instruction, Module, Section, read_string};
+
+/// A type, as far as a capture has to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// `OpTypeInt`
+    Int {
+        /// Bits.
+        width: u32,
+        /// Whether it is signed.
+        signed: bool,
+    },
+    /// `OpTypeFloat`
+    Float {
+        /// Bits.
+        width: u32,
+    },
+    /// `OpTypeVector`
+    Vector {
+        /// Type of a component.
+        component: Id,
+        /// Components.
+        count: u32,
+    },
+    /// `OpTypeMatrix`
+    Matrix {
+        /// Type of a column.
+        column: Id,
+        /// Columns.
+        count: u32,
+    },
+    /// `OpTypeArray`
+    Array {
+        /// Type of an element.
+        element: Id,
+        /// The constant that is its length.
+        length: Id,
+    },
+    /// `OpTypeStruct`
+    Struct {
+        /// Types of the members.
+        members: Vec<Id>,
+    },
+    /// `OpTypePointer`
+    Pointer {
+        /// `SpvStorageClass`
+        storage: u32,
+        /// What it points to.
+        pointee: Id,
+    },
+    /// Any other type, by its opcode.
+    Other(Op),
+}
+
+/// A global `OpVariable`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// The variable.
+    pub id: Id,
+    /// `SpvStorageClass`
+    pub storage: u32,
+    /// Its pointer type.
+    pub pointer: Id,
+    /// The type of its value.
+    pub pointee: Id,
+}
+
+/// A decoration and its parameters.
+type Decorations = Vec<(u32, Vec<u32>)>;
+
+/// The declarations of a module.
+#[derive(Debug, Clone, Default)]
+pub struct Declarations {
+    types: HashMap<Id, Type>,
+    constants: HashMap<Id, u32>,
+    variables: Vec<Variable>,
+    names: HashMap<Id, String>,
+    member_names: HashMap<(Id, u32), String>,
+    decorations: HashMap<Id, Decorations>,
+    member_decorations: HashMap<(Id, u32), Decorations>,
+}
+
+impl Declarations {
+    /// Reads a module's declarations.
+    pub fn of(module: &Module) -> Self {
+        let mut this = Self::default();
+        for i in module.section(Section::Names) {
+            this.read_name(i);
+        }
+        for i in module.section(Section::Annotations) {
+            let words = i.operands();
+            if i.is(Op::Decorate) && words.len() >= 2 {
+                this.decorations.entry(i.id(0)).or_default().push((words[1], words[2..].to_vec()));
+            } else if i.is(Op::MemberDecorate) && words.len() >= 3 {
+                let member = (i.id(0), words[1]);
+                let decorations = this.member_decorations.entry(member).or_default();
+                decorations.push((words[2], words[3..].to_vec()));
+            }
+        }
+        for i in module.section(Section::Declarations) {
+            this.read_declaration(i);
+        }
+        this
+    }
+
+    fn read_name(&mut self, i: Instruction<'_>) {
+        let name = |at: usize| i.operands().get(at..).and_then(read_string).map(|(name, _)| name);
+        if i.is(Op::Name) {
+            self.names.extend(name(1).map(|name| (i.id(0), name)));
+        } else if i.is(Op::MemberName) {
+            self.member_names.extend(name(2).map(|name| ((i.id(0), i.operand(1)), name)));
+        }
+    }
+
+    fn read_declaration(&mut self, i: Instruction<'_>) {
+        let Some(op) = i.op() else { return };
+        let ty = match op {
+            Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
+            Op::TypeFloat => Type::Float { width: i.operand(1) },
+            Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
+            Op::TypeMatrix => Type::Matrix { column: i.id(1), count: i.operand(2) },
+            Op::TypeArray => Type::Array { element: i.id(1), length: i.id(2) },
+            Op::TypeStruct => Type::Struct {
+                members: i.operands().iter().skip(1).map(|word| Id(*word)).collect(),
+            },
+            Op::TypePointer => Type::Pointer { storage: i.operand(1), pointee: i.id(2) },
+            Op::TypeVoid
+            | Op::TypeBool
+            | Op::TypeRuntimeArray
+            | Op::TypeFunction
+            | Op::TypeImage
+            | Op::TypeSampler
+            | Op::TypeSampledImage => Type::Other(op),
+            Op::Constant => {
+                if let [_, id, value] = *i.operands() {
+                    self.constants.insert(Id(id), value);
+                }
+                return;
+            }
+            Op::Variable => {
+                let pointer = i.id(0);
+                if let Some(Type::Pointer { pointee, .. }) = self.types.get(&pointer) {
+                    self.variables.push(Variable {
+                        id: i.id(1),
+                        storage: i.operand(2),
+                        pointer,
+                        pointee: *pointee,
+                    });
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.types.insert(i.id(0), ty);
+    }
+
+    /// The type of that id.
+    pub fn ty(&self, id: Id) -> Option<&Type> {
+        self.types.get(&id)
+    }
+
+    /// The value of a 32-bit `OpConstant` that is not a specialisation constant.
+    pub fn constant(&self, id: Id) -> Option<u32> {
+        self.constants.get(&id).copied()
+    }
+
+    /// Global variables in one storage class.
+    pub fn variables(&self, storage: StorageClass) -> impl Iterator<Item = &Variable> {
+        self.variables.iter().filter(move |v| v.storage == storage as u32)
+    }
+
+    /// The global variable of that id.
+    pub fn variable(&self, id: Id) -> Option<&Variable> {
+        self.variables.iter().find(|v| v.id == id)
+    }
+
+    /// `OpName`, where it is there and not empty.
+    pub fn name(&self, id: Id) -> Option<&str> {
+        self.names.get(&id).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    /// `OpMemberName`, where it is there and not empty.
+    pub fn member_name(&self, ty: Id, member: u32) -> Option<&str> {
+        self.member_names.get(&(ty, member)).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    /// Parameters of a decoration of an id.
+    pub fn decoration(&self, id: Id, decoration: Decoration) -> Option<&[u32]> {
+        find(self.decorations.get(&id), decoration)
+    }
+
+    /// Parameters of a decoration of a member.
+    pub fn member_decoration(&self, ty: Id, member: u32, decoration: Decoration) -> Option<&[u32]> {
+        find(self.member_decorations.get(&(ty, member)), decoration)
+    }
+
+    /// The type that indices of constant value select from a type.
+    pub fn type_at(&self, mut ty: Id, path: &[u32]) -> Option<Id> {
+        for index in path {
+            ty = match self.ty(ty)? {
+                Type::Struct { members } => *members.get(*index as usize)?,
+                Type::Array { element, .. } => *element,
+                Type::Matrix { column, .. } => *column,
+                Type::Vector { component, .. } => *component,
+                _ => return None,
+            };
+        }
+        Some(ty)
+    }
+
+    /// Bits, components and the component type of a scalar or vector.
+    pub fn vector(&self, ty: Id) -> Option<(Id, u32)> {
+        match self.ty(ty)? {
+            Type::Vector { component, count } => Some((*component, *count)),
+            Type::Int { .. } | Type::Float { .. } => Some((ty, 1)),
+            _ => None,
+        }
+    }
+}
+
+fn find(decorations: Option<&Decorations>, decoration: Decoration) -> Option<&[u32]> {
+    decorations?
+        .iter()
+        .find(|(kind, _)| *kind == decoration as u32)
+        .map(|(_, parameters)| parameters.as_slice())
+}

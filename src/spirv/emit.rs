@@ -1,0 +1,204 @@
+//! New declarations and new code.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Op, StorageClass};
+
+use super::{Id, Module, Section, string_words};
+
+/// Adds declarations to a module, each only where the module has none that is equal.
+///
+/// SPIR-V forbids two equal scalar, vector or function types. Whatever is decorated is never reused:
+/// the decoration may say something that the new user does not mean.
+#[derive(Debug)]
+pub struct Builder<'m> {
+    /// The module.
+    pub module: &'m mut Module,
+    /// Id by opcode and operands without the result.
+    known: HashMap<Vec<u32>, Id>,
+}
+
+impl<'m> Builder<'m> {
+    /// A builder that knows what the module declares.
+    pub fn new(module: &'m mut Module) -> Self {
+        let decorated: HashSet<Id> =
+            module.section(Section::Annotations).map(|i| i.id(0)).collect();
+        let mut known = HashMap::new();
+        for i in module.section(Section::Declarations) {
+            let Some(op) = i.op() else { continue };
+            let Some(result) = result_index(op) else { continue };
+            let id = i.id(result);
+            if !decorated.contains(&id) && i.operands().len() > result {
+                known.entry(key(op, i.operands(), result)).or_insert(id);
+            }
+        }
+        Self { module, known }
+    }
+
+    /// A type or constant whose `operands` lack the result id.
+    ///
+    /// Structures and arrays are always made anew: layout decorations follow.
+    pub fn declare(&mut self, op: Op, operands: &[u32]) -> Id {
+        let Some(result) = result_index(op) else { return self.declare_new(op, operands) };
+        let mut with_result = operands.to_vec();
+        with_result.insert(result.min(operands.len()), 0);
+        let key = key(op, &with_result, result);
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = self.module.fresh_id();
+        with_result[result.min(operands.len())] = id.0;
+        self.module.push(Section::Declarations, op, &with_result);
+        self.known.insert(key, id);
+        id
+    }
+
+    /// A type that is never shared. `operands` lack the result id, which comes first.
+    pub fn declare_new(&mut self, op: Op, operands: &[u32]) -> Id {
+        let id = self.module.fresh_id();
+        let mut words = vec![id.0];
+        words.extend_from_slice(operands);
+        self.module.push(Section::Declarations, op, &words);
+        id
+    }
+
+    /// `void`
+    pub fn void(&mut self) -> Id {
+        self.declare(Op::TypeVoid, &[])
+    }
+
+    /// `bool`
+    pub fn bool(&mut self) -> Id {
+        self.declare(Op::TypeBool, &[])
+    }
+
+    /// `u32`
+    pub fn uint(&mut self) -> Id {
+        self.declare(Op::TypeInt, &[32, 0])
+    }
+
+    /// `i32`
+    pub fn int(&mut self) -> Id {
+        self.declare(Op::TypeInt, &[32, 1])
+    }
+
+    /// `u32` for one component, a vector of `u32` for 2 to 4.
+    pub fn uvec(&mut self, components: u32) -> Id {
+        let uint = self.uint();
+        match components {
+            1 => uint,
+            _ => self.declare(Op::TypeVector, &[uint.0, components]),
+        }
+    }
+
+    /// A pointer type.
+    pub fn pointer(&mut self, storage: StorageClass, pointee: Id) -> Id {
+        self.declare(Op::TypePointer, &[storage as u32, pointee.0])
+    }
+
+    /// The type of a function without parameters that returns nothing.
+    pub fn procedure(&mut self) -> Id {
+        let void = self.void();
+        self.declare(Op::TypeFunction, &[void.0])
+    }
+
+    /// A `u32` constant.
+    pub fn constant(&mut self, value: u32) -> Id {
+        let uint = self.uint();
+        self.declare(Op::Constant, &[uint.0, value])
+    }
+
+    /// A global variable without initializer.
+    pub fn variable(&mut self, storage: StorageClass, pointee: Id) -> Id {
+        let pointer = self.pointer(storage, pointee);
+        let id = self.module.fresh_id();
+        let operands = [pointer.0, id.0, storage as u32];
+        self.module.push(Section::Declarations, Op::Variable, &operands);
+        id
+    }
+
+    /// `OpName`
+    pub fn name(&mut self, id: Id, name: &str) {
+        let mut words = vec![id.0];
+        words.extend(string_words(name));
+        self.module.push(Section::Names, Op::Name, &words);
+    }
+
+    /// `OpDecorate`
+    pub fn decorate(&mut self, id: Id, decoration: spirv::Decoration, parameters: &[u32]) {
+        let mut words = vec![id.0, decoration as u32];
+        words.extend_from_slice(parameters);
+        self.module.push(Section::Annotations, Op::Decorate, &words);
+    }
+}
+
+/// Where the result stands among the operands, for declarations that may be shared.
+fn result_index(op: Op) -> Option<usize> {
+    match op {
+        Op::TypeVoid
+        | Op::TypeBool
+        | Op::TypeInt
+        | Op::TypeFloat
+        | Op::TypeVector
+        | Op::TypePointer
+        | Op::TypeFunction => Some(0),
+        Op::Constant
+        | Op::ConstantTrue
+        | Op::ConstantFalse
+        | Op::ConstantNull
+        | Op::ConstantComposite => Some(1),
+        _ => None,
+    }
+}
+
+fn key(op: Op, operands: &[u32], result: usize) -> Vec<u32> {
+    let mut key = vec![op as u32];
+    key.extend(operands.iter().enumerate().filter(|(i, _)| *i != result).map(|(_, word)| *word));
+    key
+}
+
+/// Instructions of a function body, encoded.
+#[derive(Debug, Default)]
+pub struct Code {
+    words: Vec<u32>,
+}
+
+impl Code {
+    /// An instruction without result.
+    pub fn push(&mut self, op: Op, operands: &[u32]) {
+        self.words.push(((operands.len() + 1) as u32) << 16 | op as u32);
+        self.words.extend_from_slice(operands);
+    }
+
+    /// An instruction with result type and result.
+    pub fn value(&mut self, builder: &mut Builder<'_>, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = builder.module.fresh_id();
+        let mut words = vec![ty.0, id.0];
+        words.extend_from_slice(operands);
+        self.push(op, &words);
+        id
+    }
+
+    /// `OpLabel`; the first one of a body is the caller's too.
+    pub fn label(&mut self, label: Id) {
+        self.push(Op::Label, &[label.0]);
+    }
+
+    /// `OpFunctionCall`
+    pub fn call(
+        &mut self,
+        builder: &mut Builder<'_>,
+        ty: Id,
+        function: Id,
+        arguments: &[Id],
+    ) -> Id {
+        let operands: Vec<u32> =
+            std::iter::once(function).chain(arguments.iter().copied()).map(|id| id.0).collect();
+        self.value(builder, Op::FunctionCall, ty, &operands)
+    }
+
+    /// The encoded instructions.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+}

@@ -1,0 +1,155 @@
+//! Finding an entry point, and taking everything away that belongs to others.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{ExecutionModel, Op, StorageClass};
+
+use super::{Id, Module, Section, read_string, result_of};
+
+/// `OpEntryPoint`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// The function.
+    pub function: Id,
+    /// The name.
+    pub name: String,
+    /// The interface.
+    pub interface: Vec<Id>,
+}
+
+/// A module without the entry point that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryPointError {
+    /// No entry point of the stage.
+    #[error("the module has no vertex shader; it has: {found}")]
+    NoVertexShader {
+        /// Stage and name of what is there.
+        found: String,
+    },
+    /// No vertex shader of that name.
+    #[error("the module has no vertex shader named '{name}'; it has: {found}")]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// Stage and name of what is there.
+        found: String,
+    },
+    /// Several, and no name was given.
+    #[error("the module has several vertex shaders, name one of: {found}")]
+    Ambiguous {
+        /// Stage and name of what is there.
+        found: String,
+    },
+}
+
+/// The vertex shader of that name, or the only one.
+///
+/// # Errors
+/// [`EntryPointError`] with what the module has instead.
+pub fn find_vertex_shader(
+    module: &Module,
+    name: Option<&str>,
+) -> Result<EntryPoint, EntryPointError> {
+    let all: Vec<(u32, EntryPoint)> = module
+        .section(Section::EntryPoints)
+        .filter(|i| i.is(Op::EntryPoint))
+        .filter_map(|i| {
+            let (name, length) = read_string(i.operands().get(2..)?)?;
+            let interface = i.operands()[2 + length..].iter().map(|id| Id(*id)).collect();
+            Some((i.operand(0), EntryPoint { function: i.id(1), name, interface }))
+        })
+        .collect();
+    let found = || {
+        let list: Vec<String> = all
+            .iter()
+            .map(|(model, entry)| match ExecutionModel::from_u32(*model) {
+                Some(model) => format!("{model:?} '{}'", entry.name),
+                None => format!("execution model {model} '{}'", entry.name),
+            })
+            .collect();
+        if list.is_empty() { "no entry point".to_owned() } else { list.join(", ") }
+    };
+    let vertex =
+        || all.iter().filter(|(m, _)| *m == ExecutionModel::Vertex as u32).map(|(_, entry)| entry);
+    match (name, vertex().count()) {
+        (_, 0) => Err(EntryPointError::NoVertexShader { found: found() }),
+        (Some(name), _) => vertex()
+            .find(|e| e.name == name)
+            .cloned()
+            .ok_or_else(|| EntryPointError::NotFound { name: name.to_owned(), found: found() }),
+        (None, 1) => {
+            vertex().next().cloned().ok_or(EntryPointError::NoVertexShader { found: found() })
+        }
+        (None, _) => Err(EntryPointError::Ambiguous { found: found() }),
+    }
+}
+
+/// Removes all other entry points, with the functions and interface variables that only they use.
+pub fn isolate(module: &mut Module, entry: &EntryPoint) {
+    let is_ours = |i: super::Instruction<'_>| {
+        i.operand(0) == ExecutionModel::Vertex as u32
+            && i.id(1) == entry.function
+            && i.operands()
+                .get(2..)
+                .and_then(read_string)
+                .is_some_and(|(name, _)| name == entry.name)
+    };
+    if module.section(Section::EntryPoints).all(is_ours) {
+        return;
+    }
+    module.retain(Section::EntryPoints, is_ours);
+    module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
+
+    let reachable = reachable_functions(module, entry.function);
+    let mut removed = HashSet::new();
+    let mut keep = true;
+    module.retain(Section::Functions, |i| {
+        if i.is(Op::Function) {
+            keep = reachable.contains(&i.id(1));
+        }
+        if !keep && let (_, Some(id)) = result_of(i) {
+            removed.insert(id);
+        }
+        keep
+    });
+    module.retain(Section::Declarations, |i| {
+        let is_interface = i.is(Op::Variable)
+            && [StorageClass::Input as u32, StorageClass::Output as u32].contains(&i.operand(2));
+        let keep = !is_interface || entry.interface.contains(&i.id(1));
+        if !keep {
+            removed.insert(i.id(1));
+        }
+        keep
+    });
+    for section in [Section::Names, Section::Annotations] {
+        module.retain(section, |i| {
+            let targets_id = matches!(
+                i.op(),
+                Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
+            );
+            !(targets_id && removed.contains(&i.id(0)))
+        });
+    }
+}
+
+fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
+    let mut calls: HashMap<Id, Vec<Id>> = HashMap::new();
+    let mut function = Id(0);
+    for i in module.section(Section::Functions) {
+        if i.is(Op::Function) {
+            function = i.id(1);
+        } else if i.is(Op::FunctionCall) {
+            calls.entry(function).or_default().push(i.id(2));
+        }
+    }
+    let mut reachable = HashSet::from([root]);
+    let mut open = vec![root];
+    while let Some(function) = open.pop() {
+        for callee in calls.get(&function).into_iter().flatten() {
+            if reachable.insert(*callee) {
+                open.push(*callee);
+            }
+        }
+    }
+    reachable
+}

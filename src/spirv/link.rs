@@ -1,0 +1,338 @@
+//! Bringing functions of a library module into another module.
+//!
+//! The library is compiled from WGSL without the functions that WGSL cannot say: those are stubs, and
+//! whoever links gives their bodies ([`Define`]). A function comes in when something refers to it by
+//! name, and brings along what it calls, its types, constants and variables.
+//!
+//! The application's module decides: its memory model stays, its types are used where they are equal
+//! ([`Builder`] says which may be), its version is kept. The library must therefore be SPIR-V 1.0.
+
+use std::collections::HashMap;
+
+use spirv::Op;
+
+use super::emit::{Builder, Code};
+use super::{Id, Instruction, Module, Section, grammar, read_string, result_of};
+
+/// A library that cannot be linked: a mistake of whoever made it, not of the application.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// A function is missing.
+    #[error("the shader library has no function '{0}'")]
+    NoFunction(String),
+    /// The library refers to an id that it does not declare.
+    #[error("the shader library refers to {0}, which it does not declare")]
+    NotDeclared(Id),
+    /// An instruction whose ids cannot be renumbered.
+    #[error("the shader library has an instruction that the linker does not know: opcode {0}")]
+    UnknownInstruction(u16),
+}
+
+/// A module whose functions are found by name.
+#[derive(Debug)]
+pub struct Library {
+    module: Module,
+    functions: HashMap<String, Function>,
+    /// Name by function id.
+    names: HashMap<Id, String>,
+    /// Declarations by result id.
+    declarations: HashMap<Id, Vec<u32>>,
+}
+
+/// A function of the library.
+#[derive(Debug, Clone)]
+struct Function {
+    id: Id,
+    /// `OpFunction` to `OpFunctionEnd`.
+    body: Vec<Vec<u32>>,
+}
+
+impl Library {
+    /// Indexes a module by its functions' names.
+    pub fn new(module: Module) -> Self {
+        let names: HashMap<Id, String> = module
+            .section(Section::Names)
+            .filter(|i| i.is(Op::Name))
+            .filter_map(|i| Some((i.id(0), read_string(&i.operands()[1..])?.0)))
+            .collect();
+        let mut functions: HashMap<String, Function> = HashMap::new();
+        let mut current: Option<Function> = None;
+        for i in module.section(Section::Functions) {
+            if i.is(Op::Function) {
+                current = Some(Function { id: i.id(1), body: Vec::new() });
+            }
+            if let Some(function) = &mut current {
+                function.body.push(i.words().to_vec());
+            }
+            if i.is(Op::FunctionEnd)
+                && let Some(function) = current.take()
+                && let Some(name) = names.get(&function.id)
+            {
+                functions.insert(name.clone(), function);
+            }
+        }
+        let names = functions.iter().map(|(name, f)| (f.id, name.clone())).collect();
+        let declarations = [Section::Declarations, Section::Imports]
+            .into_iter()
+            .flat_map(|section| module.section(section))
+            .filter_map(|i| Some((result_of(i).1?, i.words().to_vec())))
+            .collect();
+        Self { module, functions, names, declarations }
+    }
+}
+
+/// A stub that wants a body.
+#[derive(Debug)]
+pub struct Stub {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in the module that is linked into.
+    pub parameters: Vec<Id>,
+}
+
+/// Gives stubs their bodies.
+pub trait Define {
+    /// What can go wrong.
+    type Error: From<LinkError>;
+
+    /// Instructions behind the first label up to the terminator, or `None` where the library's own
+    /// body is right. May refer to further functions of the library.
+    ///
+    /// # Errors
+    /// As the implementation has it.
+    fn define(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        stub: &Stub,
+    ) -> Result<Option<Code>, Self::Error>;
+}
+
+/// Links a [`Library`] into a module.
+#[derive(Debug)]
+pub struct Linker<'l, 'm> {
+    /// The module that is linked into.
+    pub builder: Builder<'m>,
+    library: &'l Library,
+    /// Ids of the library to ids of the module.
+    ids: HashMap<Id, Id>,
+    /// Functions that have an id, and as yet no body.
+    pending: Vec<String>,
+}
+
+impl<'l, 'm> Linker<'l, 'm> {
+    /// A linker that has brought nothing in yet.
+    pub fn new(module: &'m mut Module, library: &'l Library) -> Self {
+        Self { builder: Builder::new(module), library, ids: HashMap::new(), pending: Vec::new() }
+    }
+
+    /// The id of a function of the library, which [`finish`](Self::finish) will bring in.
+    ///
+    /// # Errors
+    /// [`LinkError::NoFunction`]
+    pub fn function(&mut self, name: &str) -> Result<Id, LinkError> {
+        let function = self
+            .library
+            .functions
+            .get(name)
+            .ok_or_else(|| LinkError::NoFunction(name.to_owned()))?;
+        if let Some(id) = self.ids.get(&function.id) {
+            return Ok(*id);
+        }
+        let id = self.builder.module.fresh_id();
+        self.ids.insert(function.id, id);
+        self.pending.push(name.to_owned());
+        // One prefix, so that a reader of the module sees what is not the application's.
+        let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
+        self.builder.name(id, &format!("{prefix}{name}"));
+        Ok(id)
+    }
+
+    /// The interface of an entry point of the library, in the module that is linked into.
+    ///
+    /// # Errors
+    /// [`LinkError`] where there is none of that name.
+    pub fn entry_interface(&mut self, name: &str) -> Result<Vec<Id>, LinkError> {
+        let library = self.library;
+        for i in library.module.section(Section::EntryPoints) {
+            if let Some((found, length)) = i.operands().get(2..).and_then(read_string)
+                && found == name
+            {
+                let interface = &i.operands()[2 + length..];
+                return interface.iter().map(|id| self.import(Id(*id))).collect();
+            }
+        }
+        Err(LinkError::NoFunction(name.to_owned()))
+    }
+
+    /// Brings in every function that was referred to.
+    ///
+    /// # Errors
+    /// Those of `definitions`, and [`LinkError`].
+    pub fn finish<D: Define>(&mut self, definitions: &mut D) -> Result<(), D::Error> {
+        while let Some(name) = self.pending.pop() {
+            let library = self.library;
+            let Some(function) = library.functions.get(&name) else {
+                return Err(LinkError::NoFunction(name).into());
+            };
+            let is_parameter =
+                |words: &&Vec<u32>| words[0] & 0xffff == Op::FunctionParameter as u32;
+            let is_head =
+                |words: &&Vec<u32>| is_parameter(words) || words[0] & 0xffff == Op::Function as u32;
+            for words in function.body.iter().take_while(is_head) {
+                self.copy(words)?;
+            }
+            let parameters = function.body.iter().filter(is_parameter);
+            let stub = Stub {
+                name,
+                parameters: parameters.map(|words| self.local(Id(words[2]))).collect(),
+            };
+            match definitions.define(self, &stub)? {
+                Some(code) => {
+                    let label = self.builder.module.fresh_id();
+                    let module = &mut *self.builder.module;
+                    module.push(Section::Functions, Op::Label, &[label.0]);
+                    module.push_encoded(Section::Functions, code.words());
+                    module.push(Section::Functions, Op::FunctionEnd, &[]);
+                }
+                None => {
+                    for words in function.body.iter().skip_while(is_head) {
+                        self.copy(words)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies an instruction of a function.
+    fn copy(&mut self, words: &[u32]) -> Result<(), LinkError> {
+        let renumbered = self.renumber(words, true)?;
+        self.builder.module.push_encoded(Section::Functions, &renumbered);
+        Ok(())
+    }
+
+    fn renumber(&mut self, words: &[u32], in_function: bool) -> Result<Vec<u32>, LinkError> {
+        let mut words = words.to_vec();
+        let mut failure = None;
+        let known = grammar::visit_ids(&mut words, |id| {
+            let library_id = Id(*id);
+            let mapped = match self.library.names.get(&library_id) {
+                Some(name) => self.function(name),
+                None if self.library.declarations.contains_key(&library_id) => {
+                    self.import(library_id)
+                }
+                None if in_function => Ok(self.local(library_id)),
+                None => Err(LinkError::NotDeclared(library_id)),
+            };
+            match mapped {
+                Ok(Id(new)) => *id = new,
+                Err(error) => failure = Some(error),
+            }
+        });
+        match failure {
+            Some(error) => Err(error),
+            None if !known => Err(LinkError::UnknownInstruction(words[0] as u16)),
+            None => Ok(words),
+        }
+    }
+
+    /// The id of something defined inside a function.
+    fn local(&mut self, id: Id) -> Id {
+        let module = &mut *self.builder.module;
+        *self.ids.entry(id).or_insert_with(|| module.fresh_id())
+    }
+
+    /// The id of a type, constant, variable or instruction set.
+    fn import(&mut self, id: Id) -> Result<Id, LinkError> {
+        if let Some(id) = self.ids.get(&id) {
+            return Ok(*id);
+        }
+        let library = self.library;
+        let words = library.declarations.get(&id).ok_or(LinkError::NotDeclared(id))?;
+        let op = Op::from_u32(words[0] & 0xffff)
+            .ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
+        let new = match op {
+            Op::ExtInstImport => self.import_instruction_set(&words[2..]),
+            Op::TypeVoid
+            | Op::TypeBool
+            | Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeVector
+            | Op::TypePointer
+            | Op::TypeFunction => {
+                let operands = self.renumber_operands(words, 0)?;
+                self.builder.declare(op, &operands)
+            }
+            Op::Constant
+            | Op::ConstantTrue
+            | Op::ConstantFalse
+            | Op::ConstantNull
+            | Op::ConstantComposite => {
+                let operands = self.renumber_operands(words, 1)?;
+                self.builder.declare(op, &operands)
+            }
+            Op::TypeStruct | Op::TypeArray | Op::TypeRuntimeArray => {
+                let operands = self.renumber_operands(words, 0)?;
+                let new = self.builder.declare_new(op, &operands);
+                self.copy_annotations(id, new);
+                new
+            }
+            Op::Variable => {
+                let operands = self.renumber_operands(words, 1)?;
+                let new = self.builder.module.fresh_id();
+                let mut with_result = operands;
+                with_result.insert(1, new.0);
+                self.builder.module.push(Section::Declarations, op, &with_result);
+                self.copy_annotations(id, new);
+                new
+            }
+            _ => return Err(LinkError::UnknownInstruction(words[0] as u16)),
+        };
+        self.ids.insert(id, new);
+        Ok(new)
+    }
+
+    /// Operands without the result at `result`, with the module's ids.
+    fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
+        // The result stands for itself meanwhile.
+        let id = Id(words[1 + result]);
+        self.ids.insert(id, id);
+        let renumbered = self.renumber(words, false);
+        self.ids.remove(&id);
+        let mut renumbered = renumbered?;
+        renumbered.remove(1 + result);
+        renumbered.remove(0);
+        Ok(renumbered)
+    }
+
+    fn import_instruction_set(&mut self, name: &[u32]) -> Id {
+        let module = &mut *self.builder.module;
+        let known = module.section(Section::Imports).find(|i| i.operands().get(1..) == Some(name));
+        if let Some(i) = known {
+            return i.id(0);
+        }
+        let id = module.fresh_id();
+        let mut operands = vec![id.0];
+        operands.extend_from_slice(name);
+        module.push(Section::Imports, Op::ExtInstImport, &operands);
+        id
+    }
+
+    /// Names and decorations of `id`, for `new`.
+    fn copy_annotations(&mut self, id: Id, new: Id) {
+        let library = self.library;
+        for section in [Section::Names, Section::Annotations] {
+            let of_id = |i: &Instruction<'_>| {
+                matches!(
+                    i.op(),
+                    Some(Op::Name | Op::MemberName | Op::Decorate | Op::MemberDecorate)
+                ) && i.id(0) == id
+            };
+            for i in library.module.section(section).filter(of_id) {
+                let mut words = i.words().to_vec();
+                words[1] = new.0;
+                self.builder.module.push_encoded(section, &words);
+            }
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! The words of a module, cut into instructions.
+
+use std::collections::HashSet;
+
+use spirv::Op;
+
+use super::Id;
+
+const HEADER_WORDS: usize = 5;
+/// The specification's universal limit on ids is 2^22 - 1; compilers exceed it, but nobody needs a
+/// quarter of the space that 32 bits leave, and passes add ids of their own.
+const MAX_BOUND: u32 = 1 << 30;
+
+/// Words that are no SPIR-V module.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid SPIR-V at word {word}: {kind}")]
+pub struct ParseError {
+    /// Offset in words from the start of the module.
+    pub word: usize,
+    /// What is wrong there.
+    pub kind: ParseErrorKind,
+}
+
+/// What is wrong with a module's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseErrorKind {
+    /// The number of bytes is no multiple of 4.
+    #[error("the file ends inside a word ({0} bytes)")]
+    PartialWord(usize),
+    /// Shorter than the header.
+    #[error("{0} words are less than the header's 5")]
+    TruncatedHeader(usize),
+    /// The first word.
+    #[error("the magic number is {0:#010x}, not 0x07230203")]
+    Magic(u32),
+    /// The header's bound.
+    #[error("the id bound is {0}; it must be above 0 and at most 2^30")]
+    Bound(u32),
+    /// An instruction's word count is 0.
+    #[error("opcode {0} has a word count of 0")]
+    ZeroWordCount(u16),
+    /// An instruction runs past the end.
+    #[error("opcode {opcode} takes {count} words, of which {left} are left")]
+    TruncatedInstruction {
+        /// The opcode.
+        opcode: u16,
+        /// Its word count.
+        count: usize,
+        /// Words up to the end of the module.
+        left: usize,
+    },
+    /// An instruction is too short for its result.
+    #[error("opcode {0} is too short for its result id")]
+    MissingResult(u16),
+    /// A result id is 0 or not below the bound.
+    #[error("result id {id} is not between 1 and the bound {bound}")]
+    IdOutOfBound {
+        /// The id.
+        id: u32,
+        /// The header's bound.
+        bound: u32,
+    },
+    /// An id is the result of two instructions.
+    #[error("result id {0} is defined a second time")]
+    DuplicateResult(u32),
+    /// `OpFunction` or `OpFunctionEnd` where the other is due.
+    #[error("functions are not properly nested")]
+    FunctionNesting,
+}
+
+/// SPIR-V words from the bytes of a file, of either byte order.
+///
+/// # Errors
+/// [`ParseErrorKind::PartialWord`] where the number of bytes is no multiple of 4.
+pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, ParseError> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(ParseError {
+            word: chunks.len(),
+            kind: ParseErrorKind::PartialWord(bytes.len()),
+        });
+    }
+    let swapped = chunks.first() == Some(&spirv::MAGIC_NUMBER.to_be_bytes());
+    let read = if swapped { u32::from_be_bytes } else { u32::from_le_bytes };
+    Ok(chunks.iter().map(|chunk| read(*chunk)).collect())
+}
+
+/// Sections of the logical layout, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Section {
+    /// `OpCapability`
+    Capabilities,
+    /// `OpExtension`
+    Extensions,
+    /// `OpExtInstImport`
+    Imports,
+    /// `OpMemoryModel`
+    MemoryModel,
+    /// `OpEntryPoint`
+    EntryPoints,
+    /// `OpExecutionMode`, `OpExecutionModeId`
+    ExecutionModes,
+    /// `OpString`, `OpSource` and their like
+    Sources,
+    /// `OpName`, `OpMemberName`
+    Names,
+    /// `OpModuleProcessed`
+    Processes,
+    /// `OpDecorate` and its like
+    Annotations,
+    /// Types, constants and global variables
+    Declarations,
+    /// `OpFunction` to `OpFunctionEnd`, all of them in a row
+    Functions,
+}
+
+const SECTIONS: usize = Section::Functions as usize + 1;
+
+impl Section {
+    /// The section that an opcode opens, or `None` for one that stays where it stands: line
+    /// information, `OpUndef`, `OpExtInst`, and whatever is unknown.
+    fn of(opcode: u16) -> Option<Self> {
+        use Op::*;
+        Some(match Op::from_u32(opcode.into())? {
+            Capability => Self::Capabilities,
+            Extension => Self::Extensions,
+            ExtInstImport => Self::Imports,
+            MemoryModel => Self::MemoryModel,
+            EntryPoint => Self::EntryPoints,
+            ExecutionMode | ExecutionModeId => Self::ExecutionModes,
+            String | SourceExtension | Source | SourceContinued => Self::Sources,
+            Name | MemberName => Self::Names,
+            ModuleProcessed => Self::Processes,
+            Decorate | MemberDecorate | DecorationGroup | GroupDecorate | GroupMemberDecorate
+            | DecorateId | DecorateString | MemberDecorateString => Self::Annotations,
+            TypeVoid
+            | TypeBool
+            | TypeInt
+            | TypeFloat
+            | TypeVector
+            | TypeMatrix
+            | TypeImage
+            | TypeSampler
+            | TypeSampledImage
+            | TypeArray
+            | TypeRuntimeArray
+            | TypeStruct
+            | TypeOpaque
+            | TypePointer
+            | TypeFunction
+            | TypeForwardPointer
+            | ConstantTrue
+            | ConstantFalse
+            | Constant
+            | ConstantComposite
+            | ConstantNull
+            | SpecConstantTrue
+            | SpecConstantFalse
+            | SpecConstant
+            | SpecConstantComposite
+            | SpecConstantOp
+            | Variable => Self::Declarations,
+            Function => Self::Functions,
+            _ => return None,
+        })
+    }
+}
+
+/// One instruction, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Instruction<'a> {
+    words: &'a [u32],
+}
+
+impl<'a> Instruction<'a> {
+    /// The opcode, known or not.
+    pub fn opcode(self) -> u16 {
+        self.words[0] as u16
+    }
+
+    /// Whether it is that instruction.
+    pub fn is(self, op: Op) -> bool {
+        u32::from(self.opcode()) == op as u32
+    }
+
+    /// The opcode, where it is known.
+    pub fn op(self) -> Option<Op> {
+        Op::from_u32(self.opcode().into())
+    }
+
+    /// The words behind the first.
+    pub fn operands(self) -> &'a [u32] {
+        &self.words[1..]
+    }
+
+    /// Operand `index`, or 0, which is no valid id, where the instruction is shorter.
+    pub fn operand(self, index: usize) -> u32 {
+        self.operands().get(index).copied().unwrap_or(0)
+    }
+
+    /// Operand `index` as an id.
+    pub fn id(self, index: usize) -> Id {
+        Id(self.operand(index))
+    }
+
+    /// All words.
+    pub fn words(self) -> &'a [u32] {
+        self.words
+    }
+}
+
+/// Where an instruction lies in [`Module::arena`].
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: u32,
+    length: u16,
+}
+
+/// A SPIR-V module. See the [module documentation](super).
+#[derive(Debug, Clone)]
+pub struct Module {
+    version: u32,
+    generator: u32,
+    schema: u32,
+    bound: u32,
+    /// Words of all instructions, replaced and removed ones included.
+    arena: Vec<u32>,
+    sections: [Vec<Span>; SECTIONS],
+}
+
+impl Module {
+    /// Cuts words into instructions.
+    ///
+    /// # Errors
+    /// [`ParseError`] with the offset of the first word that cannot be: the header, word counts,
+    /// result ids out of bound or defined twice, functions that do not nest. Everything else is left to
+    /// whoever asks, and to `spirv-val`.
+    pub fn parse(words: &[u32]) -> Result<Self, ParseError> {
+        let fail = |word, kind| Err(ParseError { word, kind });
+        let &[magic, version, generator, bound, schema, ..] = words else {
+            return fail(words.len(), ParseErrorKind::TruncatedHeader(words.len()));
+        };
+        if magic != spirv::MAGIC_NUMBER {
+            return fail(0, ParseErrorKind::Magic(magic));
+        }
+        if bound == 0 || bound > MAX_BOUND {
+            return fail(3, ParseErrorKind::Bound(bound));
+        }
+        let mut module = Self {
+            version,
+            generator,
+            schema,
+            bound,
+            arena: words.to_vec(),
+            sections: Default::default(),
+        };
+        let mut defined = HashSet::new();
+        let mut section = Section::Capabilities;
+        let mut in_function = false;
+        let mut at = HEADER_WORDS;
+        while at < words.len() {
+            let (opcode, count) = (words[at] as u16, (words[at] >> 16) as usize);
+            let left = words.len() - at;
+            if count == 0 {
+                return fail(at, ParseErrorKind::ZeroWordCount(opcode));
+            }
+            if count > left {
+                return fail(at, ParseErrorKind::TruncatedInstruction { opcode, count, left });
+            }
+            let instruction = Instruction { words: &words[at..at + count] };
+            match super::grammar::result_of_checked(instruction) {
+                Err(()) => return fail(at, ParseErrorKind::MissingResult(opcode)),
+                Ok(None) => {}
+                Ok(Some(Id(id))) if id == 0 || id >= bound => {
+                    return fail(at, ParseErrorKind::IdOutOfBound { id, bound });
+                }
+                Ok(Some(Id(id))) => {
+                    if !defined.insert(id) {
+                        return fail(at, ParseErrorKind::DuplicateResult(id));
+                    }
+                }
+            }
+            let begins = instruction.is(Op::Function);
+            let ends = instruction.is(Op::FunctionEnd);
+            if (begins && in_function) || (ends && !in_function) {
+                return fail(at, ParseErrorKind::FunctionNesting);
+            }
+            in_function = (in_function || begins) && !ends;
+            section = Section::of(instruction.opcode()).map_or(section, |s| s.max(section));
+            module.sections[section as usize].push(Span { start: at as u32, length: count as u16 });
+            at += count;
+        }
+        if in_function {
+            return fail(words.len(), ParseErrorKind::FunctionNesting);
+        }
+        Ok(module)
+    }
+
+    /// The module's words. Directly after [`parse`](Self::parse) they are the words that went in.
+    pub fn words(&self) -> Vec<u32> {
+        let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
+        words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
+        for span in self.sections.iter().flatten() {
+            words.extend_from_slice(self.span(*span));
+        }
+        words
+    }
+
+    /// SPIR-V version as (major, minor).
+    pub fn version(&self) -> (u8, u8) {
+        ((self.version >> 16) as u8, (self.version >> 8) as u8)
+    }
+
+    /// The instructions of a section.
+    pub fn section(&self, section: Section) -> impl DoubleEndedIterator<Item = Instruction<'_>> {
+        self.sections[section as usize].iter().map(|span| Instruction { words: self.span(*span) })
+    }
+
+    /// An id that nothing uses yet.
+    pub fn fresh_id(&mut self) -> Id {
+        let id = Id(self.bound);
+        self.bound += 1;
+        id
+    }
+
+    /// Appends an instruction to a section.
+    pub fn push(&mut self, section: Section, op: Op, operands: &[u32]) {
+        let span = self.store(op, operands);
+        self.sections[section as usize].push(span);
+    }
+
+    /// Appends instructions that are already encoded to a section.
+    pub fn push_encoded(&mut self, section: Section, words: &[u32]) {
+        let mut at = 0;
+        while at < words.len() {
+            let length = (words[at] >> 16).max(1) as u16;
+            let start = self.arena.len() as u32;
+            self.arena.extend_from_slice(&words[at..(at + usize::from(length)).min(words.len())]);
+            self.sections[section as usize].push(Span { start, length });
+            at += usize::from(length);
+        }
+    }
+
+    /// Removes the instructions of a section for which `keep` is false.
+    pub fn retain(&mut self, section: Section, mut keep: impl FnMut(Instruction<'_>) -> bool) {
+        let arena = &self.arena;
+        self.sections[section as usize]
+            .retain(|span| keep(Instruction { words: words_of(arena, *span) }));
+    }
+
+    /// Lets `edit` change operands of a section's instructions in place.
+    pub fn edit(&mut self, section: Section, mut edit: impl FnMut(Op, &mut [u32])) {
+        for span in &self.sections[section as usize] {
+            let start = span.start as usize;
+            let words = &mut self.arena[start..start + usize::from(span.length)];
+            if let Some(op) = Op::from_u32(words[0] & 0xffff) {
+                edit(op, &mut words[1..]);
+            }
+        }
+    }
+
+    /// Declares a capability, if it is not declared yet.
+    pub fn add_capability(&mut self, capability: spirv::Capability) {
+        let known = self.section(Section::Capabilities).any(|i| i.operand(0) == capability as u32);
+        if !known {
+            self.push(Section::Capabilities, Op::Capability, &[capability as u32]);
+        }
+    }
+
+    /// Takes a capability's declaration away.
+    pub fn remove_capability(&mut self, capability: spirv::Capability) {
+        self.retain(Section::Capabilities, |i| i.operand(0) != capability as u32);
+    }
+
+    /// Declares an extension, if it is not declared yet.
+    pub fn add_extension(&mut self, name: &str) {
+        let words = super::string_words(name);
+        if !self.section(Section::Extensions).any(|i| i.operands() == words) {
+            self.push(Section::Extensions, Op::Extension, &words);
+        }
+    }
+
+    /// Takes an extension's declaration away.
+    pub fn remove_extension(&mut self, name: &str) {
+        let words = super::string_words(name);
+        self.retain(Section::Extensions, |i| i.operands() != words);
+    }
+
+    fn store(&mut self, op: Op, operands: &[u32]) -> Span {
+        let start = self.arena.len() as u32;
+        let length = (operands.len() + 1) as u16;
+        self.arena.push(u32::from(length) << 16 | op as u32);
+        self.arena.extend_from_slice(operands);
+        Span { start, length }
+    }
+
+    fn span(&self, span: Span) -> &[u32] {
+        words_of(&self.arena, span)
+    }
+}
+
+fn words_of(arena: &[u32], span: Span) -> &[u32] {
+    &arena[span.start as usize..span.start as usize + usize::from(span.length)]
+}

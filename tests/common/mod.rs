@@ -1,0 +1,62 @@
+//! The Khronos tools, as the tests call them. `tests/setup.sh` installs them.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs a tool that `tests/setup.sh` installs; its standard output, or a panic with what it said.
+pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
+    let output = Command::new(tool)
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{tool}: {error} (tests/setup.sh installs it)"));
+    assert!(
+        output.status.success(),
+        "{tool} {}: {}\n{}{}",
+        arguments.join(" "),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A GLSL vertex shader compiled by glslang.
+pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("shader.vert"), source).unwrap();
+    let mut all = vec!["-V", "shader.vert", "-o", "shader.spv"];
+    all.extend(arguments);
+    run_tool("glslangValidator", &all, directory.path());
+    let bytes = std::fs::read(directory.path().join("shader.spv")).unwrap();
+    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+}
+
+/// SPIR-V assembly, assembled.
+pub fn assemble(source: &str, target: &str) -> Vec<u32> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("shader.spvasm"), source).unwrap();
+    let arguments =
+        ["--preserve-numeric-ids", "--target-env", target, "shader.spvasm", "-o", "shader.spv"];
+    run_tool("spirv-as", &arguments, directory.path());
+    let bytes = std::fs::read(directory.path().join("shader.spv")).unwrap();
+    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+}
+
+/// Panics where spirv-val rejects the words.
+pub fn validate(words: &[u32], target: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shader.spv");
+    std::fs::write(&file, bytemuck::cast_slice(words)).unwrap();
+    run_tool("spirv-val", &["--target-env", target, "shader.spv"], directory.path());
+}
+
+/// The words as text.
+pub fn disassemble(words: &[u32]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("shader.spv"), bytemuck::cast_slice(words)).unwrap();
+    run_tool("spirv-dis", &["--no-header", "shader.spv"], directory.path())
+}

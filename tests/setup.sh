@@ -1,0 +1,89 @@
+#!/bin/sh
+# tests/setup.sh [COMMAND...]
+#
+# Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
+# it is missing: a C linker, the Vulkan loader, the software driver lavapipe, the validation layer,
+# spirv-tools and glslang. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
+# missing. On any other system it names what is missing and installs nothing.
+set -eu
+
+fail() {
+    printf 'tests/setup.sh: %s\n' "$1" >&2
+    exit 1
+}
+
+have_command() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+have_library() {
+    # ldconfig is in /sbin, which an ordinary user's PATH may lack.
+    PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -q "$1"
+}
+
+# Whether a manifest of that name lies where the loader looks for drivers (icd.d) or for layers
+# (explicit_layer.d).
+have_manifest() {
+    for directory in /usr/share /usr/local/share /etc; do
+        for manifest in "$directory/vulkan/$1"/$2; do
+            [ ! -e "$manifest" ] || return 0
+        done
+    done
+    return 1
+}
+
+is_debian() {
+    have_command apt-get && grep -Eq '^ID(_LIKE)?=.*debian' /etc/os-release 2>/dev/null
+}
+
+# Prints the packages of which something is missing, with what it is.
+missing() {
+    have_command cc || printf '%s\n' 'gcc a C linker (cc)' 'libc6-dev the C library to link with'
+    have_library 'libvulkan\.so\.1' || echo 'libvulkan1 the Vulkan loader (libvulkan.so.1)'
+    have_manifest icd.d 'lvp_icd*.json' || echo 'mesa-vulkan-drivers the driver lavapipe (lvp_icd*.json)'
+    have_manifest explicit_layer.d 'VkLayer_khronos_validation.json' ||
+        echo 'vulkan-validationlayers the validation layer (VkLayer_khronos_validation)'
+    have_command spirv-val || echo 'spirv-tools SPIRV-Tools (spirv-val)'
+    have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
+}
+
+# apt's output is shown only where it fails.
+apt_get() {
+    # Nothing may ask. A machine just started may still be at its own upgrades: wait for the lock.
+    output=$($as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1) ||
+        fail "apt-get $* failed:
+$output"
+}
+
+needed=$(missing)
+if [ -n "$needed" ]; then
+    if ! is_debian; then
+        fail "not a Debian, so please install:
+$(printf '%s\n' "$needed" | sed 's/^[^ ]* /  /')"
+    fi
+    packages=$(printf '%s\n' "$needed" | sed 's/ .*//' | paste -sd ' ' -)
+    if [ "$(id -u)" -eq 0 ]; then
+        as_root=
+    elif have_command sudo; then
+        as_root=sudo
+    else
+        fail "neither root nor sudo; please have root run: apt-get install $packages"
+    fi
+    printf 'tests/setup.sh: installing %s\n' "$packages" >&2
+    apt_get update
+    # shellcheck disable=SC2086 # A list of words.
+    apt_get install --yes --no-install-recommends $packages
+    needed=$(missing)
+    [ -z "$needed" ] || fail "installed, and still missing:
+$needed"
+fi
+
+if ! have_command cargo; then
+    cargo_bin=${CARGO_HOME:-${HOME:-/root}/.cargo}/bin
+    [ -x "$cargo_bin/cargo" ] || fail "no cargo on PATH nor in $cargo_bin; see https://rustup.rs"
+    PATH="$cargo_bin:$PATH"
+    export PATH
+fi
+
+[ $# -eq 0 ] || exec "$@"
