@@ -8,6 +8,8 @@
 
 mod synthetic;
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -30,6 +32,13 @@ pub struct Check {
     pub verdict: String,
     /// Whether the verdict is that name and no other, at the primitive where it was done.
     pub passed: bool,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { topology, provoking, injected, verdict, .. } = self;
+        write!(f, "{topology} ({provoking} vertex provokes), {injected}: {verdict}")
+    }
 }
 
 /// A way to make a capture wrong.
@@ -225,6 +234,13 @@ fn check(
     }
 }
 
+/// What is traced of a right capture.
+#[cfg(test)]
+pub(super) fn sample_trace(topology: PrimitiveTopology) -> Vec<super::diagnose::PrimitiveDiff> {
+    let capture = Synthetic::new(topology, ProvokingVertex::First);
+    super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
+}
+
 /// What diagnosis says to each injection into a capture of that topology: samples for pictures.
 #[cfg(test)]
 pub(super) fn samples(topology: PrimitiveTopology) -> Vec<(&'static str, Verdict)> {
@@ -247,11 +263,7 @@ mod tests {
     fn every_fault_is_injected_and_named() {
         let checks = run();
         for check in &checks {
-            assert!(
-                check.passed,
-                "{} ({}), {}: {}",
-                check.topology, check.provoking, check.injected, check.verdict
-            );
+            assert!(check.passed, "{check}");
         }
         assert!(passed(&checks));
         for fault in Fault::ALL {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::capture::Output;
 use crate::probe::sentinel;
+use crate::spirv::Id;
 use crate::vertex_input::NumericClass;
 use proptest::prelude::*;
 
@@ -8,7 +9,7 @@ const GUARD: usize = 20;
 
 fn output(buffer: u32, offset: u32, components: u32) -> Output {
     let class = NumericClass::Uint;
-    Output { buffer, offset, components, class, variable: 1, path: Vec::new(), name: None }
+    Output { buffer, offset, components, class, variable: Id(1), path: Vec::new(), name: None }
 }
 
 fn layout(two: bool) -> Layout {

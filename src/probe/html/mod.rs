@@ -11,10 +11,11 @@ mod tests;
 
 use std::fmt::{self, Write};
 
+use crate::lower::Backend;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::picture;
-use super::report::{BACKENDS, Cell, Failure, Outcome, ProbeReport, backend_name};
+use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, TOOL_VERSION, Trace};
 
 /// Text in which no character means anything to HTML.
 struct Escaped<'a>(&'a str);
@@ -36,15 +37,17 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-pub(super) fn render(report: &ProbeReport) -> String {
+pub(super) fn render(reports: &[ProbeReport]) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
-    let _ = write_page(&mut page, report);
+    let _ = write_page(&mut page, reports);
     page
 }
 
-fn write_page(page: &mut String, report: &ProbeReport) -> fmt::Result {
-    let device = Escaped(&report.device.name);
+fn write_page(page: &mut String, reports: &[ProbeReport]) -> fmt::Result {
+    let names: Vec<_> = reports.iter().map(|r| r.device.name.as_str()).collect();
+    let names = names.join(", ");
+    let device = Escaped(&names);
     writeln!(
         page,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -54,6 +57,43 @@ fn write_page(page: &mut String, report: &ProbeReport) -> fmt::Result {
         include_str!("page.css"),
         picture::STYLE
     )?;
+    for report in reports {
+        write_report(page, report)?;
+    }
+    if reports.iter().all(|report| report.traces.is_empty()) {
+        write_topologies(page)?;
+    }
+    writeln!(page, "</body>\n</html>")
+}
+
+/// The topologies as they should be, where no capture of them can be shown.
+fn write_topologies(page: &mut String) -> fmt::Result {
+    write_pictures_head(page, "What each topology writes")?;
+    for topology in PrimitiveTopology::ALL {
+        let picture = picture::expected(topology, ProvokingVertex::First);
+        writeln!(page, "<figure>{picture}</figure>")?;
+    }
+    writeln!(page, "</div>")
+}
+
+fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    if report.traces.is_empty() {
+        return Ok(());
+    }
+    write_pictures_head(page, "What was captured of each topology")?;
+    for Trace { backend, case, primitives } in &report.traces {
+        let picture = picture::trace(case.topology, case.provoking, *backend, primitives);
+        writeln!(page, "<figure class=\"wide\">{picture}</figure>")?;
+    }
+    writeln!(page, "</div>")
+}
+
+fn write_pictures_head(page: &mut String, head: &str) -> fmt::Result {
+    let key = picture::KEY;
+    writeln!(page, "<h2>{head}</h2>\n<p class=\"note\">{key}</p>\n<div class=\"pictures\">")
+}
+
+fn write_report(page: &mut String, report: &ProbeReport) -> fmt::Result {
     write_head(page, report)?;
     write_table(page, report)?;
     if !report.mismatches.is_empty() {
@@ -66,28 +106,16 @@ fn write_page(page: &mut String, report: &ProbeReport) -> fmt::Result {
             writeln!(page, "<p class=\"note\">{more} more are counted above.</p>")?;
         }
     }
-    writeln!(
-        page,
-        "<h2>What each topology writes</h2>\n<p class=\"note\">{}</p>\n<div class=\"pictures\">",
-        picture::KEY
-    )?;
-    for topology in PrimitiveTopology::ALL {
-        let picture = picture::expected(topology, ProvokingVertex::First);
-        writeln!(page, "<figure>{picture}</figure>")?;
-    }
-    writeln!(page, "</div>")?;
-    write_limits(page, report)?;
-    writeln!(page, "</body>\n</html>")
+    write_traces(page, report)?;
+    write_limits(page, report)
 }
 
 fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let device = &report.device;
     let (class, verdict) = match report.outcome() {
         Outcome::AllRight => ("ok", "all right".to_owned()),
-        Outcome::Mismatches => {
-            let plural = if report.mismatch_count == 1 { "" } else { "s" };
-            ("bad", format!("{} mismatch{}", report.mismatch_count, plural.replace('s', "es")))
-        }
+        Outcome::Mismatches if report.mismatch_count == 1 => ("bad", "1 mismatch".to_owned()),
+        Outcome::Mismatches => ("bad", format!("{} mismatches", report.mismatch_count)),
         Outcome::CouldNotRun => ("warn", "could not run".to_owned()),
     };
     writeln!(
@@ -105,7 +133,7 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         ("device id", &ids),
         ("profile", &report.profile),
         ("run", &run),
-        ("vkxfb", report.tool_version),
+        ("vkxfb", TOOL_VERSION),
     ] {
         if !value.trim().is_empty() {
             writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(value))?;
@@ -115,68 +143,76 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
 }
 
 fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    let mut footnotes = Footnotes::default();
     write!(page, "<table>\n<thead><tr><th>topology</th>")?;
-    for backend in BACKENDS {
-        write!(page, "<th>{}</th>", backend_name(backend))?;
+    for backend in Backend::ALL {
+        write!(page, "<th>{backend}</th>")?;
     }
     writeln!(page, "</tr></thead>\n<tbody>")?;
     for topology in PrimitiveTopology::ALL {
         write!(page, "<tr><th>{}</th>", picture::title(topology))?;
-        for backend in BACKENDS {
-            write_cell(page, report.cell(backend, topology))?;
+        for backend in Backend::ALL {
+            write_cell(page, report.cell(backend, topology), &mut footnotes)?;
         }
         writeln!(page, "</tr>")?;
     }
-    writeln!(page, "</tbody>\n</table>")
+    writeln!(page, "</tbody>\n</table>\n<ol class=\"note\">")?;
+    for (_, text) in footnotes.iter() {
+        writeln!(page, "<li>{}</li>", Escaped(text))?;
+    }
+    writeln!(page, "</ol>")?;
+    for note in &report.notes {
+        writeln!(page, "<p class=\"note\">{}</p>", Escaped(note))?;
+    }
+    Ok(())
 }
 
-fn write_cell(page: &mut String, cell: Option<&Cell>) -> fmt::Result {
+fn write_cell(page: &mut String, cell: Option<&Cell>, footnotes: &mut Footnotes) -> fmt::Result {
     let Some(cell) = cell else {
         return write!(page, "<td class=\"none\">not asked for</td>");
     };
-    let skipped = cell.skipped.as_deref().map(Escaped);
     if let Some(failure) = &cell.first_failure {
-        write!(
-            page,
-            "<td class=\"bad\"><b>{} of {}</b> {}",
-            cell.failed(),
-            cell.run,
-            failure.mismatch.fault
-        )?;
+        let (failed, fault) = (cell.failed(), failure.mismatch.fault);
+        write!(page, "<td class=\"bad\"><b>{failed} of {}</b> {fault}", cell.run)?;
     } else if cell.errors > 0 {
         write!(page, "<td class=\"warn\"><b>{} of {}</b> could not run", cell.errors, cell.run)?;
     } else if cell.run > 0 {
         write!(page, "<td class=\"ok\"><b>ok</b> {}", cell.run)?;
     } else {
-        let reason = skipped.unwrap_or(Escaped("nothing to run"));
-        return write!(page, "<td class=\"none\">skipped: {reason}</td>");
+        write!(page, "<td class=\"none\">skipped")?;
+    }
+    for text in cell.first_error.iter().chain(&cell.skipped) {
+        write!(page, " <sup>{}</sup>", footnotes.number(text))?;
     }
     if cell.rotated > 0 {
         write!(page, "<small>{} rotated, allowed</small>", cell.rotated)?;
     }
-    if let Some(error) = &cell.first_error {
-        write!(page, "<small>{}</small>", Escaped(error))?;
+    if cell.first_failure.is_some() && cell.errors > 0 {
+        write!(page, "<small>{} could not run</small>", cell.errors)?;
     }
-    if let Some(reason) = skipped {
-        write!(page, "<small>some skipped: {reason}</small>")?;
+    if cell.run > 0 && cell.skipped.is_some() {
+        write!(page, "<small>others skipped</small>")?;
     }
     write!(page, "</td>")
 }
 
 fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
     let Failure { backend, case, mismatch, command } = failure;
-    let plural = if mismatch.differing_primitives == 1 { "" } else { "s" };
+    let differ = match mismatch.differing_primitives {
+        0 => "All primitives are right".to_owned(),
+        1 => "1 primitive differs".to_owned(),
+        count => format!("{count} primitives differ"),
+    };
     writeln!(
         page,
         "<section class=\"failure\">\n<h3><span class=\"badge bad\">{}</span> {} on {}</h3>\n\
-         <p>{}</p>\n<p class=\"note\">{}. {} primitive{plural} differ; first wrong byte: buffer {}, {} \
+         <p>{}</p>\n<p class=\"note\">{}. {differ}; first wrong byte: buffer {}, {} \
          from the start of the bound range.</p>\n<pre>{}</pre>",
         mismatch.fault,
         picture::title(case.topology),
-        backend_name(*backend),
+        backend,
         Escaped(&mismatch.to_string()),
         Escaped(&case.to_string()),
-        mismatch.differing_primitives,
         mismatch.buffer,
         mismatch.byte_offset,
         Escaped(command)

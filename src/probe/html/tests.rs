@@ -17,7 +17,7 @@ fn what_comes_from_outside_is_escaped() {
         failure.command = hostile.to_owned();
         failure.mismatch.note = Some(hostile.to_owned());
     }
-    let page = render(&report);
+    let page = render(&[report]);
     assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"));
     for forbidden in ["<script", "\u{7}"] {
         assert!(!page.contains(forbidden), "{forbidden}");
@@ -25,10 +25,21 @@ fn what_comes_from_outside_is_escaped() {
     assert_eq!(page.matches("</style>").count(), 1);
 }
 
+#[test]
+fn without_captures_the_topologies_are_shown_as_they_should_be() {
+    let mut report = sample_report();
+    assert_eq!(report.traces.len(), PrimitiveTopology::ALL.len());
+    report.traces.clear();
+    let page = render(&[report]);
+    for topology in PrimitiveTopology::ALL {
+        assert!(page.contains(&format!("<title>{}</title>", picture::title(topology))));
+    }
+}
+
 /// `VKXFB_GALLERY=dir cargo test gallery` keeps the page to be looked at.
 #[test]
 fn gallery_page() {
-    let page = render(&sample_report());
+    let page = render(&[sample_report()]);
     assert!(page.ends_with("</html>\n"));
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     for absent in ["http://", "https://", "<script", "<link"] {

@@ -20,6 +20,7 @@ mod tests;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
+use crate::lower::Backend;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
@@ -41,6 +42,11 @@ pub fn title(topology: PrimitiveTopology) -> String {
     topology.name().replace('-', "_").to_uppercase()
 }
 
+/// Vertices that the pictures of a topology have room for: with so many, an instance is shown whole.
+pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
+    u32::try_from(Stage::new(topology, 0).vertices.len()).unwrap_or(u32::MAX)
+}
+
 /// One topology as it should be captured, to be put into a page that has [`STYLE`].
 pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
     let stage = Stage::new(topology, 0);
@@ -58,16 +64,29 @@ pub fn comparison(
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
 ) -> String {
-    comparison_document(topology, provoking, mismatch, Usage::Inline).to_string()
+    mismatch_document(topology, provoking, mismatch, Usage::Inline).to_string()
 }
 
-/// The same as a file of its own.
+/// What was expected of an instance, beside what `by` captured: a [`super::diagnose::trace`]. To be put
+/// into a page that has [`STYLE`].
+pub fn trace(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    by: Backend,
+    trace: &[PrimitiveDiff],
+) -> String {
+    let shown = shown(topology, trace);
+    let captured = format!("captured, {by}");
+    pair(topology, provoking, &shown, &captured, &[], Usage::Inline).to_string()
+}
+
+/// A [`comparison`] as a file of its own.
 pub fn comparison_file(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
 ) -> String {
-    comparison_document(topology, provoking, mismatch, Usage::File).to_string()
+    mismatch_document(topology, provoking, mismatch, Usage::File).to_string()
 }
 
 /// All topologies as they should be captured, as a file of its own.
@@ -131,43 +150,71 @@ fn expected_panel(
     headed(translated(panel.finish(), 0.0, spare), title, subtitle)
 }
 
-fn comparison_document(
+fn mismatch_document(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
     usage: Usage,
 ) -> Document {
-    let excerpt = &mismatch.excerpt;
-    let first = excerpt.iter().map(|diff| diff.primitive).min().unwrap_or(0);
+    let shown = shown(topology, &mismatch.excerpt);
+    let captions = captions(mismatch, &shown.diffs);
+    pair(topology, provoking, &shown, "captured", &captions, usage)
+}
+
+/// The primitives that there is room for, and the stage for them.
+struct Shown<'a> {
+    stage: Stage,
+    diffs: Vec<&'a PrimitiveDiff>,
+}
+
+fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
+    let first = diffs.iter().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = Stage::new(topology, first / 2 * 2);
     let end = stage.first + stage.primitives;
-    let shown: Vec<_> =
-        excerpt.iter().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
+    let diffs: Vec<_> =
+        diffs.iter().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
     stage.keep(|vertex| {
-        shown.iter().any(|diff| {
+        diffs.iter().any(|diff| {
             diff.expected.iter().any(|v| u64::from(v.vertex) == vertex)
                 || diff.captured.iter().any(|s| vertex_of(s, diff.instance) == Some(vertex))
         })
     });
-    let instance = excerpt.first().map_or(0, |diff| diff.instance);
-    let mut captured = Panel::new(&stage, "xf-captured");
-    for diff in &shown {
+    Shown { stage, diffs }
+}
+
+/// Expected and captured, side by side.
+fn pair(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    Shown { stage, diffs }: &Shown<'_>,
+    captured_title: &str,
+    captions: &[String],
+    usage: Usage,
+) -> Document {
+    let instance = diffs.first().map_or(0, |diff| diff.instance);
+    let mut captured = Panel::new(stage, "xf-captured");
+    for diff in diffs {
         captured.captured(diff);
     }
     // Only what was really expected: an excerpt may end before the stage does.
-    let mut expected = Panel::new(&stage, "xf-expected");
-    for diff in shown.iter().filter(|diff| !diff.expected.is_empty()) {
+    let mut expected = Panel::new(stage, "xf-expected");
+    for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
         let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
         expected.right(diff.primitive, &vertices);
     }
-    let captions = captions(mismatch, &shown);
+    let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
+        true => "differences in red",
+        // Where the order is not promised, a rotation is no difference.
+        false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
+        false => "as expected",
+    };
     let height = HEAD + stage.height + captions.len() as f32 * LINE + 6.0;
     let convention = format!("instance {instance}, the {provoking} vertex provokes");
     let name = title(topology);
     let description = format!("{name}, expected and captured");
     let mut document = document(WIDTH * 2.0, height, &description, usage)
         .add(headed(expected.finish(), &format!("{name}: expected"), &convention))
-        .add(translated(headed(captured.finish(), "captured", "differences in red"), WIDTH, 0.0));
+        .add(translated(headed(captured.finish(), captured_title, note), WIDTH, 0.0));
     for (line, caption) in captions.iter().enumerate() {
         let y = HEAD + stage.height + line as f32 * LINE + 10.0;
         document = document.add(text(16.0, y, "xf-caption", caption));
@@ -259,6 +306,10 @@ fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
     // XML has no way to write control characters, which names of outputs may contain.
     let content = content.replace(char::is_control, "\u{fffd}");
     Text::new(content).set("class", class).set("x", x).set("y", y)
+}
+
+fn is_as_expected(diff: &PrimitiveDiff) -> bool {
+    diff.captured.iter().map(Slot::vertex).eq(diff.expected.iter().copied().map(Some))
 }
 
 /// The vertex that a slot holds, if it is one of that instance.

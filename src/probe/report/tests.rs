@@ -10,6 +10,7 @@ fn outcomes_are_exit_codes() {
         provoking: ProvokingVertex::Last,
         vertex_count: 5,
         instance_count: 1,
+        specialized: false,
     };
     assert_eq!(report.outcome().exit_code(), 2, "nothing ran");
     report.skip(Backend::Native, case.topology, "no extension");
@@ -27,11 +28,11 @@ fn outcomes_are_exit_codes() {
 
 #[test]
 fn json_says_what_failed_where() {
-    let json = sample_report().to_json().unwrap();
+    let json = to_json(&[sample_report()]).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["schema"], SCHEMA);
     assert_eq!(value["outcome"], "mismatches");
-    let flipped = value["mismatches"]
+    let flipped = value["reports"][0]["mismatches"]
         .as_array()
         .unwrap()
         .iter()

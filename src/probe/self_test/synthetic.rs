@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::capture::{Layout, MAX_XFB_BUFFERS, Output};
 use crate::probe::diagnose::{CapturedBuffer, Expectation, VertexRef};
 use crate::probe::sentinel;
+use crate::spirv::Id;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::NumericClass;
 
@@ -47,7 +48,7 @@ fn layout() -> Layout {
         offset,
         components,
         class: NumericClass::Float,
-        variable: 0,
+        variable: Id(0),
         path: Vec::new(),
         name: Some(name.to_owned()),
     };
