@@ -8,6 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod bug;
+mod footnotes;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,30 +23,22 @@ use serde::{Serialize, Serializer};
 use crate::lower::Backend;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::diagnose::{Mismatch, Verdict};
+use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
 pub use bug::{BugReport, bug_report};
+pub(super) use footnotes::Footnotes;
 
 /// Version of the JSON; raised where the meaning of a field changes or one goes away.
 pub const SCHEMA: u32 = 1;
 
+/// Version of vkxfb.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Mismatches kept in full; the rest is only counted.
 pub const MAX_FAILURES: usize = 64;
 
-/// The backends, in the order of the table's columns.
-pub const BACKENDS: [Backend; 3] = [Backend::Native, Backend::Vertex, Backend::Compute];
-
-/// The name of a backend on the command line, in tables and in JSON.
-pub const fn backend_name(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Native => "native",
-        Backend::Vertex => "vertex",
-        Backend::Compute => "compute",
-    }
-}
-
 fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(backend_name(*backend))
+    s.serialize_str(backend.name())
 }
 
 fn serialize_display<T: std::fmt::Display, S: Serializer>(
@@ -95,7 +92,7 @@ impl Case {
         let mut command = format!(
             "vkxfb probe --backend {} --topology {} --shader {} --provoking {} --vertices {} \
              --instances {}",
-            backend_name(backend),
+            backend.name(),
             self.topology,
             self.shader,
             self.provoking,
@@ -117,7 +114,8 @@ impl std::fmt::Display for Case {
             f,
             "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
              {instance_count}"
-        )
+        )?;
+        f.write_str(if self.specialized { ", topology folded in" } else { "" })
     }
 }
 
@@ -133,6 +131,18 @@ pub struct Failure {
     pub mismatch: Mismatch,
     /// The command that repeats it.
     pub command: String,
+}
+
+/// What a draw was captured as, right or wrong: the subject of a picture.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trace {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// What.
+    pub case: Case,
+    /// The primitives of its first instance.
+    pub primitives: Vec<PrimitiveDiff>,
 }
 
 /// The cases of one topology on one backend.
@@ -180,6 +190,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome of two runs together: a mismatch outweighs what could not run.
+    pub const fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
+            (Self::CouldNotRun, _) | (_, Self::CouldNotRun) => Self::CouldNotRun,
+            (Self::AllRight, Self::AllRight) => Self::AllRight,
+        }
+    }
+
     /// The exit status.
     pub const fn exit_code(self) -> u8 {
         self as u8
@@ -189,10 +208,6 @@ impl Outcome {
 /// The result of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProbeReport {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// Version of vkxfb.
-    pub tool_version: &'static str,
     /// The device under test.
     pub device: DeviceInfo,
     /// Name of the device profile that the run was held to, empty for none.
@@ -203,6 +218,10 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// Cases that came out wrong, all of them.
     pub mismatch_count: u32,
+    /// A small capture of each topology, to be drawn.
+    pub traces: Vec<Trace>,
+    /// What else there is to say, each once: for example that backends differ in precision.
+    pub notes: Vec<String>,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -211,13 +230,13 @@ impl ProbeReport {
     /// Of a run that is about to start.
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
-            schema: SCHEMA,
-            tool_version: env!("CARGO_PKG_VERSION"),
             device,
             profile: profile.into(),
             cells: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            traces: Vec::new(),
+            notes: Vec::new(),
             elapsed_s: 0.0,
         }
     }
@@ -292,6 +311,27 @@ impl ProbeReport {
         self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
     }
 
+    /// Whether a capture of that case would be drawn: the first of its topology that fits a picture,
+    /// see [`super::picture::vertex_count`].
+    pub fn wants_trace(&self, case: &Case) -> bool {
+        case.vertex_count == super::picture::vertex_count(case.topology)
+            && self.traces.iter().all(|trace| trace.case.topology != case.topology)
+    }
+
+    /// Keeps what [`super::diagnose::trace`] made of a case's first instance, if it is wanted.
+    pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
+        if self.wants_trace(case) {
+            self.traces.push(Trace { backend, case: case.clone(), primitives });
+        }
+    }
+
+    /// Something that is no fault, and that a reader should know.
+    pub fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Cases that ran.
     pub fn cases_run(&self) -> u32 {
         self.cells.iter().map(|c| c.run).sum()
@@ -307,26 +347,44 @@ impl ProbeReport {
             Outcome::AllRight
         }
     }
+}
 
-    /// The report for machines, as indented JSON with a line break at the end.
-    ///
-    /// # Errors
-    /// None that a report can cause; `serde_json`'s are passed on.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        #[derive(Serialize)]
-        struct Root<'a> {
-            outcome: Outcome,
-            #[serde(flatten)]
-            report: &'a ProbeReport,
-        }
-        let root = Root { outcome: self.outcome(), report: self };
-        Ok(serde_json::to_string_pretty(&root)? + "\n")
+/// Reports for machines, one a device, as indented JSON with a line break at the end.
+///
+/// # Errors
+/// None that a report can cause; `serde_json`'s are passed on.
+pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Device<'a> {
+        outcome: Outcome,
+        #[serde(flatten)]
+        report: &'a ProbeReport,
     }
+    #[derive(Serialize)]
+    struct Root<'a> {
+        schema: u32,
+        tool_version: &'static str,
+        outcome: Outcome,
+        reports: Vec<Device<'a>>,
+    }
+    let root = Root {
+        schema: SCHEMA,
+        tool_version: TOOL_VERSION,
+        outcome: outcome(reports),
+        reports: reports.iter().map(|r| Device { outcome: r.outcome(), report: r }).collect(),
+    };
+    Ok(serde_json::to_string_pretty(&root)? + "\n")
+}
 
-    /// The report as one HTML file that needs no other, see [`super::html`].
-    pub fn to_html(&self) -> String {
-        super::html::render(self)
-    }
+/// Reports as one HTML file that needs no other, see [`super::html`].
+pub fn to_html(reports: &[ProbeReport]) -> String {
+    super::html::render(reports)
+}
+
+/// What the runs amount to together; without a run, that nothing could run.
+pub fn outcome(reports: &[ProbeReport]) -> Outcome {
+    let outcomes = reports.iter().map(ProbeReport::outcome);
+    outcomes.reduce(Outcome::worse).unwrap_or(Outcome::CouldNotRun)
 }
 
 /// Writes a file as a whole or not at all: into a temporary file beside it first, which then takes

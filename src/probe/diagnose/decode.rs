@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use crate::capture::{Layout, MAX_XFB_BUFFERS};
+use crate::capture::MAX_XFB_BUFFERS;
 use crate::probe::sentinel;
 
+use super::spans::split_record;
 use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};
 
 /// A captured buffer that outputs go to.
@@ -254,7 +255,7 @@ impl<'a> Capture<'a> {
                     .map(|touched| touched as usize - at),
             };
             if let Some(wrong) = wrong {
-                return (b.captured.buffer, b.from_bound((at + wrong) as u64));
+                return (b.captured.buffer, b.offset_in_bound((at + wrong) as u64));
             }
         }
         (self.buffers.first().map_or(0, |b| b.captured.buffer), 0)
@@ -298,7 +299,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Bytes from the start of the bound range to byte `at` of the allocation.
-    pub fn from_bound(&self, at: u64) -> i64 {
+    pub fn offset_in_bound(&self, at: u64) -> i64 {
         from_bound(self.captured, at)
     }
 
@@ -365,38 +366,4 @@ fn hash<'a>(
         }
     }
     hasher.finish()
-}
-
-/// A record of one buffer as the runs of bytes that outputs cover, and the gaps between them.
-type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
-
-fn split_record(layout: &Layout, buffer: u32, stride: u32) -> Result<SplitRecord, DiagnoseError> {
-    let mut outputs: Vec<_> = layout
-        .outputs_of(buffer as usize)
-        .map(|o| o.offset as usize..(u64::from(o.offset) + u64::from(o.size())) as usize)
-        .collect();
-    outputs.sort_by_key(|r| r.start);
-    let mut covered: Vec<Range<usize>> = Vec::new();
-    let mut gaps = Vec::new();
-    let mut end = 0;
-    for range in outputs {
-        if range.end > stride as usize {
-            let end = u32::try_from(range.end).unwrap_or(u32::MAX);
-            return Err(DiagnoseError::Output { buffer, end, stride });
-        }
-        match covered.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => {
-                if range.start > end {
-                    gaps.push(end..range.start);
-                }
-                covered.push(range.clone());
-            }
-        }
-        end = end.max(range.end);
-    }
-    if end < stride as usize {
-        gaps.push(end..stride as usize);
-    }
-    Ok((covered, gaps))
 }

@@ -18,6 +18,7 @@
 mod decode;
 mod faults;
 mod primitives;
+mod spans;
 mod surroundings;
 #[cfg(test)]
 mod tests;

@@ -51,12 +51,13 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
         let mut diff = trace(capture, primitive, expected);
         let mut fault = diff.fault.unwrap_or(Fault::WrongBytes);
         let mut note = describe(&diff, fault);
-        if fault == Fault::WrongVertex && scan.differing == 1 {
-            if let Some((named, text)) = displacement(capture, primitive) {
-                (fault, note) = (named, Some(text));
-                diff.fault = Some(named);
-                displaced = true;
-            }
+        if fault == Fault::WrongVertex
+            && scan.differing == 1
+            && let Some((named, text)) = displacement(capture, primitive)
+        {
+            (fault, note) = (named, Some(text));
+            diff.fault = Some(named);
+            displaced = true;
         }
         if scan.findings.iter().all(|f| f.fault != fault) {
             let (buffer, byte_offset) = first_wrong_byte(capture, primitive, &diff);

@@ -73,13 +73,21 @@ fn overrun(captured: &CapturedBuffer<'_>, at: u64, place: String) -> Finding {
     }
 }
 
+fn behind_by(bytes: u64) -> String {
+    match bytes {
+        0 => "right behind".to_owned(),
+        1 => "one byte behind".to_owned(),
+        _ => format!("{bytes} bytes behind"),
+    }
+}
+
 fn overruns(buffer: &Buffer<'_>) -> Option<Finding> {
     let captured = buffer.captured;
     let bound = captured.bound.start as usize..captured.bound.end as usize;
     let behind = || {
         let at = touched(captured, bound.end..captured.bytes.len())?;
         let by = at - captured.bound.end;
-        Some(overrun(captured, at, format!("{by} bytes behind the end of the bound range")))
+        Some(overrun(captured, at, format!("{} the end of the bound range", behind_by(by))))
     };
     let before = || {
         let at = touched(captured, 0..bound.start)?;
@@ -112,7 +120,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
             place: primitive,
             first: Some(diff),
             buffer: buffer.captured.buffer,
-            byte_offset: buffer.from_bound(at),
+            byte_offset: buffer.offset_in_bound(at),
             note: Some(format!(
                 "buffer {}: byte {} of a record of {} is no output's, and has changed",
                 buffer.captured.buffer,
@@ -139,11 +147,11 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
         place,
         first: diff,
         buffer: buffer.captured.buffer,
-        byte_offset: buffer.from_bound(at),
+        byte_offset: buffer.offset_in_bound(at),
         note: Some(format!(
-            "buffer {}: written {} bytes behind the last primitive",
+            "buffer {}: written {} the last primitive",
             buffer.captured.buffer,
-            at - buffer.end as u64
+            behind_by(at - buffer.end as u64)
         )),
     })
 }

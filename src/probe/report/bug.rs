@@ -39,13 +39,13 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
     ));
     line(format!("- driver: {}, version {}", device.driver, device.driver_version));
     line(format!("- Vulkan {}", device.api_version));
-    line(format!("- vkxfb {}", report.tool_version));
+    line(format!("- vkxfb {}", super::TOOL_VERSION));
     if !report.profile.is_empty() {
         line(format!("- profile: {}", report.profile));
     }
 
     line("\n## Case\n".to_owned());
-    line(format!("- {}, backend {}", failure.case, super::backend_name(failure.backend)));
+    line(format!("- {}, backend {}", failure.case, failure.backend));
     let mismatch = &failure.mismatch;
     line(format!("- primitives that differ: {}", mismatch.differing_primitives));
     if mismatch.rotated_primitives > 0 {
@@ -77,8 +77,7 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
     }
 
     line("\n## SPIR-V\n".to_owned());
-    line(format!("{} words. Back to a module: the lines of the last block, through", spirv.len()));
-    line("`sed 's/../&\\n/g' | xxd -r -p`, or `xxd -r -p` at once.\n".to_owned());
+    line(format!("{} words, little-endian; `xxd -r -p` makes a module of the hex.\n", spirv.len()));
     if let Some(disassembly) = disassembly {
         line(fenced("spirv", disassembly));
     }

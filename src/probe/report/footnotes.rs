@@ -1,0 +1,21 @@
+//! Reasons that would fill the cells of a table, said once below it.
+
+/// Texts, each with a number.
+#[derive(Debug, Default)]
+pub(crate) struct Footnotes(Vec<String>);
+
+impl Footnotes {
+    /// The number of a text, from 1.
+    pub fn number(&mut self, text: &str) -> usize {
+        let index = self.0.iter().position(|t| t == text).unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        });
+        index + 1
+    }
+
+    /// The texts, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.0.iter().map(String::as_str))
+    }
+}
