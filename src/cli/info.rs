@@ -7,7 +7,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{DeviceInfo, devices};
-use vkxfb::probe::report::version_string;
+use vkxfb::runtime::version_string;
 
 /// Arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]

@@ -1,10 +1,11 @@
 //! `vkxfb probe`
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anstream::{eprintln, println};
+use anstream::{eprintln, print, println};
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -80,7 +81,7 @@ fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
 /// Runs `vkxfb probe`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
-        return Ok(run_self_test(arguments.json)?);
+        return run_self_test(arguments.json);
     }
     // Before any device is opened: a wrong file is wrong on all of them.
     let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
@@ -105,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(file) = &arguments.html {
         write(file, &report::to_html(&reports))?;
     }
-    let outcome = reports.iter().map(ProbeReport::outcome).fold(Outcome::AllRight, Outcome::worse);
+    let outcome = report::outcome(&reports);
     if arguments.report.is_some() && outcome != Outcome::Mismatches {
         eprintln!("nothing to report: no capture came out wrong");
     }
@@ -133,7 +134,11 @@ fn probe_device(
     };
     let mut gpu = Gpu::open(&options)?;
     let plan = plan(arguments, &gpu, subject)?;
-    let mut report = ProbeReport::of_device(&gpu);
+    let profile = match arguments.profile {
+        super::ProfileName::Full => "",
+        super::ProfileName::Bifrost => "bifrost",
+    };
+    let mut report = ProbeReport::new(run::device_info(&gpu), profile);
 
     let bar = progress_bar();
     run::run(&mut gpu, &plan, &mut report, |progress| {
@@ -143,10 +148,14 @@ fn probe_device(
     });
     bar.finish_and_clear();
 
-    let bug_report =
-        report.mismatches.first().map(|failure| run::bug_report(&report, failure, &plan));
+    let bug_report = report
+        .mismatches
+        .first()
+        .map(|failure| run::describe_failure(&report, failure, &plan, disassemble))
+        .transpose()?;
     if !arguments.json {
-        print!("{}", table::render(&report));
+        // The stream takes colours out where nobody sees them.
+        print!("{}", table::render(&report, true));
     }
     let messages = gpu.close();
     for message in &messages {
@@ -155,7 +164,7 @@ fn probe_device(
     if !messages.is_empty() {
         bail!("the validation layer had {} messages", messages.len());
     }
-    Ok((report, bug_report.transpose()?))
+    Ok((report, bug_report))
 }
 
 fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
@@ -197,6 +206,14 @@ fn progress_bar() -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// The words as text, where spirv-dis is installed.
+fn disassemble(words: &[u32]) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().ok()?;
+    file.write_all(bytemuck::cast_slice(words)).ok()?;
+    let output = Command::new("spirv-dis").arg(file.path()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -299,9 +299,6 @@ impl ProbeReport {
     }
 
     /// Cases of a topology are left out on a backend, for want of what `reason` names.
-    pub fn note(&mut self, note: String) {
-        let _ = note;
-    }
     pub fn skip(
         &mut self,
         backend: Backend,

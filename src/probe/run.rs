@@ -11,15 +11,15 @@ use std::time::Instant;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::{Backend, Lowered};
-use crate::runtime::{Draw, Pipeline, PipelineDesc};
+use crate::runtime::{Draw, Pipeline, PipelineDesc, version_string};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::diagnose::{CapturedBuffer, Expectation, Verdict, diagnose};
+use super::diagnose::{CapturedBuffer, DiagnoseError, Expectation, diagnose, trace};
 use super::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, VertexData};
 use super::plan::{Group, Plan};
-use super::report::{Case, ProbeReport};
+use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
 use super::sentinel;
-use super::subject::{FIRST_INSTANCE, FIRST_VERTEX, Subject};
+use super::subject::{FIRST_INSTANCE, FIRST_VERTEX, Subject, SubjectError};
 
 /// Bytes on either side of a bound range that nobody may touch.
 const GUARD: u64 = 256;
@@ -60,6 +60,76 @@ pub fn run(
         }
     }
     report.elapsed_s = start.elapsed().as_secs_f64();
+}
+
+/// The device under test, for a report.
+pub fn device_info(gpu: &Gpu) -> DeviceInfo {
+    let capabilities = gpu.capabilities();
+    let limits = &capabilities.limits;
+    let yes_no = |value: bool| if value { "yes" } else { "no" }.to_owned();
+    let xfb = capabilities.transform_feedback.as_ref();
+    let provoking = capabilities.provoking_vertex.as_ref();
+    let list = |values: [u32; 3]| values.map(|value| value.to_string()).join(" x ");
+    let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+    let limits = [
+        ("maxComputeWorkGroupCount", list(limits.max_workgroups)),
+        ("maxComputeWorkGroupSize", list(limits.max_workgroup_size)),
+        ("maxComputeWorkGroupInvocations", limits.max_workgroup_invocations.to_string()),
+        ("maxPushConstantsSize", limits.max_push_constants.to_string()),
+        ("maxBoundDescriptorSets", limits.max_descriptor_sets.to_string()),
+        ("maxTransformFeedbackBuffers", number(xfb.map(|x| x.max_buffers.into()))),
+        ("maxTransformFeedbackBufferSize", number(xfb.map(|x| x.max_buffer_size))),
+        (
+            "maxTransformFeedbackBufferDataStride",
+            number(xfb.map(|x| x.max_buffer_data_stride.into())),
+        ),
+        ("bufferDeviceAddress", yes_no(capabilities.buffer_device_address.is_some())),
+        ("geometryShader", yes_no(capabilities.geometry_shader)),
+        ("vertexPipelineStoresAndAtomics", yes_no(capabilities.vertex_stores)),
+        ("provokingVertexLast", yes_no(provoking.is_some_and(|p| p.last))),
+        (
+            "transformFeedbackPreservesProvokingVertex",
+            yes_no(provoking.is_some_and(|p| p.preserved)),
+        ),
+        (
+            "transformFeedbackPreservesTriangleFanProvokingVertex",
+            yes_no(provoking.is_some_and(|p| p.triangle_fan_preserved)),
+        ),
+        (
+            "workgroups an axis that captures use",
+            gpu.context().max_workgroups_per_axis().to_string(),
+        ),
+    ];
+    DeviceInfo {
+        name: capabilities.device_name.clone(),
+        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info)
+            .trim()
+            .to_owned(),
+        driver_version: format!("{:#x}", capabilities.driver_version),
+        api_version: version_string(capabilities.api_version),
+        vendor_id: capabilities.vendor_id,
+        device_id: capabilities.device_id,
+        limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}
+
+/// One file about a mismatch, for whoever maintains the driver. `disassemble` gives text for words
+/// where it can.
+///
+/// # Errors
+/// [`SubjectError`] where the shader is not of the plan.
+pub fn describe_failure(
+    report: &ProbeReport,
+    failure: &Failure,
+    plan: &Plan,
+    disassemble: impl FnOnce(&[u32]) -> Option<String>,
+) -> Result<String, SubjectError> {
+    let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
+    let lowered = subject.map(|s| s.lower(failure.backend)).transpose()?;
+    let spirv = lowered.map(|l| l.words).unwrap_or_default();
+    let disassembly = disassemble(&spirv);
+    let disassembly = disassembly.as_deref();
+    Ok(bug_report(&BugReport { report, failure, spirv: &spirv, disassembly }))
 }
 
 /// Why a group cannot run on a device that has the backend.
@@ -107,11 +177,11 @@ fn run_group(
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
     #[error(transparent)]
-    Subject(#[from] super::subject::SubjectError),
+    Subject(#[from] SubjectError),
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(transparent)]
-    Diagnose(#[from] super::diagnose::DiagnoseError),
+    Diagnose(#[from] DiagnoseError),
     #[error("{0}")]
     Records(String),
 }
@@ -160,10 +230,7 @@ fn run_batch(
         let result = capture(gpu, &pipeline, group.subject, group.topology, &cases);
         gpu.destroy_pipeline(pipeline);
         for (prepared, buffers) in cases.iter().zip(result?) {
-            let verdict = prepared.judge(gpu, group, &table, &buffers)?;
-            let (vertices, instances) = (prepared.draw.vertex_count, prepared.draw.instance_count);
-            let case = case_of(group, vertices, instances, specialized);
-            report.record(group.backend, &case, verdict);
+            prepared.judge(gpu, group, &table, &buffers, specialized, report)?;
         }
     }
     Ok(())
@@ -232,14 +299,18 @@ impl Prepared {
         })
     }
 
+    /// Enters what came back of the case into the report.
     fn judge(
         &self,
         gpu: &Gpu,
         group: &Group<'_>,
         table: &RecordTable,
         buffers: &[Option<Vec<u8>>],
-    ) -> Result<Verdict, BatchError> {
+        specialized: bool,
+        report: &mut ProbeReport,
+    ) -> Result<(), BatchError> {
         let Draw { vertex_count, instance_count, .. } = self.draw;
+        let case = case_of(group, vertex_count, instance_count, specialized);
         let records = table.of(vertex_count, instance_count);
         let captured: Vec<CapturedBuffer<'_>> = (0u32..)
             .zip(buffers)
@@ -264,7 +335,13 @@ impl Prepared {
             records: records.each_ref().map(|r| &**r),
             primitives_written: self.primitives_written,
         };
-        Ok(diagnose(&expectation, &captured)?)
+        report.record(group.backend, &case, diagnose(&expectation, &captured)?);
+        if report.wants_trace(&case) {
+            let all = group.topology.primitive_count(vertex_count) as usize;
+            let primitives = trace(&expectation, &captured, 0, 0, all)?;
+            report.trace(group.backend, &case, primitives);
+        }
+        Ok(())
     }
 }
 

@@ -109,6 +109,12 @@ pub struct Unavailable {
     pub reasons: Vec<String>,
 }
 
+/// A version as Vulkan packs it, dotted: "1.3.230".
+pub fn version_string(version: u32) -> String {
+    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+}
+
 impl Capabilities {
     /// Asks a physical device.
     ///

@@ -51,7 +51,7 @@ mod pulling;
 mod recorder;
 
 pub use arena::Arena;
-pub use capabilities::{Capabilities, Limits, Unavailable};
+pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 #[doc(hidden)]
 pub use context::Barrier;
 pub use context::{ConsumerScope, Context};
