@@ -144,8 +144,8 @@ impl<'a> Recorder<'a> {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
             let address = match backend {
                 Backend::Native => 0,
-                // SAFETY: the usage and the memory are the caller's contract.
                 Backend::Vertex | Backend::Compute => {
+                    // SAFETY: the usage and the memory are the caller's contract.
                     unsafe { ctx.buffer_address(bound.buffer) }?.wrapping_add(bound.offset)
                 }
             };

@@ -253,7 +253,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
                 buffers: &[Some(CaptureTarget { offset: 2, size: 60, ..target })],
                 ..request
             },
-            "the offset of capture buffer 0 is 2 bytes: it must be a multiple of 4",
+            "the offset of capture buffer 0 is 66 bytes: it must be a multiple of 4",
         ),
         (
             CaptureRequest { vertex_data: &[], ..request },
@@ -272,10 +272,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         // SAFETY: the draws stay within 4 vertices.
         let error = unsafe { gpu.capture(&[request, case]) }.unwrap_err();
         let GpuError::Capture { capture: 1, source } = error else { panic!("{error}") };
-        assert!(
-            source.to_string().starts_with(message) || source.to_string().contains(message),
-            "{source}"
-        );
+        assert!(source.to_string().starts_with(message), "{source}");
     }
     let outside = [Some(CaptureTarget { offset: 4, ..target })];
     // SAFETY: as above.
