@@ -7,10 +7,8 @@ mod capture;
 mod error;
 mod instance;
 mod messages;
+mod options;
 
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +18,7 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
 pub use self::error::GpuError;
 pub use self::messages::Message;
+pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
 
 use self::instance::Instance;
 use crate::lower::Backend;
@@ -27,64 +26,6 @@ use crate::runtime::{Capabilities, Context, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
-
-/// How much of a device is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Profile {
-    /// Everything that the device has of what the backends need or profit from, on the newest Vulkan
-    /// that both sides know.
-    #[default]
-    Full,
-    /// A Vulkan 1.0 device with nothing enabled but what the compute backend needs, whatever the
-    /// device could do: [`Capabilities::restrict_to_floor`].
-    Bifrost,
-}
-
-/// Which device.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum DeviceSelector {
-    /// By its place in the loader's order.
-    Index(usize),
-    /// The first whose name contains this, in whatever case.
-    Name(String),
-}
-
-impl fmt::Display for DeviceSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Index(index) => index.fmt(f),
-            Self::Name(name) => name.fmt(f),
-        }
-    }
-}
-
-impl FromStr for DeviceSelector {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Index))
-    }
-}
-
-/// How to open a device.
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    /// Which; the loader's first by default.
-    pub device: Option<DeviceSelector>,
-    /// How much of it.
-    pub profile: Profile,
-    /// Whether the validation layer looks on, with synchronization validation.
-    pub validation: bool,
-}
-
-/// A physical device.
-#[derive(Debug, Clone)]
-pub struct DeviceInfo {
-    /// Place in the loader's order.
-    pub index: usize,
-    /// What it can do, by the profile.
-    pub capabilities: Capabilities,
-}
 
 /// The devices of this machine.
 ///
@@ -135,7 +76,7 @@ impl Gpu {
     pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
         let instance = Instance::new(options.profile, options.validation)?;
         let (physical_device, info) =
-            select(instance.devices(options.profile)?, options.device.as_ref())?;
+            options::select(instance.devices(options.profile)?, options.device.as_ref())?;
         let caps = info.capabilities;
         // SAFETY: the device is of the instance.
         let families =
@@ -430,30 +371,6 @@ impl Drop for Gpu {
             device.destroy_device(None);
         }
     }
-}
-
-fn select(
-    devices: Vec<(vk::PhysicalDevice, DeviceInfo)>,
-    selector: Option<&DeviceSelector>,
-) -> Result<(vk::PhysicalDevice, DeviceInfo), GpuError> {
-    let names: Vec<String> = devices
-        .iter()
-        .map(|(_, d)| format!("{}: {}", d.index, d.capabilities.device_name))
-        .collect();
-    let index = match selector {
-        None => Some(0),
-        Some(DeviceSelector::Index(index)) => Some(*index),
-        Some(DeviceSelector::Name(name)) => {
-            let name = name.to_lowercase();
-            devices
-                .iter()
-                .position(|(_, d)| d.capabilities.device_name.to_lowercase().contains(&name))
-        }
-    };
-    index.and_then(|index| devices.into_iter().nth(index)).ok_or_else(|| GpuError::UnknownDevice {
-        selector: selector.cloned().unwrap_or(DeviceSelector::Index(0)),
-        available: names,
-    })
 }
 
 #[cfg(test)]

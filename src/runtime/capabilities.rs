@@ -278,3 +278,114 @@ impl Capabilities {
             .collect()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A device that has everything.
+    pub(crate) fn full() -> Capabilities {
+        let names = [
+            ash::ext::transform_feedback::NAME,
+            ash::ext::provoking_vertex::NAME,
+            khr::buffer_device_address::NAME,
+            khr::device_group::NAME,
+            khr::storage_buffer_storage_class::NAME,
+            khr::shader_draw_parameters::NAME,
+        ];
+        Capabilities {
+            device_name: "Test".to_owned(),
+            driver_name: String::new(),
+            driver_info: String::new(),
+            api_version: vk::API_VERSION_1_3,
+            driver_version: 0,
+            vendor_id: 0,
+            device_id: 0,
+            device_type: vk::PhysicalDeviceType::OTHER,
+            extensions: names.into_iter().map(CStr::to_owned).collect(),
+            transform_feedback: Some(TransformFeedbackSupport {
+                geometry_streams: true,
+                max_streams: 4,
+                max_buffers: 4,
+                max_buffer_size: u64::from(u32::MAX),
+                max_stream_data_size: 512,
+                max_buffer_data_size: 512,
+                max_buffer_data_stride: 512,
+                queries: true,
+                streams_lines_triangles: true,
+                rasterization_stream_select: true,
+                draw: true,
+            }),
+            provoking_vertex: Some(ProvokingVertexSupport {
+                last: true,
+                preserved: true,
+                mode_per_pipeline: true,
+                triangle_fan_preserved: true,
+            }),
+            buffer_device_address: Some(AddressSource::Core),
+            geometry_shader: true,
+            vertex_stores: true,
+            shader_int64: true,
+            shader_float64: true,
+            shader_clip_distance: true,
+            shader_cull_distance: true,
+            shader_draw_parameters: true,
+            dynamic_rendering: true,
+            synchronization2: true,
+            limits: Limits {
+                max_workgroups: [u32::MAX, 65535, 65535],
+                max_workgroup_size: [1024, 1024, 64],
+                max_workgroup_invocations: 1024,
+                max_push_constants: 256,
+                max_descriptor_sets: 8,
+                max_vertex_attributes: 32,
+                max_vertex_bindings: 32,
+                max_vertex_attribute_offset: 2047,
+                max_vertex_binding_stride: 2048,
+                non_coherent_atom: 64,
+            },
+        }
+    }
+
+    #[test]
+    fn the_floor_is_compute_alone() {
+        let mut caps = full();
+        assert_eq!(caps.available(), [Backend::Native, Backend::Vertex, Backend::Compute]);
+        caps.restrict_to_floor();
+        assert_eq!(caps.available(), [Backend::Compute]);
+        assert_eq!(caps.buffer_device_address, Some(AddressSource::Extension));
+        assert_eq!(caps.limits.max_workgroups, [65535; 3]);
+        assert_eq!(caps.limits.max_workgroup_size, [256, 256, 64]);
+        assert_eq!(caps.limits.max_push_constants, 128);
+        assert!(!caps.has_extension(ash::ext::transform_feedback::NAME));
+        // It promises dynamic rendering only as an extension.
+        assert!(!caps.dynamic_rendering);
+    }
+
+    #[test]
+    fn every_reason_is_listed_by_name() {
+        let mut caps = full();
+        caps.vertex_stores = false;
+        caps.buffer_device_address = None;
+        caps.transform_feedback = None;
+        caps.limits.max_push_constants = 64;
+        let reasons = |backend| caps.availability(backend).unwrap_err().to_string();
+        assert_eq!(
+            reasons(Backend::Vertex),
+            "the vertex backend is not available on Test: \
+             no feature vertexPipelineStoresAndAtomics; \
+             no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address); \
+             maxPushConstantsSize is 64, 128 are needed"
+        );
+        assert_eq!(
+            reasons(Backend::Native),
+            "the native backend is not available on Test: \
+             no feature transformFeedback, though VK_EXT_transform_feedback"
+        );
+        caps.extensions.clear();
+        assert_eq!(
+            caps.availability(Backend::Native).unwrap_err().reasons,
+            ["no extension VK_EXT_transform_feedback"]
+        );
+    }
+}

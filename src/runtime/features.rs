@@ -169,3 +169,58 @@ impl RequiredFeatures {
         extensions::with_device_create_info(info, &all, &self.core_features(features), chained, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::capabilities::tests::full;
+
+    #[test]
+    fn the_floor_needs_device_addresses_and_what_they_depend_on() {
+        let mut caps = full();
+        caps.restrict_to_floor();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert_eq!(
+            required.extensions(),
+            [
+                khr::buffer_device_address::NAME,
+                khr::device_group::NAME,
+                khr::storage_buffer_storage_class::NAME,
+            ]
+        );
+        let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
+        assert_eq!(core.geometry_shader | core.vertex_pipeline_stores_and_atomics, vk::FALSE);
+        assert!(required_features(&caps, &[Backend::Compute, Backend::Native]).is_err());
+    }
+
+    #[test]
+    fn cleared_options_are_not_enabled() {
+        let backends = [Backend::Compute, Backend::Native, Backend::Compute];
+        let mut required = required_features(&full(), &backends).unwrap();
+        assert_eq!(required.backends(), [Backend::Native, Backend::Compute]);
+        assert_eq!(
+            required.extensions(),
+            [ext::transform_feedback::NAME, ext::provoking_vertex::NAME]
+        );
+        required.provoking_vertex_last = false;
+        required.preserve_provoking_vertex = false;
+        required.geometry_shader = false;
+        assert_eq!(required.extensions(), [ext::transform_feedback::NAME]);
+        let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
+        assert_eq!(core.geometry_shader, vk::FALSE);
+    }
+
+    #[test]
+    fn the_applications_own_extensions_and_features_stay() {
+        let required = required_features(&full(), &[Backend::Vertex]).unwrap();
+        let own = vk::PhysicalDeviceFeatures::default().wide_lines(true);
+        let extensions = [khr::swapchain::NAME, khr::swapchain::NAME];
+        let info = vk::DeviceCreateInfo::default();
+        required.with_create_info(info, &extensions, &own, |info| {
+            assert_eq!(info.enabled_extension_count, 1);
+            assert!(!info.p_next.is_null() && !info.p_enabled_features.is_null());
+        });
+        let core = required.core_features(&own);
+        assert_eq!(core.wide_lines & core.vertex_pipeline_stores_and_atomics, vk::TRUE);
+    }
+}

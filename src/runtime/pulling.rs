@@ -193,3 +193,89 @@ pub(super) fn descriptions(
     });
     (bindings.collect(), attributes.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use ash::vk::Handle;
+
+    use super::*;
+    use crate::vertex_input::{VertexAttribute, VertexBinding, VertexFormat};
+
+    const BUFFER: u64 = 0x7000_0000_1000;
+
+    fn input() -> VertexInput {
+        let binding =
+            |binding, stride| VertexBinding { binding, stride, input_rate: InputRate::Vertex };
+        let attribute = |location, binding, offset| VertexAttribute {
+            location,
+            binding,
+            format: VertexFormat::R32G32Sfloat,
+            offset,
+        };
+        VertexInput {
+            bindings: vec![binding(0, 16), binding(5, 8)],
+            attributes: vec![attribute(0, 0, 0), attribute(1, 0, 8), attribute(9, 5, 0)],
+        }
+    }
+
+    fn bound(binding: u32, offset: u64, size: u64) -> VertexBuffer {
+        VertexBuffer { binding, buffer: vk::Buffer::from_raw(1), offset, size }
+    }
+
+    #[test]
+    fn descriptors_follow_the_locations_of_the_shader() {
+        let attributes = resolve(&input(), &[9, 1]).unwrap();
+        let buffers = [bound(5, 32, 20), bound(0, 4, 64)];
+        check_buffers(&attributes, &buffers).unwrap();
+        let made = descriptors(&attributes, &buffers, |_| Ok(BUFFER)).unwrap();
+        assert_eq!(made[0], AttributeDescriptor::new(BUFFER + 32, 20, 0, 8, 8));
+        assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 8, 8, 16));
+        assert_eq!((made[0].limit, made[1].limit), (2, 4));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
+        let mut bad = input();
+        bad.attributes[2].binding = 6;
+        assert_eq!(
+            text(validate(&bad)),
+            "the vertex attribute at location 9 reads binding 6, which the vertex input state does \
+             not describe"
+        );
+        let mut bad = input();
+        bad.attributes[2].location = 1;
+        assert_eq!(text(validate(&bad)), "vertex input attribute location 1 is described twice");
+        let mut bad = input();
+        bad.bindings[1].stride = 6;
+        assert_eq!(
+            text(validate(&bad)),
+            "the stride of vertex binding 5 is 6 bytes: it must be a multiple of 4"
+        );
+        assert!(validate(&input()).is_ok());
+
+        let attributes = resolve(&input(), &[0, 9]).unwrap();
+        assert_eq!(
+            text(check_buffers(&attributes, &[bound(0, 0, 64)])),
+            "no vertex buffer is bound to binding 5, which the attribute at location 9 reads"
+        );
+        assert_eq!(
+            text(check_buffers(&attributes, &[bound(0, 0, 64), bound(5, 2, 64)])),
+            "the offset of the attribute at location 9 in its buffer is 2 bytes: it must be a \
+             multiple of 4"
+        );
+        assert_eq!(
+            text(check_buffers(&attributes, &[bound(0, 0, 64), bound(0, 0, 64)])),
+            "two vertex buffers are bound to binding 0"
+        );
+        assert_eq!(
+            text(check_buffers(&attributes, &[bound(5, 0, vk::WHOLE_SIZE)])),
+            "the size of the vertex buffer of binding 5 is VK_WHOLE_SIZE: captures need it in bytes"
+        );
+        assert_eq!(
+            resolve(&input(), &[3]).unwrap_err().to_string(),
+            "the shader reads vertex attribute location 3, which the vertex input state does not \
+             describe"
+        );
+    }
+}

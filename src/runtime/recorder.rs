@@ -121,6 +121,8 @@ impl<'a> Recorder<'a> {
     ///   backends, outside of one for the compute backend.
     /// * All handles are live, of the device of `ctx`, have the usages that [`Context`] names and
     ///   hold the bound ranges; they and what is taken from `arena` stay so until `cmd` is reset.
+    /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
+    ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
     /// * The capture buffers' ranges do not overlap each other or the vertex buffers'.
     pub unsafe fn begin(
         ctx: &'a Context,
@@ -144,8 +146,8 @@ impl<'a> Recorder<'a> {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
             let address = match backend {
                 Backend::Native => 0,
-                // SAFETY: the usage and the memory are the caller's contract.
                 Backend::Vertex | Backend::Compute => {
+                    // SAFETY: the usage and the memory are the caller's contract.
                     unsafe { ctx.buffer_address(bound.buffer) }?.wrapping_add(bound.offset)
                 }
             };

@@ -4,22 +4,20 @@
 //! starts as and the vertex data, in upload memory; what is read back. Each request has slots of its
 //! own in them, so that thousands of small captures cost one submission.
 
+mod slots;
+
 use ash::vk;
 
-use super::buffers::{copy_into, transfer_to_host};
+use self::slots::{Placed, SLOT, Slots, check_targets, fill, results};
+use super::buffers::transfer_to_host;
 use super::{Gpu, GpuError, begin_render_pass};
+use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::Backend;
 use crate::runtime::{
     Arena, Buffer, CaptureBuffer, Captured, ConsumerScope, Context, Draw, MemoryLocation, Pipeline,
     Recorder, RuntimeError, VertexBuffer,
 };
 use crate::topology::PrimitiveTopology;
-
-/// Alignment of a slot in bytes.
-const SLOT: u64 = 64;
-
-/// What lies between slots: a read past the end of vertex data finds it.
-const FILL: u8 = 0xA5;
 
 /// What is bound to a vertex binding.
 #[derive(Debug, Clone, Copy)]
@@ -66,32 +64,11 @@ pub struct CaptureResult {
     pub buffers: Vec<Option<Vec<u8>>>,
 }
 
-/// Where the slots of the requests lie.
-#[derive(Default)]
-struct Slots {
-    /// Bytes of all slots.
-    size: u64,
-}
-
-impl Slots {
-    /// Takes the next slot and returns its start.
-    fn take(&mut self, len: usize) -> u64 {
-        let start = self.size;
-        // Never empty, so that the start of each lies within the buffer.
-        self.size += (len as u64).max(1).next_multiple_of(SLOT);
-        start
-    }
-}
-
-/// A request with the starts of its slots.
-struct Placed<'a> {
-    request: &'a CaptureRequest<'a>,
-    targets: Vec<Option<u64>>,
-    vertices: Vec<u64>,
-}
-
 impl Gpu {
-    /// Runs captures, in order, in one submission, and reads their buffers back.
+    /// Runs captures, in order, and reads their buffers back.
+    ///
+    /// They go in one submission, but for native ones that leave out a buffer which an earlier one
+    /// bound: that takes a fresh command buffer.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
@@ -101,6 +78,24 @@ impl Gpu {
     /// The pipelines and descriptor sets are of this device. On the native and vertex backends the
     /// draws stay within their vertex data.
     pub unsafe fn capture(
+        &mut self,
+        requests: &[CaptureRequest<'_>],
+    ) -> Result<Vec<CaptureResult>, GpuError> {
+        let mut results = Vec::with_capacity(requests.len());
+        for batch in batches(requests) {
+            let first = results.len();
+            // SAFETY: the caller's contract.
+            let batch = unsafe { self.capture_batch(batch) };
+            results.extend(batch.map_err(|error| error.offset_capture(first))?);
+        }
+        Ok(results)
+    }
+
+    /// Runs captures in one submission.
+    ///
+    /// # Safety
+    /// As [`capture`](Self::capture); [`batches`] put them together.
+    unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
     ) -> Result<Vec<CaptureResult>, GpuError> {
@@ -211,6 +206,34 @@ impl Gpu {
     }
 }
 
+/// Splits requests where a native one leaves out a buffer that an earlier one bound: within a
+/// command buffer that binding would stay.
+fn batches<'a, 'b>(
+    requests: &'a [CaptureRequest<'b>],
+) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {
+    let mut rest = requests;
+    std::iter::from_fn(move || {
+        let mut bound = [false; MAX_XFB_BUFFERS];
+        let len = rest.iter().take_while(|request| {
+            if request.pipeline.backend() != Backend::Native {
+                return true;
+            }
+            let is_bound = |i: usize| request.buffers.get(i).is_some_and(Option::is_some);
+            let mut captured = request.pipeline.layout().buffers();
+            if captured.any(|(i, _)| bound.get(i) == Some(&true) && !is_bound(i)) {
+                return false;
+            }
+            for (i, bound) in bound.iter_mut().enumerate() {
+                *bound |= is_bound(i);
+            }
+            true
+        });
+        let (batch, others) = rest.split_at(len.count());
+        rest = others;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
 /// The buffers of a call.
 struct Buffers<'a> {
     targets: &'a Buffer,
@@ -278,13 +301,16 @@ unsafe fn record(
 
 /// Makes what the copy wrote available to the captures, and orders them behind it.
 ///
+/// Only to the captures: that the copy back sees it too comes from the barrier behind them
+/// ([`Context::capture_barrier`]), by the chain of both. Synchronization validation sees no store
+/// through a device address, but it sees those two copies, and so the lack of that barrier.
+///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of
-/// `backends`.
+/// `backends`, of which there is one at least.
 unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: &[Backend]) {
-    // The copy back reads what was not captured to.
-    let copy = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_READ);
-    let (stages, access) = backends.iter().fold(copy, |(stages, access), &backend| {
+    let none = (vk::PipelineStageFlags::empty(), vk::AccessFlags::empty());
+    let (stages, access) = backends.iter().fold(none, |(stages, access), &backend| {
         let (stage, write) = Context::write_scope(backend);
         (stages | stage, access | write)
     });
@@ -303,52 +329,4 @@ unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: 
             &[],
         );
     }
-}
-
-/// Checks that every bound range lies within the bytes of its target.
-fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Result<(), GpuError> {
-    for (buffer, target) in request.buffers.iter().enumerate() {
-        let Some(target) = target else { continue };
-        let (offset, size, len) = (target.offset, target.size, target.initial.len() as u64);
-        if offset.checked_add(size).is_none_or(|end| end > len) {
-            return Err(GpuError::TargetRange { capture, buffer, offset, size, len });
-        }
-    }
-    Ok(())
-}
-
-/// Fills the slots.
-fn fill(placed: &[Placed<'_>], initial: &mut Buffer, vertices: &mut Buffer) {
-    // SAFETY: nothing is in flight, and these buffers were not submitted yet.
-    let (initial, vertices) = unsafe { (initial.mapped_mut(), vertices.mapped_mut()) };
-    initial.fill(FILL);
-    vertices.fill(FILL);
-    for place in placed {
-        for (target, start) in place.request.buffers.iter().zip(&place.targets) {
-            if let (Some(target), Some(start)) = (target, start) {
-                copy_into(initial, *start, target.initial);
-            }
-        }
-        for (data, start) in place.request.vertex_data.iter().zip(&place.vertices) {
-            copy_into(vertices, *start, data.bytes);
-        }
-    }
-}
-
-/// Takes the slots of each request out of what was read back.
-fn results(placed: &[Placed<'_>], captured: Vec<Captured>, bytes: &[u8]) -> Vec<CaptureResult> {
-    let slot = |start: u64, len: usize| {
-        let start = usize::try_from(start).unwrap_or(usize::MAX);
-        bytes.get(start..start.saturating_add(len)).unwrap_or_default().to_vec()
-    };
-    placed
-        .iter()
-        .zip(captured)
-        .map(|(place, captured)| CaptureResult {
-            captured,
-            buffers: (place.request.buffers.iter().zip(&place.targets))
-                .map(|(target, start)| Some(slot((*start)?, target.as_ref()?.initial.len())))
-                .collect(),
-        })
-        .collect()
 }

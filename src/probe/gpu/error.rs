@@ -108,3 +108,13 @@ impl From<RuntimeError> for GpuError {
         }
     }
 }
+
+impl GpuError {
+    /// The same of a request further back.
+    pub(super) fn offset_capture(mut self, by: usize) -> Self {
+        if let Self::TargetRange { capture, .. } | Self::Capture { capture, .. } = &mut self {
+            *capture += by;
+        }
+        self
+    }
+}

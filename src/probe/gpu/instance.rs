@@ -59,6 +59,21 @@ fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
+/// Whether any driver answers: a loader without one has hardly any extension, and would otherwise be
+/// blamed for what it lacks.
+fn has_driver(entry: &ash::Entry) -> bool {
+    // SAFETY: nothing is enabled, and the instance is destroyed before anything is made of it.
+    unsafe {
+        match entry.create_instance(&vk::InstanceCreateInfo::default(), None) {
+            Ok(instance) => {
+                instance.destroy_instance(None);
+                true
+            }
+            Err(result) => result != vk::Result::ERROR_INCOMPATIBLE_DRIVER,
+        }
+    }
+}
+
 impl Instance {
     /// Creates an instance, with the validation layer if `validation`.
     pub(super) fn new(profile: Profile, validation: bool) -> Result<Self, GpuError> {
@@ -78,6 +93,9 @@ impl Instance {
         let has = |name: &CStr| available.iter().any(|a| a.as_c_str() == name);
         let mut names: Vec<&CStr> = RequiredFeatures::instance_extensions(api_version).to_vec();
         if let Some(missing) = names.iter().find(|name| !has(name)) {
+            if !has_driver(&entry) {
+                return Err(GpuError::NoDriver);
+            }
             let name = missing.to_string_lossy().into_owned();
             return Err(GpuError::MissingInstanceExtension { name });
         }

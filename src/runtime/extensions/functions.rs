@@ -1,0 +1,141 @@
+//! Commands of extensions.
+
+use std::ffi::CStr;
+
+use ash::{ext, khr, vk};
+
+use super::AddressSource;
+use crate::runtime::RuntimeError;
+
+/// `vkGetBufferDeviceAddress`, by whichever name the device has it.
+#[derive(Clone)]
+pub(in crate::runtime) struct AddressFn {
+    device: vk::Device,
+    function: vk::PFN_vkGetBufferDeviceAddress,
+}
+
+impl AddressFn {
+    pub(in crate::runtime) fn load(
+        instance: &ash::Instance,
+        device: &ash::Device,
+        source: AddressSource,
+    ) -> Result<Self, RuntimeError> {
+        let function = match source {
+            AddressSource::Core => {
+                let (name, needs) = (c"vkGetBufferDeviceAddress", "bufferDeviceAddress");
+                check_loaded(instance, device, name, needs)?;
+                device.fp_v1_2().get_buffer_device_address
+            }
+            AddressSource::Extension => {
+                let (name, needs) =
+                    (c"vkGetBufferDeviceAddressKHR", "VK_KHR_buffer_device_address");
+                check_loaded(instance, device, name, needs)?;
+                let khr = khr::buffer_device_address::Device::new(instance, device);
+                khr.fp().get_buffer_device_address_khr
+            }
+        };
+        Ok(Self { device: device.handle(), function })
+    }
+
+    /// # Safety
+    /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
+    /// memory that was allocated for addresses.
+    pub(in crate::runtime) unsafe fn get(&self, buffer: vk::Buffer) -> u64 {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the caller's contract.
+        unsafe { (self.function)(self.device, &info) }
+    }
+}
+
+/// The commands of `VK_EXT_transform_feedback`; ash has only the raw table.
+#[derive(Clone)]
+pub(in crate::runtime) struct TransformFeedbackFn(ext::transform_feedback::Device);
+
+impl TransformFeedbackFn {
+    pub(in crate::runtime) fn load(
+        instance: &ash::Instance,
+        device: &ash::Device,
+    ) -> Result<Self, RuntimeError> {
+        check_loaded(
+            instance,
+            device,
+            c"vkCmdBeginTransformFeedbackEXT",
+            "VK_EXT_transform_feedback",
+        )?;
+        Ok(Self(ext::transform_feedback::Device::new(instance, device)))
+    }
+
+    /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html)
+    /// of one buffer.
+    ///
+    /// # Safety
+    /// That command's valid usage.
+    pub(in crate::runtime) unsafe fn bind(
+        &self,
+        cmd: vk::CommandBuffer,
+        index: u32,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) {
+        // SAFETY: the caller's contract; the pointers are to single live values.
+        unsafe {
+            (self.0.fp().cmd_bind_transform_feedback_buffers_ext)(
+                cmd, index, 1, &buffer, &offset, &size,
+            );
+        }
+    }
+
+    /// [`vkCmdBeginTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginTransformFeedbackEXT.html)
+    /// without counters.
+    ///
+    /// # Safety
+    /// That command's valid usage.
+    pub(in crate::runtime) unsafe fn begin(&self, cmd: vk::CommandBuffer) {
+        // SAFETY: the caller's contract; no counter buffer is named.
+        unsafe {
+            (self.0.fp().cmd_begin_transform_feedback_ext)(
+                cmd,
+                0,
+                0,
+                std::ptr::null(),
+                std::ptr::null(),
+            );
+        }
+    }
+
+    /// [`vkCmdEndTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndTransformFeedbackEXT.html)
+    /// without counters.
+    ///
+    /// # Safety
+    /// That command's valid usage.
+    pub(in crate::runtime) unsafe fn end(&self, cmd: vk::CommandBuffer) {
+        // SAFETY: the caller's contract; no counter buffer is named.
+        unsafe {
+            (self.0.fp().cmd_end_transform_feedback_ext)(
+                cmd,
+                0,
+                0,
+                std::ptr::null(),
+                std::ptr::null(),
+            );
+        }
+    }
+}
+
+/// ash puts a function that panics where a command is missing: refuse before it is called.
+fn check_loaded(
+    instance: &ash::Instance,
+    device: &ash::Device,
+    function: &'static CStr,
+    needs: &'static str,
+) -> Result<(), RuntimeError> {
+    // SAFETY: both handles are live, the name is a C string.
+    match unsafe { instance.get_device_proc_addr(device.handle(), function.as_ptr()) } {
+        Some(_) => Ok(()),
+        None => Err(RuntimeError::MissingFunction {
+            function: function.to_str().unwrap_or_default(),
+            needs,
+        }),
+    }
+}

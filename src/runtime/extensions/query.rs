@@ -1,0 +1,220 @@
+//! What a physical device says about itself.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+
+use ash::{ext, khr, vk};
+
+use super::{AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+use crate::runtime::RuntimeError;
+
+/// What the chains of a query return.
+#[derive(Debug, Clone)]
+pub(in crate::runtime) struct Queried {
+    pub(in crate::runtime) api_version: u32,
+    pub(in crate::runtime) properties: vk::PhysicalDeviceProperties,
+    pub(in crate::runtime) features: vk::PhysicalDeviceFeatures,
+    pub(in crate::runtime) extensions: BTreeSet<CString>,
+    pub(in crate::runtime) driver_name: String,
+    pub(in crate::runtime) driver_info: String,
+    pub(in crate::runtime) transform_feedback: Option<TransformFeedbackSupport>,
+    pub(in crate::runtime) provoking_vertex: Option<ProvokingVertexSupport>,
+    pub(in crate::runtime) buffer_device_address: Option<AddressSource>,
+    pub(in crate::runtime) shader_draw_parameters: bool,
+    pub(in crate::runtime) dynamic_rendering: bool,
+    pub(in crate::runtime) synchronization2: bool,
+}
+
+/// A fixed array of C characters, as far as it is text.
+fn text(chars: Result<&CStr, impl std::fmt::Debug>) -> String {
+    chars.map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The two ways to the `2` queries.
+enum Query2<'a> {
+    Core(&'a ash::Instance),
+    Khr(khr::get_physical_device_properties2::Instance),
+}
+
+impl<'a> Query2<'a> {
+    fn new(
+        entry: &ash::Entry,
+        instance: &'a ash::Instance,
+        api_version: u32,
+    ) -> Result<Self, RuntimeError> {
+        if api_version >= vk::API_VERSION_1_1 {
+            return Ok(Self::Core(instance));
+        }
+        // ash puts a function that panics where a command is missing, so ask for one first.
+        // SAFETY: `instance` is live, the name is a C string.
+        let found = unsafe {
+            entry.get_instance_proc_addr(
+                instance.handle(),
+                c"vkGetPhysicalDeviceProperties2KHR".as_ptr(),
+            )
+        };
+        if found.is_none() {
+            return Err(RuntimeError::MissingInstanceExtension {
+                name: "VK_KHR_get_physical_device_properties2",
+                api_version,
+            });
+        }
+        Ok(Self::Khr(khr::get_physical_device_properties2::Instance::new(entry, instance)))
+    }
+
+    /// # Safety
+    /// `pd` belongs to the instance; every structure of the chain is one that the device knows.
+    unsafe fn features(&self, pd: vk::PhysicalDevice, out: &mut vk::PhysicalDeviceFeatures2<'_>) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Self::Core(instance) => instance.get_physical_device_features2(pd, out),
+                Self::Khr(khr) => khr.get_physical_device_features2(pd, out),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`features`](Self::features).
+    unsafe fn properties(
+        &self,
+        pd: vk::PhysicalDevice,
+        out: &mut vk::PhysicalDeviceProperties2<'_>,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Self::Core(instance) => instance.get_physical_device_properties2(pd, out),
+                Self::Khr(khr) => khr.get_physical_device_properties2(pd, out),
+            }
+        }
+    }
+}
+
+/// Asks a device for everything that the runtime uses.
+///
+/// # Errors
+/// A failed enumeration, or [`RuntimeError::MissingInstanceExtension`].
+///
+/// # Safety
+/// `pd` belongs to `instance`, which was made through `entry` with `instance_api_version` as its
+/// `apiVersion`.
+pub(in crate::runtime) unsafe fn query(
+    entry: &ash::Entry,
+    instance: &ash::Instance,
+    instance_api_version: u32,
+    pd: vk::PhysicalDevice,
+) -> Result<Queried, RuntimeError> {
+    // SAFETY: `pd` belongs to `instance`.
+    let properties = unsafe { instance.get_physical_device_properties(pd) };
+    let api_version = properties.api_version.min(instance_api_version);
+    // SAFETY: `pd` belongs to `instance`.
+    let extensions: BTreeSet<CString> =
+        unsafe { instance.enumerate_device_extension_properties(pd) }
+            .map_err(RuntimeError::vulkan("vkEnumerateDeviceExtensionProperties"))?
+            .iter()
+            .filter_map(|e| e.extension_name_as_c_str().ok().map(CStr::to_owned))
+            .collect();
+    let query2 = Query2::new(entry, instance, api_version)?;
+    let has = |name: &CStr| extensions.contains(name);
+
+    let has_xfb = has(ext::transform_feedback::NAME);
+    let has_provoking = has(ext::provoking_vertex::NAME);
+    let bda_core = api_version >= vk::API_VERSION_1_2;
+    let has_bda = bda_core || has(khr::buffer_device_address::NAME);
+    let has_rendering = api_version >= vk::API_VERSION_1_3 || has(khr::dynamic_rendering::NAME);
+    let has_sync2 = api_version >= vk::API_VERSION_1_3 || has(khr::synchronization2::NAME);
+    let has_driver = bda_core || has(khr::driver_properties::NAME);
+
+    let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+    let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+    let mut bda = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+    let mut draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default();
+    let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
+    let mut sync2 = vk::PhysicalDeviceSynchronization2Features::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default();
+    if has_xfb {
+        features = features.push_next(&mut xfb);
+    }
+    if has_provoking {
+        features = features.push_next(&mut provoking);
+    }
+    if has_bda {
+        features = features.push_next(&mut bda);
+    }
+    if api_version >= vk::API_VERSION_1_1 {
+        features = features.push_next(&mut draw_parameters);
+    }
+    if has_rendering {
+        features = features.push_next(&mut rendering);
+    }
+    if has_sync2 {
+        features = features.push_next(&mut sync2);
+    }
+    // SAFETY: only structures of extensions and versions that the device has are chained.
+    unsafe { query2.features(pd, &mut features) };
+    let features = features.features;
+
+    let mut xfb_limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
+    let mut provoking_limits = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    let mut properties2 = vk::PhysicalDeviceProperties2::default();
+    if has_xfb {
+        properties2 = properties2.push_next(&mut xfb_limits);
+    }
+    if has_provoking {
+        properties2 = properties2.push_next(&mut provoking_limits);
+    }
+    if has_driver {
+        properties2 = properties2.push_next(&mut driver);
+    }
+    // SAFETY: as above.
+    unsafe { query2.properties(pd, &mut properties2) };
+
+    Ok(Queried {
+        api_version,
+        properties,
+        features,
+        driver_name: text(driver.driver_name_as_c_str()),
+        driver_info: text(driver.driver_info_as_c_str()),
+        transform_feedback: (xfb.transform_feedback == vk::TRUE).then_some(
+            TransformFeedbackSupport {
+                geometry_streams: xfb.geometry_streams == vk::TRUE,
+                max_streams: xfb_limits.max_transform_feedback_streams,
+                max_buffers: xfb_limits.max_transform_feedback_buffers,
+                max_buffer_size: xfb_limits.max_transform_feedback_buffer_size,
+                max_stream_data_size: xfb_limits.max_transform_feedback_stream_data_size,
+                max_buffer_data_size: xfb_limits.max_transform_feedback_buffer_data_size,
+                max_buffer_data_stride: xfb_limits.max_transform_feedback_buffer_data_stride,
+                queries: xfb_limits.transform_feedback_queries == vk::TRUE,
+                streams_lines_triangles: xfb_limits.transform_feedback_streams_lines_triangles
+                    == vk::TRUE,
+                rasterization_stream_select: xfb_limits
+                    .transform_feedback_rasterization_stream_select
+                    == vk::TRUE,
+                draw: xfb_limits.transform_feedback_draw == vk::TRUE,
+            },
+        ),
+        provoking_vertex: has_provoking.then_some(ProvokingVertexSupport {
+            last: provoking.provoking_vertex_last == vk::TRUE,
+            preserved: provoking.transform_feedback_preserves_provoking_vertex == vk::TRUE,
+            mode_per_pipeline: provoking_limits.provoking_vertex_mode_per_pipeline == vk::TRUE,
+            triangle_fan_preserved: provoking_limits
+                .transform_feedback_preserves_triangle_fan_provoking_vertex
+                == vk::TRUE,
+        }),
+        buffer_device_address: (bda.buffer_device_address == vk::TRUE).then_some(if bda_core {
+            AddressSource::Core
+        } else {
+            AddressSource::Extension
+        }),
+        shader_draw_parameters: if api_version >= vk::API_VERSION_1_1 {
+            draw_parameters.shader_draw_parameters == vk::TRUE
+        } else {
+            has(khr::shader_draw_parameters::NAME)
+        },
+        dynamic_rendering: rendering.dynamic_rendering == vk::TRUE,
+        synchronization2: sync2.synchronization2 == vk::TRUE,
+        extensions,
+    })
+}

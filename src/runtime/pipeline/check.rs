@@ -1,0 +1,107 @@
+//! What can be refused without asking Vulkan.
+
+#![forbid(unsafe_code)]
+
+use super::PipelineDesc;
+use crate::capture::Layout;
+use crate::lower::Backend;
+use crate::runtime::pulling::{self, PulledAttribute};
+use crate::runtime::{Capabilities, Context, RuntimeError};
+use crate::topology::ProvokingVertex;
+
+/// Checks a description. Returns the attributes that a capture needs buffers for.
+pub(super) fn check(
+    ctx: &Context,
+    desc: &PipelineDesc<'_>,
+) -> Result<Vec<PulledAttribute>, RuntimeError> {
+    let (shader, caps) = (desc.shader, ctx.capabilities());
+    let (backend, enabled) = (shader.backend, ctx.enabled());
+    let need = |met: bool, what: &str, feature: &'static str| match met {
+        true => Ok(()),
+        false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
+    };
+    match backend {
+        Backend::Native => need(enabled.has(backend), "the native backend", "transformFeedback")?,
+        Backend::Vertex => {
+            need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;
+        }
+        Backend::Compute => {
+            need(ctx.has_addresses(), "the compute backend", "bufferDeviceAddress")?;
+        }
+    }
+    pulling::validate(desc.vertex_input)?;
+    if backend == Backend::Compute {
+        let limits = &caps.limits;
+        let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
+        if shader.workgroup_size == 0 {
+            return Err(RuntimeError::InvalidShader("a workgroup of no invocations".to_owned()));
+        }
+        check_limit(
+            || "the workgroup of the lowered shader".to_owned(),
+            shader.workgroup_size,
+            "maxComputeWorkGroupInvocations",
+            max,
+        )?;
+        return pulling::resolve(desc.vertex_input, &shader.attribute_locations);
+    }
+    let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
+    need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
+    pulling::check_limits(desc.vertex_input, &caps.limits)?;
+    if backend == Backend::Native {
+        let last = desc.provoking_vertex == ProvokingVertex::Last;
+        need(
+            !last || enabled.provoking_vertex_last,
+            "provoking vertex last",
+            "provokingVertexLast",
+        )?;
+        check_native_limits(&shader.layout, caps)?;
+    }
+    let locations: Vec<u32> = desc.vertex_input.attributes.iter().map(|a| a.location).collect();
+    pulling::resolve(desc.vertex_input, &locations)
+}
+
+/// Holds a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
+    let Some(limits) = &caps.transform_feedback else { return Ok(()) };
+    for (buffer, stride) in layout.buffers() {
+        let index = u32::try_from(buffer).unwrap_or(u32::MAX);
+        check_limit(
+            || format!("the number of capture buffers up to buffer {buffer}"),
+            index.saturating_add(1),
+            "maxTransformFeedbackBuffers",
+            limits.max_buffers,
+        )?;
+        check_limit(
+            || format!("the stride of capture buffer {buffer} in bytes"),
+            stride,
+            "maxTransformFeedbackBufferDataStride",
+            limits.max_buffer_data_stride,
+        )?;
+        check_limit(
+            || format!("the data of a vertex in capture buffer {buffer} in bytes"),
+            layout.outputs_of(buffer).map(|o| o.size()).sum(),
+            "maxTransformFeedbackBufferDataSize",
+            limits.max_buffer_data_size,
+        )?;
+    }
+    check_limit(
+        || "the captured data of a vertex in bytes".to_owned(),
+        layout.outputs.iter().map(|o| o.size()).sum(),
+        "maxTransformFeedbackStreamDataSize",
+        limits.max_stream_data_size,
+    )
+}
+
+fn check_limit(
+    what: impl FnOnce() -> String,
+    value: u32,
+    limit: &'static str,
+    max: u32,
+) -> Result<(), RuntimeError> {
+    match value <= max {
+        true => Ok(()),
+        false => {
+            Err(RuntimeError::Limit { what: what(), value: value.into(), limit, max: max.into() })
+        }
+    }
+}
