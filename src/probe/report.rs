@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bug;
+mod file;
 mod footnotes;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -15,8 +16,6 @@ pub(crate) mod samples;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
@@ -26,6 +25,7 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
 pub use bug::{BugReport, bug_report};
+pub use file::write_atomically;
 pub(super) use footnotes::Footnotes;
 
 /// Version of the JSON; raised where the meaning of a field changes or one goes away.
@@ -382,25 +382,4 @@ pub fn to_html(reports: &[ProbeReport]) -> String {
 pub fn outcome(reports: &[ProbeReport]) -> Outcome {
     let outcomes = reports.iter().map(ProbeReport::outcome);
     outcomes.reduce(Outcome::worse).unwrap_or(Outcome::CouldNotRun)
-}
-
-/// Writes a file as a whole or not at all: into a temporary file beside it first, which then takes
-/// its name.
-///
-/// # Errors
-/// What the file system says.
-pub fn write_atomically(path: &Path, contents: &[u8]) -> std::io::Result<()> {
-    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // A report is to be read by others; tempfile's default keeps it to its owner.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    let mut file = builder.prefix(".vkxfb-").tempfile_in(directory)?;
-    file.write_all(contents)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }

@@ -272,6 +272,15 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_is_of_one_instance() {
+        for topology in PrimitiveTopology::ALL {
+            let trace = sample_trace(topology);
+            assert_eq!(trace.len() as u64, topology.primitive_count(12));
+            assert!(trace.iter().all(|diff| diff.fault.is_none() && diff.instance == 0));
+        }
+    }
+
+    #[test]
     fn a_diagnosis_that_sees_nothing_fails() {
         let checks = run_with(|_, _| Ok(Verdict::Match));
         assert!(checks.iter().all(|c| c.passed == (c.injected == "nothing")));

@@ -153,8 +153,8 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// The first `limit` primitives of an instance as they were expected and captured, right or wrong:
-/// what [`super::picture`] draws.
+/// Up to `limit` primitives of an instance as they were expected and captured, right or wrong: what
+/// [`super::picture`] draws.
 ///
 /// # Errors
 /// As [`diagnose`].
@@ -167,5 +167,7 @@ pub fn trace(
 ) -> Result<Vec<PrimitiveDiff>, DiagnoseError> {
     let capture = decode::Capture::new(expectation, captured)?;
     let first = u64::from(instance) * capture.primitives_per_instance() + first_primitive;
-    Ok(primitives::excerpt(&capture, first, limit))
+    let mut traced = primitives::excerpt(&capture, first, limit);
+    traced.retain(|diff| diff.instance == instance);
+    Ok(traced)
 }

@@ -2,7 +2,7 @@
 //!
 //! The file needs no other, no script and no network, so that it can be mailed and attached. All text
 //! that comes from outside (names of devices, drivers, shaders, outputs; reasons; errors) goes
-//! through [`Escaped`].
+//! through `Escaped`.
 
 #![forbid(unsafe_code)]
 

@@ -161,18 +161,20 @@ fn mismatch_document(
     pair(topology, provoking, &shown, "captured", &captions, usage)
 }
 
-/// The primitives that there is room for, and the stage for them.
+/// The primitives of one instance that there is room for, and the stage for them.
 struct Shown<'a> {
     stage: Stage,
     diffs: Vec<&'a PrimitiveDiff>,
 }
 
 fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
-    let first = diffs.iter().map(|diff| diff.primitive).min().unwrap_or(0);
+    let instance = diffs.first().map_or(0, |diff| diff.instance);
+    let of_instance = || diffs.iter().filter(|diff| diff.instance == instance);
+    let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = Stage::new(topology, first / 2 * 2);
     let end = stage.first + stage.primitives;
     let diffs: Vec<_> =
-        diffs.iter().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
+        of_instance().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
     stage.keep(|vertex| {
         diffs.iter().any(|diff| {
             diff.expected.iter().any(|v| u64::from(v.vertex) == vertex)

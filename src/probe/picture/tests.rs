@@ -66,6 +66,19 @@ fn vertices_stand_apart_and_inside() {
     }
 }
 
+/// The same fault, further on in a strip.
+fn move_by(mismatch: &mut Mismatch, by: u32) {
+    for diff in mismatch.first.iter_mut().chain(&mut mismatch.excerpt) {
+        diff.primitive += u64::from(by);
+        diff.expected.iter_mut().for_each(|v| v.vertex += by);
+        for slot in &mut diff.captured {
+            if let Slot::Vertex(v) = slot {
+                v.vertex += by;
+            }
+        }
+    }
+}
+
 /// Every picture of every fault, to be looked at: `VKXFB_GALLERY=dir cargo test gallery`.
 #[test]
 fn gallery() {
@@ -78,6 +91,14 @@ fn gallery() {
     };
     keep("overview-first.svg", overview(ProvokingVertex::First));
     keep("overview-last.svg", overview(ProvokingVertex::Last));
+    let far = self_test::samples(PrimitiveTopology::TriangleStrip).swap_remove(4).1;
+    if let Verdict::Mismatch(mut mismatch) = far {
+        move_by(&mut mismatch, 70_000);
+        let svg =
+            comparison_file(PrimitiveTopology::TriangleStrip, ProvokingVertex::First, &mismatch);
+        assert!(svg.contains("70001") && svg.contains("xf-wrong"));
+        keep("far.svg", svg);
+    }
     for topology in PrimitiveTopology::ALL {
         for (name, verdict) in self_test::samples(topology) {
             if let Verdict::Mismatch(mismatch) = verdict {

@@ -1,5 +1,6 @@
 use super::samples::sample_report;
 use super::*;
+use std::path::Path;
 
 #[test]
 fn outcomes_are_exit_codes() {
