@@ -1,11 +1,14 @@
-//! The committed SPIR-V of `shaders/probe/` is what its sources compile to, and valid.
+//! The committed SPIR-V of GLSL shaders is what its sources compile to, and valid.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/probe");
+const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
+
+/// Folders of shaders in GLSL.
+const FOLDERS: [&str; 2] = ["bench", "probe"];
 
 /// Word of the header that says which compiler, of which version, made the module.
 const GENERATOR: usize = 2;
@@ -21,9 +24,14 @@ fn run(command: &mut Command) -> String {
     stdout
 }
 
-/// Modules of a directory as words, by file stem, the generator left out.
+/// Modules as words, by folder and file stem, the generator left out.
 fn modules(directory: &Path) -> BTreeMap<String, Vec<u32>> {
-    with_extension(directory, "spv")
+    FOLDERS
+        .iter()
+        .flat_map(|folder| {
+            with_extension(&directory.join(folder), "spv")
+                .map(move |(stem, bytes)| (format!("{folder}/{stem}"), bytes))
+        })
         .map(|(stem, bytes)| {
             let (words, rest) = bytes.as_chunks();
             assert!(rest.is_empty(), "{stem}.spv is not whole words");
@@ -85,5 +93,5 @@ fn every_module_is_a_probe_shader() {
         .into_iter()
         .map(|s| (s.name.to_owned(), s.spirv.to_vec()))
         .collect();
-    assert_eq!(known, with_extension(Path::new(SHADERS), "spv").collect());
+    assert_eq!(known, with_extension(&Path::new(SHADERS).join("probe"), "spv").collect());
 }

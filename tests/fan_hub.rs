@@ -1,0 +1,142 @@
+//! The hub of a fan does not serialise: a fan takes at most twice as long as a strip of the same size.
+//!
+//! One run compares the two in turns, so that a noisy machine slows both.
+
+#![cfg(feature = "probe")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::lower::compute;
+use vkxfb::probe::gpu::{Gpu, OpenOptions};
+use vkxfb::runtime::{
+    Buffer, CaptureBuffer, Context, Draw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+    VertexBuffer,
+};
+use vkxfb::spirv::words_from_bytes;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+const VERTICES: u32 = 1_000_000;
+const RECORD: u64 = 32;
+/// Captures in one submission, so that its cost does not count.
+const REPEATS: u32 = 4;
+const ROUNDS: usize = 7;
+
+struct Bench {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    vertices: Buffer,
+    target: Buffer,
+}
+
+impl Bench {
+    fn new(specialize: Option<PrimitiveTopology>) -> Self {
+        // Without the validation layer: this is about time.
+        let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+        let vertex_input = VertexInput {
+            bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
+            attributes: vec![VertexAttribute {
+                location: 0,
+                binding: 0,
+                format: VertexFormat::R32G32B32A32Sfloat,
+                offset: 0,
+            }],
+        };
+        let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
+        let options = compute::Options {
+            entry_point: None,
+            vertex_input: &vertex_input,
+            workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+        };
+        let shader = compute::lower(&words, &options).unwrap();
+        let desc = PipelineDesc {
+            shader: &shader,
+            topology: specialize.unwrap_or(PrimitiveTopology::PointList),
+            provoking_vertex: ProvokingVertex::First,
+            vertex_input: &vertex_input,
+            set_layouts: &[],
+            specialize: specialize.is_some(),
+            render_pass: gpu.render_pass(),
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let mut buffer =
+            |size, usage| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let vertices =
+            buffer(u64::from(VERTICES) * 16, Context::vertex_buffer_usage(Backend::Compute));
+        let target = buffer(
+            PrimitiveTopology::TriangleStrip.output_count(VERTICES) * RECORD,
+            Context::capture_buffer_usage(Backend::Compute),
+        );
+        Self { gpu, pipeline, vertices, target }
+    }
+
+    /// Wall-clock time of one capture.
+    fn time(&mut self, topology: PrimitiveTopology) -> Duration {
+        let (pipeline, vertices, target) = (&self.pipeline, &self.vertices, &self.target);
+        let mut arena = self.gpu.create_arena(64).unwrap();
+        let start = Instant::now();
+        let submitted = self.gpu.submit(|ctx, cmd| {
+            for _ in 0..REPEATS {
+                let buffers =
+                    [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
+                let vertex_buffers = [VertexBuffer {
+                    binding: 0,
+                    buffer: vertices.raw(),
+                    offset: 0,
+                    size: vertices.size(),
+                }];
+                let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Draw::default() };
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let mut recorder =
+                        Recorder::begin(ctx, &mut arena, cmd, pipeline, &buffers, &vertex_buffers)?;
+                    recorder.draw(topology, &draw)?;
+                    let captured = recorder.end();
+                    assert_eq!(captured.primitives_written, u64::from(VERTICES) - 2);
+                }
+            }
+            Ok(())
+        });
+        let elapsed = start.elapsed() / REPEATS;
+        self.gpu.destroy_arena(arena);
+        submitted.unwrap();
+        elapsed
+    }
+
+    fn destroy(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        self.gpu.destroy_buffer(self.vertices);
+        self.gpu.destroy_buffer(self.target);
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn a_fan_costs_at_most_twice_a_strip() {
+    let mut bench = Bench::new(None);
+    let (fan, strip) = (PrimitiveTopology::TriangleFan, PrimitiveTopology::TriangleStrip);
+    bench.time(fan);
+    bench.time(strip);
+    let pairs: Vec<(f64, f64)> = (0..ROUNDS)
+        .map(|_| (bench.time(fan).as_secs_f64(), bench.time(strip).as_secs_f64()))
+        .collect();
+    let ratio = median(pairs.iter().map(|(fan, strip)| fan / strip).collect());
+    println!(
+        "{}: fan {:.3} ms, strip {:.3} ms, ratio {ratio:.2}",
+        bench.gpu.capabilities().device_name,
+        1e3 * median(pairs.iter().map(|p| p.0).collect()),
+        1e3 * median(pairs.iter().map(|p| p.1).collect()),
+    );
+    bench.destroy();
+    assert!(ratio <= 2.0, "a fan takes {ratio:.2} times as long as a strip");
+}
