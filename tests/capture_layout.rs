@@ -1,5 +1,7 @@
 //! Layouts from decorations, on GLSL as glslang compiles it, and on modules that are wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use proptest::prelude::*;

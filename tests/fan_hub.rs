@@ -2,6 +2,7 @@
 //!
 //! One run compares the two in turns, so that a noisy machine slows both.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "probe")]
 
 mod common;

@@ -1,5 +1,7 @@
 //! Lowered modules are valid for their target, on what compilers emit, and errors say what is wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use vkxfb::capture::CaptureError;

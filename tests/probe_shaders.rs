@@ -30,7 +30,8 @@ fn modules(directory: &Path) -> BTreeMap<String, Vec<u32>> {
         .iter()
         .flat_map(|folder| {
             with_extension(&directory.join(folder), "spv")
-                .map(move |(stem, bytes)| (format!("{folder}/{stem}"), bytes))
+                .map(|(stem, bytes)| (format!("{folder}/{stem}"), bytes))
+                .collect::<Vec<_>>()
         })
         .map(|(stem, bytes)| {
             let (words, rest) = bytes.as_chunks();

@@ -1,5 +1,7 @@
 //! `shaders/xfb.spv` is what naga makes of `shaders/*.wgsl`, and the sysvals have one layout.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 
 use naga::back::spv;

@@ -1,5 +1,7 @@
 //! SPIR-V at word level: nothing is lost, and nothing that is no module gets through.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use proptest::prelude::*;

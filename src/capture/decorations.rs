@@ -177,7 +177,7 @@ impl Layout {
         let Some(known_stride) = self.strides.get_mut(buffer as usize) else {
             return Err(CaptureError::BufferLimit { output, buffer });
         };
-        if stride == 0 || stride % 4 != 0 || stride > MAX_XFB_STRIDE {
+        if stride == 0 || !stride.is_multiple_of(4) || stride > MAX_XFB_STRIDE {
             return Err(CaptureError::Stride { output, stride });
         }
         match *known_stride.get_or_insert(stride) {
@@ -189,7 +189,7 @@ impl Layout {
         if let Some(stream) = decorated.stream.filter(|stream| *stream != 0) {
             return Err(CaptureError::Stream { output, stream });
         }
-        if offset % 4 != 0 {
+        if !offset.is_multiple_of(4) {
             return Err(CaptureError::Misaligned { output, offset });
         }
         let Some((class, components)) = numeric_vector(declarations, ty) else {

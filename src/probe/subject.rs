@@ -17,7 +17,7 @@ use crate::vertex_input::{
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
     /// The file cannot be read.
-    #[error("cannot read {file}: {source}")]
+    #[error("cannot read {file}")]
     Read {
         /// The file.
         file: String,
@@ -25,7 +25,7 @@ pub enum SubjectError {
         source: std::io::Error,
     },
     /// The file is no SPIR-V.
-    #[error("{file}: {source}")]
+    #[error("{file}")]
     Parse {
         /// The file.
         file: String,
@@ -33,7 +33,7 @@ pub enum SubjectError {
         source: ParseError,
     },
     /// The shader captures nothing that can be captured.
-    #[error("{name}: {source}")]
+    #[error("{name}")]
     Lower {
         /// The shader.
         name: String,

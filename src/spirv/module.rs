@@ -71,9 +71,18 @@ pub enum ParseErrorKind {
 /// SPIR-V words from the bytes of a file, of either byte order.
 ///
 /// # Errors
-/// [`ParseErrorKind::PartialWord`] where the number of bytes is no multiple of 4.
+/// [`ParseErrorKind::Magic`], or [`ParseErrorKind::PartialWord`] where the number of bytes is no multiple
+/// of 4.
 pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, ParseError> {
     let (chunks, rest) = bytes.as_chunks::<4>();
+    // First: of a file that is something else entirely, that is the thing to say.
+    if let Some(first) = chunks.first()
+        && ![*first, [first[3], first[2], first[1], first[0]]]
+            .contains(&spirv::MAGIC_NUMBER.to_le_bytes())
+    {
+        let kind = ParseErrorKind::Magic(u32::from_le_bytes(*first));
+        return Err(ParseError { word: 0, kind });
+    }
     if !rest.is_empty() {
         return Err(ParseError {
             word: chunks.len(),

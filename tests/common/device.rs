@@ -1,6 +1,7 @@
 //! A device under the validation layer, and a CPU model of whole captures.
 
 #![allow(dead_code, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
 use vkxfb::lower::{Backend, Lowered};
 use vkxfb::probe::gpu::{

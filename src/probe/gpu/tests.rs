@@ -75,7 +75,7 @@ fn echo() -> Lowered {
                 offset: 4,
                 components: 4,
                 class: NumericClass::Uint,
-                variable: output,
+                variable: crate::spirv::Id(output),
                 path: vec![],
                 name: None,
             }],
