@@ -12,7 +12,7 @@ use super::subject::{Subject, SubjectError};
 /// primitives of every strip; 1000 passes several workgroups.
 const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
 /// The same in short.
-const QUICK_VERTEX_COUNTS: [u32; 5] = [0, 3, 6, 9, 70];
+const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
 /// More than one, and odd.
 const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 

@@ -7,7 +7,7 @@
 //! [`Module::words`] are inverse to the bit.
 //!
 //! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv`
-//! tabulates it ([`grammar`]). [`declarations`] reads types, constants, names and decorations; [`emit`]
+//! tabulates it (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`]
 //! writes new code; [`entry_point`] isolates an entry point; [`link`] brings functions of another
 //! module in.
 
