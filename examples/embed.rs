@@ -19,6 +19,7 @@ use vkxfb::vertex_input::VertexInput;
 const API_VERSION: u32 = vk::API_VERSION_1_2;
 const VERTICES: u32 = 5;
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     // SAFETY: one thread, no other Vulkan object; everything is destroyed in the reverse order, when the
     // device is idle.

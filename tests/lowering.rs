@@ -60,6 +60,12 @@ layout(set = 0, binding = 1) uniform sampler2D image;
 layout(location = 0, xfb_offset = 16) out vec4 colour;
 layout(location = 1, xfb_buffer = 1, xfb_offset = 8) flat out ivec3 numbers;
 layout(location = 2) noperspective out vec2 free;
+struct Inner { dmat2x3 wide[2]; float narrow; };
+layout(location = 3, xfb_buffer = 2, xfb_stride = 256, xfb_offset = 8) flat out struct Outer {
+    Inner inner[2];
+    mat3x2 matrix;
+} nested;
+layout(location = 26, xfb_buffer = 3, xfb_offset = 0) flat out dvec3 wide;
 out gl_PerVertex {
     layout(xfb_offset = 0) vec4 gl_Position;
     float gl_PointSize;
@@ -71,6 +77,9 @@ void main() {
     gl_PointSize = 1.0;
     gl_ClipDistance[0] = position.x;
     gl_ClipDistance[1] = pair[1].y;
+    nested.inner[1].wide[0] = dmat2x3(position.x);
+    nested.matrix = mat3x2(transform);
+    wide = dvec3(position.xyz);
     numbers = ivec3(gl_VertexIndex, gl_InstanceIndex, gl_BaseVertexARB + gl_BaseInstanceARB + gl_DrawIDARB);
     colour = textureLod(image, pair[0], 0.0);
     if (flip) { colour = -colour; return; }
@@ -305,4 +314,17 @@ fn interface_capabilities_are_dropped() {
         assert!(!text.contains(&format!("OpExtension \"SPV_KHR_{gone}\"")), "{gone}");
     }
     assert!(Module::parse(&compute.words).is_ok());
+}
+
+#[cfg(feature = "probe")]
+#[test]
+fn every_module_that_the_probe_runs_is_valid() {
+    use vkxfb::lower::Backend;
+    use vkxfb::probe::{shaders::ProbeShader, subject::Subject};
+    for shader in ProbeShader::all() {
+        let subject = Subject::built_in(shader).unwrap();
+        for backend in Backend::ALL {
+            common::validate(&subject.lower(backend).unwrap().words, "vulkan1.0");
+        }
+    }
 }

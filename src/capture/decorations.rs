@@ -8,6 +8,7 @@
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
+use super::aggregate::{Place, Walk, locations_of};
 use super::{Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
@@ -39,8 +40,8 @@ pub enum CaptureError {
     Stride { output: String, stride: u32 },
     #[error("output {output} has XfbStride {stride}, but buffer {buffer} has {other} elsewhere")]
     StrideConflict { output: String, buffer: u32, stride: u32, other: u32 },
-    #[error("output {output} has Offset {offset}, which is no multiple of 4")]
-    Misaligned { output: String, offset: u32 },
+    #[error("output {output} has Offset {offset}, which is no multiple of {alignment}")]
+    Misaligned { output: String, offset: u32, alignment: u32 },
     #[error("output {output} ends at byte {end} of a record of {stride} bytes")]
     BeyondStride { output: String, end: u64, stride: u32 },
     #[error("outputs {first} and {second} overlap in buffer {buffer}")]
@@ -48,8 +49,7 @@ pub enum CaptureError {
     #[error("output {output} goes to vertex stream {stream}; a vertex shader has only stream 0")]
     Stream { output: String, stream: u32 },
     #[error(
-        "output {output} is {ty}; only 32-bit scalars and vectors can be captured as yet, \
-         on their own or as members of a block"
+        "output {output} is {ty}; 32-bit and 64-bit numbers can be captured, and what they make up"
     )]
     UnsupportedType { output: String, ty: String },
 }
@@ -84,7 +84,7 @@ impl Layout {
         if layout.outputs.is_empty() {
             return Err(CaptureError::NothingCaptured);
         }
-        layout.outputs.sort_by_key(|o| (o.buffer, o.offset));
+        layout.sort();
         for pair in layout.outputs.windows(2) {
             let [a, b] = pair else { continue };
             if a.buffer == b.buffer && a.offset + a.size() > b.offset {
@@ -98,6 +98,17 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Puts both views into their order, and counts the active buffers.
+    fn sort(&mut self) {
+        self.outputs.sort_by_key(|o| (o.buffer, o.offset));
+        self.varyings.sort_by_key(|v| (v.buffer, v.offset));
+        let active: Vec<u32> = self.buffers().map(|(buffer, _)| buffer as u32).collect();
+        for varying in &mut self.varyings {
+            let index = active.iter().position(|buffer| *buffer == varying.buffer);
+            varying.buffer_index = index.unwrap_or(0) as u32;
+        }
+    }
+
     fn add_variable(
         &mut self,
         declarations: &Declarations,
@@ -105,75 +116,110 @@ impl Layout {
     ) -> Result<(), CaptureError> {
         let of_variable =
             |decoration| declarations.decoration(variable.id, decoration).map(first_parameter);
-        let block = block_type(declarations, variable.pointee);
-        let Some((block, members)) = block else {
-            if let Some(offset) = of_variable(Decoration::Offset) {
-                let decorated = Decorated {
-                    buffer: of_variable(Decoration::XfbBuffer),
-                    stride: of_variable(Decoration::XfbStride),
-                    stream: of_variable(Decoration::Stream),
-                    offset,
-                };
-                let name = declarations.name(variable.id).map(str::to_owned);
-                self.add(declarations, variable, vec![], variable.pointee, name, &decorated)?;
-            }
-            return Ok(());
+        let decorated = Decorated {
+            buffer: of_variable(Decoration::XfbBuffer),
+            stride: of_variable(Decoration::XfbStride),
+            stream: of_variable(Decoration::Stream),
+            offset: of_variable(Decoration::Offset),
+            location: of_variable(Decoration::Location),
+            component: of_variable(Decoration::Component).unwrap_or(0),
         };
-        for (member, ty) in members.iter().enumerate().map(|(i, ty)| (i as u32, *ty)) {
-            let of_member = |decoration| {
-                declarations.member_decoration(block, member, decoration).map(first_parameter)
-            };
-            // On the variable it would lay out the whole block, which only the types that are still
-            // missing can express.
-            let offset = match (of_member(Decoration::Offset), of_variable(Decoration::Offset)) {
-                (None, None) => continue,
-                (Some(offset), _) => offset,
-                (None, Some(_)) => {
-                    return Err(CaptureError::UnsupportedType {
-                        output: labelled(declarations.name(variable.id), variable.id, &[]),
-                        ty: "a block with an Offset of its own".to_owned(),
-                    });
-                }
-            };
-            let either = |decoration| of_member(decoration).or_else(|| of_variable(decoration));
-            let decorated = Decorated {
-                buffer: either(Decoration::XfbBuffer),
-                stride: either(Decoration::XfbStride),
-                stream: either(Decoration::Stream),
-                offset,
-            };
-            let name =
-                declarations.member_name(block, member).map(|member_name| {
-                    match declarations.name(variable.id) {
-                        Some(variable_name) => format!("{variable_name}.{member_name}"),
-                        None => member_name.to_owned(),
-                    }
-                });
-            if block != variable.pointee {
-                return Err(CaptureError::UnsupportedType {
-                    output: labelled(name.as_deref(), variable.id, &[member]),
-                    ty: "in an array of blocks".to_owned(),
-                });
+        let name = declarations.name(variable.id);
+        match block_type(declarations, variable.pointee) {
+            Some(block) => self.add_block(declarations, variable, &block, &decorated),
+            None if decorated.offset.is_some() => {
+                let gl_name = name.map_or_else(|| variable.id.to_string(), str::to_owned);
+                let names = Names { name: name.map(str::to_owned), gl_name };
+                self.add(declarations, variable, vec![], variable.pointee, names, &decorated)
+                    .map(|_| ())
             }
-            self.add(declarations, variable, vec![member], ty, name, &decorated)?;
+            None => Ok(()),
+        }
+    }
+
+    /// The captured members of a block, or of each block of an array: element k goes to the k-th buffer
+    /// behind the first.
+    fn add_block(
+        &mut self,
+        declarations: &Declarations,
+        variable: &Variable,
+        block: &Block<'_>,
+        of_variable: &Decorated,
+    ) -> Result<(), CaptureError> {
+        let captures = |member: u32| {
+            of_variable.offset.is_some()
+                || declarations.member_decoration(block.ty, member, Decoration::Offset).is_some()
+        };
+        if !(0u32..).zip(block.members).any(|(member, _)| captures(member)) {
+            return Ok(());
+        }
+        let is_array = block.length.is_some();
+        let count = match block.length {
+            None => 1,
+            Some(length) => length.ok_or_else(|| CaptureError::UnsupportedType {
+                output: labelled(declarations.name(variable.id), variable.id, &[]),
+                ty: "an array of blocks whose length is no 32-bit constant".to_owned(),
+            })?,
+        };
+        let mut location = of_variable.location;
+        for element in 0..count {
+            // Where the variable has the offset, the members follow each other.
+            let mut next_offset = of_variable.offset;
+            for (member, ty) in (0u32..).zip(block.members) {
+                let of_member = |decoration| {
+                    declarations
+                        .member_decoration(block.ty, member, decoration)
+                        .map(first_parameter)
+                };
+                if let Some(of_member) = of_member(Decoration::Location) {
+                    // Members of the later elements follow those of the first.
+                    let locations = block_locations(declarations, block);
+                    location = Some(of_member.saturating_add(element.saturating_mul(locations)));
+                }
+                let names = block_names(declarations, variable, block, member, element);
+                let mut path = vec![member];
+                if is_array {
+                    path.insert(0, element);
+                }
+                let buffer = of_member(Decoration::XfbBuffer).or(of_variable.buffer);
+                let member_location = match of_member(Decoration::BuiltIn) {
+                    Some(_) => None,
+                    None => location,
+                };
+                let decorated = Decorated {
+                    buffer: buffer.map(|buffer| buffer.saturating_add(element)),
+                    stride: of_member(Decoration::XfbStride).or(of_variable.stride),
+                    stream: of_member(Decoration::Stream).or(of_variable.stream),
+                    offset: of_member(Decoration::Offset).or(next_offset),
+                    location: member_location,
+                    component: of_member(Decoration::Component).unwrap_or(0),
+                };
+                if decorated.offset.is_some() {
+                    let end = self.add(declarations, variable, path, *ty, names, &decorated)?;
+                    next_offset = next_offset.map(|_| end);
+                }
+                location = location
+                    .map(|location| location.saturating_add(locations_of(declarations, *ty)));
+            }
         }
         Ok(())
     }
 
+    /// Adds a captured value, and returns where it ends in the record.
     fn add(
         &mut self,
         declarations: &Declarations,
         variable: &Variable,
         path: Vec<u32>,
         ty: Id,
-        name: Option<String>,
+        names: Names,
         decorated: &Decorated,
-    ) -> Result<(), CaptureError> {
-        let output = labelled(name.as_deref(), variable.id, &path);
+    ) -> Result<u32, CaptureError> {
+        let output = labelled(names.name.as_deref(), variable.id, &path);
         let missing = |missing| CaptureError::MissingDecoration { output: output.clone(), missing };
         let buffer = decorated.buffer.ok_or_else(|| missing("XfbBuffer"))?;
         let stride = decorated.stride.ok_or_else(|| missing("XfbStride"))?;
-        let offset = decorated.offset;
+        let offset = decorated.offset.unwrap_or(0);
         let Some(known_stride) = self.strides.get_mut(buffer as usize) else {
             return Err(CaptureError::BufferLimit { output, buffer });
         };
@@ -189,36 +235,85 @@ impl Layout {
         if let Some(stream) = decorated.stream.filter(|stream| *stream != 0) {
             return Err(CaptureError::Stream { output, stream });
         }
-        if !offset.is_multiple_of(4) {
-            return Err(CaptureError::Misaligned { output, offset });
-        }
-        let Some((class, components)) = numeric_vector(declarations, ty) else {
-            let ty = describe(declarations, ty);
-            return Err(CaptureError::UnsupportedType { output, ty });
-        };
-        let end = u64::from(offset) + u64::from(components) * 4;
-        if end > u64::from(stride) {
+        if offset > stride {
+            let end = u64::from(offset);
             return Err(CaptureError::BeyondStride { output, end, stride });
         }
-        self.outputs.push(Output {
+        let place = Place {
             buffer,
-            offset,
-            components,
-            class,
+            stride,
             variable: variable.id,
             path,
-            name,
-        });
-        Ok(())
+            name: names.name,
+            gl_name: names.gl_name,
+            component: decorated.component,
+        };
+        let first = self.outputs.len();
+        let location = decorated.location;
+        let (outputs, varyings) = (&mut self.outputs, &mut self.varyings);
+        let mut walk = Walk::new(declarations, outputs, varyings, offset, location);
+        walk.capture(ty, &place)?;
+        let end = walk.offset();
+        let alignment = match self.outputs[first..].iter().any(|o| o.bits == 64) {
+            true => 8,
+            false => 4,
+        };
+        if !offset.is_multiple_of(alignment) {
+            return Err(CaptureError::Misaligned { output, offset, alignment });
+        }
+        Ok(end)
     }
 }
 
-/// The capture decorations that apply to one output.
+/// The capture decorations that apply to one value.
 struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
     stream: Option<u32>,
-    offset: u32,
+    offset: Option<u32>,
+    location: Option<u32>,
+    component: u32,
+}
+
+/// What a value is called, by the module and by OpenGL.
+struct Names {
+    name: Option<String>,
+    gl_name: String,
+}
+
+/// The block that a variable is, or is an array of.
+struct Block<'a> {
+    ty: Id,
+    members: &'a [Id],
+    /// Of an array: its length, where that is known.
+    length: Option<Option<u32>>,
+}
+
+/// OpenGL names a member by the block's name, or alone where the block has no instance name.
+fn block_names(
+    declarations: &Declarations,
+    variable: &Variable,
+    block: &Block<'_>,
+    member: u32,
+    element: u32,
+) -> Names {
+    let index = block.length.map_or(String::new(), |_| format!("[{element}]"));
+    let instance = declarations.name(variable.id);
+    let Some(member_name) = declarations.member_name(block.ty, member) else {
+        let name = None;
+        return Names { name, gl_name: format!("{}{index}.{member}", variable.id) };
+    };
+    let qualified = |of: Option<&str>| match of {
+        Some(of) => format!("{of}{index}.{member_name}"),
+        None => member_name.to_owned(),
+    };
+    let block_name = instance.and(declarations.name(block.ty));
+    Names { name: Some(qualified(instance)), gl_name: qualified(block_name) }
+}
+
+/// Locations of a block: those of its members.
+fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
+    block.members.iter().fold(0, |sum, ty| sum.saturating_add(locations_of(declarations, *ty)))
 }
 
 fn first_parameter(parameters: &[u32]) -> u32 {
@@ -226,33 +321,41 @@ fn first_parameter(parameters: &[u32]) -> u32 {
 }
 
 /// The block of a variable, or of its elements, and the block's members.
-fn block_type(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> {
-    loop {
-        match declarations.ty(ty)? {
-            Type::Array { element, .. } => ty = *element,
-            Type::Struct { members } => {
-                declarations.decoration(ty, Decoration::Block)?;
-                return Some((ty, members));
-            }
-            _ => return None,
+fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
+    let (ty, length) = match declarations.ty(ty)? {
+        Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
+        _ => (ty, None),
+    };
+    match declarations.ty(ty)? {
+        Type::Struct { members } => {
+            declarations.decoration(ty, Decoration::Block)?;
+            Some(Block { ty, members, length })
         }
+        _ => None,
+    }
+}
+
+/// Class and bits of a scalar that can be captured.
+pub(super) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
+    match declarations.ty(ty)? {
+        Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
+        Type::Int { width: bits @ (32 | 64), signed: true } => Some((NumericClass::Sint, *bits)),
+        Type::Float { width: bits @ (32 | 64) } => Some((NumericClass::Float, *bits)),
+        _ => None,
     }
 }
 
 /// Class and components of a 32-bit scalar or vector.
 pub(crate) fn numeric_vector(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
     let (component, count) = declarations.vector(ty)?;
-    let class = match declarations.ty(component)? {
-        Type::Int { width: 32, signed: false } => NumericClass::Uint,
-        Type::Int { width: 32, signed: true } => NumericClass::Sint,
-        Type::Float { width: 32 } => NumericClass::Float,
-        _ => return None,
-    };
-    Some((class, count)).filter(|_| (1..=4).contains(&count))
+    let (class, bits) = numeric_scalar(declarations, component)?;
+    Some((class, count)).filter(|_| bits == 32 && (1..=4).contains(&count))
 }
 
 /// A type in words.
 pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
+    let is_composite =
+        |ty: &Id| matches!(declarations.ty(*ty), Some(Type::Array { .. } | Type::Struct { .. }));
     match declarations.ty(ty) {
         Some(Type::Int { width, signed: true }) => format!("int{width}"),
         Some(Type::Int { width, signed: false }) => format!("uint{width}"),
@@ -262,6 +365,10 @@ pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
         }
         Some(Type::Matrix { column, count }) => {
             format!("a matrix of {count} columns, each {}", describe(declarations, *column))
+        }
+        // One level is enough to be told, and a hostile module has many.
+        Some(Type::Array { element, .. }) if is_composite(element) => {
+            "an array of arrays or structures".to_owned()
         }
         Some(Type::Array { element, .. }) => {
             format!("an array of {}", describe(declarations, *element))
@@ -273,11 +380,11 @@ pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
     }
 }
 
-fn label(output: &Output) -> String {
+pub(super) fn label(output: &Output) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 
-fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
+pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
     let path: String = path.iter().map(|member| format!("[{member}]")).collect();
     match name {
         Some(name) => format!("'{name}' ({variable}{path})"),

@@ -2,14 +2,19 @@
 //!
 //! A [`Layout`] is the one description that all backends store by and that the probe checks against.
 //! It comes from the module's own decorations ([`Layout::from_decorations`], what Mesa calls
-//! `nir_gather_xfb_info`).
+//! `nir_gather_xfb_info`), and has two views. [`Layout::outputs`] are the pieces that are stored: scalars,
+//! vectors, columns of matrices. [`Layout::varyings`] are the same bytes as OpenGL's program interface
+//! lists them: whole matrices, arrays of basic types, members by name.
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod decorations;
+mod varying;
 
 pub use decorations::CaptureError;
 pub(crate) use decorations::{describe, numeric_vector};
+pub use varying::{GlType, Varying};
 
 use crate::spirv::Id;
 use crate::vertex_input::NumericClass;
@@ -20,29 +25,40 @@ pub const MAX_XFB_BUFFERS: usize = 4;
 /// Most bytes that a vertex's record may have in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
-/// A run of components of one output, captured side by side.
+/// A scalar, a vector or a column of a matrix that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Output {
     /// Capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,
     /// Bytes from the start of the vertex's record, a multiple of 4.
     pub offset: u32,
-    /// 32-bit components, 1 to 4.
+    /// Components, 1 to 4.
     pub components: u32,
     /// What the components are.
     pub class: NumericClass,
+    /// Bits of a component: 32 or 64.
+    pub bits: u32,
     /// Result id of the output variable.
     pub variable: Id,
     /// Indices of the access chain from the variable to the captured value.
     pub path: Vec<u32>,
-    /// `variable` or `variable.member`, where the module has names.
+    /// `variable`, `variable.member`, `variable[1].member[2]`, where the module has names.
     pub name: Option<String>,
+    /// `Location`; `None` for built-ins.
+    pub location: Option<u32>,
+    /// First of the location's four 32-bit components that it occupies.
+    pub component: u32,
 }
 
 impl Output {
     /// Captured bytes.
     pub const fn size(&self) -> u32 {
-        self.components * 4
+        self.components * self.bits / 8
+    }
+
+    /// Captured dwords.
+    pub const fn dwords(&self) -> u32 {
+        self.components * self.bits / 32
     }
 }
 
@@ -53,6 +69,8 @@ pub struct Layout {
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
     /// The captured outputs, by buffer, then offset. They do not overlap.
     pub outputs: Vec<Output>,
+    /// The same as OpenGL lists it, by buffer, then offset.
+    pub varyings: Vec<Varying>,
 }
 
 impl Layout {

@@ -9,13 +9,13 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
 use crate::vertex_input::NumericClass;
 
-/// Components of outputs that lie side by side in a record: one store.
+/// Dwords of outputs that lie side by side in a record: one store.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk {
     /// Dword in the record.
     dword: u32,
-    /// Index of the output in the layout, and the component of it; 1 to 4 of them.
-    components: Vec<(usize, u32)>,
+    /// Index of the output in the layout, and the dword of it; 1 to 4 of them.
+    parts: Vec<(usize, u32)>,
 }
 
 /// Merges a buffer's outputs into stores of up to four dwords.
@@ -25,16 +25,15 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
         if output.buffer as usize != buffer {
             continue;
         }
-        for component in 0..output.components {
-            let dword = output.offset / 4 + component;
+        for part in 0..output.dwords() {
+            let dword = output.offset / 4 + part;
             match chunks.last_mut() {
                 Some(last)
-                    if last.dword + last.components.len() as u32 == dword
-                        && last.components.len() < 4 =>
+                    if last.dword + last.parts.len() as u32 == dword && last.parts.len() < 4 =>
                 {
-                    last.components.push((index, component));
+                    last.parts.push((index, part));
                 }
-                _ => chunks.push(Chunk { dword, components: vec![(index, component)] }),
+                _ => chunks.push(Chunk { dword, parts: vec![(index, part)] }),
             }
         }
     }
@@ -87,7 +86,7 @@ impl Outputs<'_> {
             let dwords = linker.builder.constant(stride / 4);
             let base = code.value(&mut linker.builder, Op::IMul, uint, &[record.0, dwords.0]);
             for chunk in chunks(self.layout, buffer) {
-                let width = chunk.components.len() as u32;
+                let width = chunk.parts.len() as u32;
                 let store = linker.function(&format!("store{width}"))?;
                 let value = gather(&mut linker.builder, &mut code, &values, &chunk);
                 let offset = linker.builder.constant(chunk.dword);
@@ -108,7 +107,7 @@ impl Outputs<'_> {
         Ok(code)
     }
 
-    /// An output's value, as a `u32` or a vector of them.
+    /// An output's bits.
     fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
@@ -122,43 +121,76 @@ impl Outputs<'_> {
             operands.extend(output.path.iter().map(|index| builder.constant(*index).0));
             pointer = code.value(builder, Op::AccessChain, pointer_type, &operands);
         }
-        let mut value = code.value(builder, Op::Load, ty, &[pointer.0]);
-        if output.class != NumericClass::Uint {
-            let bits = builder.uvec(output.components);
-            value = code.value(builder, Op::Bitcast, bits, &[value.0]);
+        let value = code.value(builder, Op::Load, ty, &[pointer.0]);
+        if output.bits == 32 {
+            let mut bits = value;
+            if output.class != NumericClass::Uint {
+                let uvec = builder.uvec(output.components);
+                bits = code.value(builder, Op::Bitcast, uvec, &[value.0]);
+            }
+            return Loaded { pieces: vec![Piece { first: 0, dwords: output.components, bits }] };
         }
-        Loaded { value, components: output.components }
+        // A u32 vector holds two 64-bit components.
+        let component = self.declarations.vector(ty).map_or(ty, |(component, _)| component);
+        let pieces = (0..output.components).step_by(2).map(|first| {
+            let count = (output.components - first).min(2);
+            let pair = match (output.components, count) {
+                (1 | 2, _) => value,
+                (_, 1) => code.value(builder, Op::CompositeExtract, component, &[value.0, first]),
+                _ => {
+                    let pair = builder.declare(Op::TypeVector, &[component.0, 2]);
+                    let operands = [value.0, value.0, first, first + 1];
+                    code.value(builder, Op::VectorShuffle, pair, &operands)
+                }
+            };
+            let uvec = builder.uvec(count * 2);
+            let bits = code.value(builder, Op::Bitcast, uvec, &[pair.0]);
+            Piece { first: first * 2, dwords: count * 2, bits }
+        });
+        Loaded { pieces: pieces.collect() }
     }
 }
 
-/// An output's bits.
-#[derive(Debug, Clone, Copy)]
+/// An output's bits, in values of up to four dwords.
+#[derive(Debug, Clone)]
 struct Loaded {
-    value: Id,
-    components: u32,
+    pieces: Vec<Piece>,
+}
+
+/// A `u32`, or a vector of them.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// First dword of the output that it holds.
+    first: u32,
+    dwords: u32,
+    bits: Id,
 }
 
 /// The value of one store.
 fn gather(builder: &mut Builder<'_>, code: &mut Code, values: &[Loaded], chunk: &Chunk) -> Id {
-    let (first, _) = chunk.components[0];
-    let is_whole_output = chunk.components.iter().all(|(output, _)| *output == first)
-        && values[first].components as usize == chunk.components.len();
-    if is_whole_output {
-        return values[first].value;
+    let (output, first) = chunk.parts[0];
+    let is_of_one = chunk.parts.iter().all(|(other, _)| *other == output);
+    let whole = values[output]
+        .pieces
+        .iter()
+        .find(|piece| piece.first == first && piece.dwords as usize == chunk.parts.len());
+    if let (true, Some(piece)) = (is_of_one, whole) {
+        return piece.bits;
     }
     let uint = builder.uint();
     let scalars: Vec<u32> = chunk
-        .components
+        .parts
         .iter()
-        .map(|(output, component)| {
-            let loaded = values[*output];
-            match loaded.components {
-                1 => loaded.value.0,
+        .filter_map(|(output, dword)| {
+            let within = |piece: &&Piece| (piece.first..piece.first + piece.dwords).contains(dword);
+            let piece = values[*output].pieces.iter().find(within)?;
+            Some(match piece.dwords {
+                1 => piece.bits.0,
                 _ => {
-                    let operands = [loaded.value.0, *component];
+                    let operands = [piece.bits.0, dword - piece.first];
                     code.value(builder, Op::CompositeExtract, uint, &operands).0
                 }
-            }
+            })
         })
         .collect();
     match scalars.as_slice() {
@@ -187,15 +219,19 @@ mod tests {
                     variable: Id(1),
                     path: vec![],
                     name: None,
+                    bits: 32,
+                    location: None,
+                    component: 0,
                 })
                 .collect(),
+            varyings: vec![],
         }
     }
 
     #[test]
     fn neighbours_share_a_store_and_gaps_part_them() {
         let widths = |outputs: &[(u32, u32)]| -> Vec<(u32, usize)> {
-            chunks(&layout(outputs), 0).iter().map(|c| (c.dword, c.components.len())).collect()
+            chunks(&layout(outputs), 0).iter().map(|c| (c.dword, c.parts.len())).collect()
         };
         assert_eq!(widths(&[(0, 3), (12, 1), (16, 4)]), [(0, 4), (4, 4)]);
         assert_eq!(widths(&[(0, 1), (4, 1), (12, 1)]), [(0, 2), (3, 1)]);

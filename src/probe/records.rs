@@ -18,17 +18,17 @@ const MAX_ULP: u64 = 256;
 /// Records that differ by more than precision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the points that it captures differ: output {output} of record {record} is {found:#010x}, not {expected:#010x}"
+    "the points that it captures differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
 )]
 pub struct RecordsDiffer {
     /// Name or id of the output.
     pub output: String,
     /// Number of the record.
     pub record: usize,
-    /// The dword that was captured.
-    pub found: u32,
-    /// The dword of the other backend.
-    pub expected: u32,
+    /// The component that was captured.
+    pub found: u64,
+    /// That of the other backend.
+    pub expected: u64,
 }
 
 /// Compares records, and says in words where they differ only in precision.
@@ -49,17 +49,14 @@ pub fn compare(
             .zip(expected[buffer].chunks_exact(stride as usize));
         for (record, (found, expected)) in pairs.enumerate() {
             for component in 0..output.components {
-                let at = (output.offset + component * 4) as usize;
-                let dword = |bytes: &[u8]| {
-                    let word = bytes.get(at..).and_then(|b| b.first_chunk::<4>());
-                    word.map_or(0, |word| u32::from_le_bytes(*word))
-                };
-                let (found, expected) = (dword(found), dword(expected));
+                let size = (output.bits / 8) as usize;
+                let at = output.offset as usize + component as usize * size;
+                let (found, expected) = (number(found, at, size), number(expected, at, size));
                 if found == expected {
                     continue;
                 }
                 let distance = match output.class {
-                    NumericClass::Float => ulp_distance(found, expected),
+                    NumericClass::Float => ulp_distance(output.bits, found, expected),
                     NumericClass::Uint | NumericClass::Sint => None,
                 };
                 match distance {
@@ -80,19 +77,33 @@ pub fn compare(
         .then(|| format!("differ in precision, by {largest} ULP at most, in {count} floats")))
 }
 
-/// Representable values between two floats, or `None` where only one is a number.
-fn ulp_distance(a: u32, b: u32) -> Option<u64> {
-    match (f32::from_bits(a).is_nan(), f32::from_bits(b).is_nan()) {
+/// A component at a byte of a record; 0 behind its end.
+fn number(record: &[u8], at: usize, size: usize) -> u64 {
+    let mut bytes = [0; 8];
+    if let Some(component) = record.get(at..at + size) {
+        bytes[..size].copy_from_slice(component);
+    }
+    u64::from_le_bytes(bytes)
+}
+
+/// Representable values between two floats of 32 or 64 bits, or `None` where only one is a number.
+fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
+    let is_nan = |value: u64| match bits {
+        64 => f64::from_bits(value).is_nan(),
+        _ => f32::from_bits(value as u32).is_nan(),
+    };
+    match (is_nan(a), is_nan(b)) {
         (true, true) => return Some(0),
         (false, false) => {}
         _ => return None,
     }
     // Floats in the order of their values.
-    let ordered = |bits: u32| match bits >> 31 {
-        0 => i64::from(bits),
-        _ => -i64::from(bits & 0x7fff_ffff),
+    let sign = 1u64 << (bits - 1);
+    let ordered = |value: u64| match value & sign {
+        0 => i128::from(value),
+        _ => -i128::from(value & !sign),
     };
-    Some(ordered(a).abs_diff(ordered(b)))
+    u64::try_from((ordered(a) - ordered(b)).unsigned_abs()).ok()
 }
 
 #[cfg(test)]
@@ -101,11 +112,14 @@ mod tests {
 
     #[test]
     fn distance_counts_representable_values() {
-        let ulp = |a: f32, b: f32| ulp_distance(a.to_bits(), b.to_bits());
+        let ulp = |a: f32, b: f32| ulp_distance(32, a.to_bits().into(), b.to_bits().into());
         assert_eq!(ulp(1.0, 1.0 + f32::EPSILON), Some(1));
         assert_eq!(ulp(0.0, -0.0), Some(0));
         assert_eq!(ulp(f32::from_bits(1), -f32::from_bits(1)), Some(2));
         assert_eq!(ulp(f32::NAN, -f32::NAN), Some(0));
         assert_eq!(ulp(f32::NAN, 1.0), None);
+        let ulp = |a: f64, b: f64| ulp_distance(64, a.to_bits(), b.to_bits());
+        assert_eq!(ulp(1.0, 1.0 + f64::EPSILON), Some(1));
+        assert_eq!(ulp(f64::MAX, -f64::MAX).map(|distance| distance >> 63), Some(1));
     }
 }

@@ -120,14 +120,17 @@ impl Declarations {
 
     fn read_declaration(&mut self, i: Instruction<'_>) {
         let Some(op) = i.op() else { return };
+        // Only pointers may be referred to before they are declared, and nothing here follows those.
+        // Without the rest no type contains itself, so that whoever walks one comes to an end.
+        let known = |id: Id| if self.types.contains_key(&id) { id } else { Id(0) };
         let ty = match op {
             Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
             Op::TypeFloat => Type::Float { width: i.operand(1) },
-            Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
-            Op::TypeMatrix => Type::Matrix { column: i.id(1), count: i.operand(2) },
-            Op::TypeArray => Type::Array { element: i.id(1), length: i.id(2) },
+            Op::TypeVector => Type::Vector { component: known(i.id(1)), count: i.operand(2) },
+            Op::TypeMatrix => Type::Matrix { column: known(i.id(1)), count: i.operand(2) },
+            Op::TypeArray => Type::Array { element: known(i.id(1)), length: i.id(2) },
             Op::TypeStruct => Type::Struct {
-                members: i.operands().iter().skip(1).map(|word| Id(*word)).collect(),
+                members: i.operands().iter().skip(1).map(|word| known(Id(*word))).collect(),
             },
             Op::TypePointer => Type::Pointer { storage: i.operand(1), pointee: i.id(2) },
             Op::TypeVoid

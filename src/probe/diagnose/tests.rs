@@ -9,13 +9,25 @@ const GUARD: usize = 20;
 
 fn output(buffer: u32, offset: u32, components: u32) -> Output {
     let class = NumericClass::Uint;
-    Output { buffer, offset, components, class, variable: Id(1), path: Vec::new(), name: None }
+    Output {
+        buffer,
+        offset,
+        components,
+        class,
+        bits: 32,
+        variable: Id(1),
+        path: Vec::new(),
+        name: None,
+        location: None,
+        component: 0,
+    }
 }
 
 fn layout(two: bool) -> Layout {
     let mut layout = Layout {
         strides: [Some(16), None, None, None],
         outputs: vec![output(0, 0, 1), output(0, 8, 2)],
+        varyings: vec![],
     };
     if two {
         layout.strides[2] = Some(8);

@@ -48,6 +48,9 @@ fn layout() -> Layout {
         offset,
         components,
         class: NumericClass::Float,
+        bits: 32,
+        location: None,
+        component: 0,
         variable: Id(0),
         path: Vec::new(),
         name: Some(name.to_owned()),
@@ -59,6 +62,7 @@ fn layout() -> Layout {
             output(0, 20, 3, "colour"),
             output(1, 0, 2, "coordinate"),
         ],
+        varyings: Vec::new(),
     }
 }
 

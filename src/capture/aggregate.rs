@@ -1,0 +1,275 @@
+//! Taking a captured value apart into what is stored.
+//!
+//! Arrays, matrices and structures are written tightly packed, in order. What contains 64-bit components
+//! starts at a multiple of 8 bytes, and its size is rounded up to one (GLSL 4.60 section 4.4.2.1
+//! "Transform Feedback Layout Qualifiers").
+//!
+//! A hostile module may nest types without end, or into cycles. Two budgets stop the walk: the record's
+//! stride, which every value of a size uses up, and a number of steps for those without.
+
+use super::decorations::{CaptureError, describe, numeric_scalar};
+use super::{GlType, Output, Varying};
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Type};
+
+/// Types that a walk may visit. A record has at most 512 dwords, each a few types deep.
+const MAX_STEPS: u32 = 1 << 12;
+/// Types within types.
+const MAX_DEPTH: u32 = 64;
+
+/// A value within a captured variable.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// Capture buffer.
+    pub(super) buffer: u32,
+    /// `XfbStride` of the buffer.
+    pub(super) stride: u32,
+    /// The variable.
+    pub(super) variable: Id,
+    /// Access chain from the variable.
+    pub(super) path: Vec<u32>,
+    /// Name of the place, where there are names.
+    pub(super) name: Option<String>,
+    /// Name as OpenGL has it.
+    pub(super) gl_name: String,
+    /// First component within the location.
+    pub(super) component: u32,
+}
+
+impl Place {
+    /// The place of an element or member; `suffix` is `[2]` or `.member`.
+    fn inner(&self, index: u32, suffix: &str) -> Self {
+        let mut path = self.path.clone();
+        path.push(index);
+        Self {
+            path,
+            name: self.name.as_ref().map(|name| format!("{name}{suffix}")),
+            gl_name: format!("{}{suffix}", self.gl_name),
+            ..self.clone()
+        }
+    }
+}
+
+/// A walk over captured values.
+pub(super) struct Walk<'a> {
+    declarations: &'a Declarations,
+    outputs: &'a mut Vec<Output>,
+    varyings: &'a mut Vec<Varying>,
+    steps: u32,
+    /// Bytes from the start of the record.
+    offset: u32,
+    /// Location of the next value.
+    location: Option<u32>,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that starts at `offset` bytes and, but for built-ins, at `location`.
+    pub(super) fn new(
+        declarations: &'a Declarations,
+        outputs: &'a mut Vec<Output>,
+        varyings: &'a mut Vec<Varying>,
+        offset: u32,
+        location: Option<u32>,
+    ) -> Self {
+        Self { declarations, outputs, varyings, steps: 0, offset, location }
+    }
+
+    /// Captures a value.
+    pub(super) fn capture(&mut self, ty: Id, place: &Place) -> Result<(), CaptureError> {
+        self.visit(ty, place, 0)
+    }
+
+    /// Where the last value ended: bytes from the start of the record.
+    pub(super) fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    fn visit(&mut self, ty: Id, place: &Place, depth: u32) -> Result<(), CaptureError> {
+        self.step(place, depth)?;
+        if let Some(basic) = basic_type(self.declarations, ty) {
+            return self.basic(basic, ty, 1, place);
+        }
+        let wide = self.contains_wide(ty, place, depth)?;
+        self.align(wide);
+        match self.declarations.ty(ty) {
+            Some(Type::Array { element, length }) => {
+                let element = *element;
+                let count = self.length(*length, place)?;
+                match basic_type(self.declarations, element) {
+                    Some(basic) => self.basic(basic, ty, count, place)?,
+                    None => {
+                        for i in 0..count {
+                            self.visit(element, &place.inner(i, &format!("[{i}]")), depth + 1)?;
+                        }
+                    }
+                }
+            }
+            Some(Type::Struct { members }) => {
+                for (i, member) in (0u32..).zip(members) {
+                    let suffix = match self.declarations.member_name(ty, i) {
+                        Some(name) => format!(".{name}"),
+                        None => format!(".{i}"),
+                    };
+                    self.visit(*member, &place.inner(i, &suffix), depth + 1)?;
+                }
+            }
+            _ => return Err(self.unsupported(ty, place)),
+        }
+        self.align(wide);
+        Ok(())
+    }
+
+    /// A scalar, vector or matrix, or an array of them: one varying.
+    fn basic(&mut self, ty: GlType, id: Id, count: u32, place: &Place) -> Result<(), CaptureError> {
+        self.align(ty.bits == 64);
+        self.varyings.push(Varying {
+            buffer: place.buffer,
+            buffer_index: 0,
+            offset: self.offset,
+            ty,
+            count,
+            name: place.gl_name.clone(),
+        });
+        let is_array = matches!(self.declarations.ty(id), Some(Type::Array { .. }));
+        for i in 0..count {
+            let element = if is_array { &place.inner(i, &format!("[{i}]")) } else { place };
+            if ty.columns == 1 {
+                self.output(ty, element)?;
+            } else {
+                for column in 0..ty.columns {
+                    self.output(ty, &element.inner(column, &format!("[{column}]")))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A scalar, vector or column.
+    fn output(&mut self, ty: GlType, place: &Place) -> Result<(), CaptureError> {
+        self.step(place, 0)?;
+        let output = Output {
+            buffer: place.buffer,
+            offset: self.offset,
+            components: ty.rows,
+            class: ty.class,
+            bits: ty.bits,
+            variable: place.variable,
+            path: place.path.clone(),
+            name: place.name.clone(),
+            location: self.location,
+            component: place.component,
+        };
+        let end = u64::from(self.offset) + u64::from(output.size());
+        if end > u64::from(place.stride) {
+            return Err(CaptureError::BeyondStride {
+                output: super::decorations::label(&output),
+                end,
+                stride: place.stride,
+            });
+        }
+        self.offset += output.size();
+        // dvec3 and dvec4 take two locations.
+        let locations = output.dwords().div_ceil(4);
+        self.location = self.location.map(|location| location.saturating_add(locations));
+        self.outputs.push(output);
+        Ok(())
+    }
+
+    /// Rounds up to a multiple of 8 bytes. The offset is within a record.
+    fn align(&mut self, wide: bool) {
+        if wide {
+            self.offset = self.offset.next_multiple_of(8);
+        }
+    }
+
+    /// Whether a type contains 64-bit components.
+    fn contains_wide(&mut self, ty: Id, place: &Place, depth: u32) -> Result<bool, CaptureError> {
+        self.step(place, depth)?;
+        if let Some(basic) = basic_type(self.declarations, ty) {
+            return Ok(basic.bits == 64);
+        }
+        match self.declarations.ty(ty) {
+            Some(Type::Array { element, .. }) => self.contains_wide(*element, place, depth + 1),
+            Some(Type::Struct { members }) => {
+                for member in members {
+                    if self.contains_wide(*member, place, depth + 1)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Elements of an array.
+    fn length(&self, length: Id, place: &Place) -> Result<u32, CaptureError> {
+        self.declarations.constant(length).ok_or_else(|| CaptureError::UnsupportedType {
+            output: self.label(place),
+            ty: format!("an array whose length {length} is no 32-bit constant"),
+        })
+    }
+
+    fn step(&mut self, place: &Place, depth: u32) -> Result<(), CaptureError> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || depth > MAX_DEPTH {
+            return Err(CaptureError::UnsupportedType {
+                output: self.label(place),
+                ty: "nested too deeply".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn unsupported(&self, ty: Id, place: &Place) -> CaptureError {
+        CaptureError::UnsupportedType {
+            output: self.label(place),
+            ty: describe(self.declarations, ty),
+        }
+    }
+
+    fn label(&self, place: &Place) -> String {
+        super::decorations::labelled(place.name.as_deref(), place.variable, &place.path)
+    }
+}
+
+/// A scalar, vector or matrix of 32-bit or 64-bit components.
+pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> {
+    let (columns, column) = match declarations.ty(ty)? {
+        Type::Matrix { column, count } => (*count, *column),
+        _ => (1, ty),
+    };
+    let (component, rows) = declarations.vector(column)?;
+    let (class, bits) = numeric_scalar(declarations, component)?;
+    let in_range = (1..=4).contains(&rows) && (1..=4).contains(&columns);
+    in_range.then_some(GlType { class, bits, columns, rows })
+}
+
+/// Locations that a type takes: one for each vector of up to four dwords, two for longer ones. 0 for a type
+/// that no walk would get through.
+pub(super) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
+    fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
+        *steps += 1;
+        if *steps > MAX_STEPS {
+            return None;
+        }
+        if let Some(basic) = basic_type(declarations, ty) {
+            return Some(basic.columns * (basic.rows * basic.bits / 32).div_ceil(4));
+        }
+        match declarations.ty(ty)? {
+            Type::Array { element, length } => {
+                let each = count(declarations, *element, steps)?;
+                each.checked_mul(declarations.constant(*length)?)
+            }
+            Type::Struct { members } => {
+                let mut sum = 0u32;
+                for member in members {
+                    sum = sum.checked_add(count(declarations, *member, steps)?)?;
+                }
+                Some(sum)
+            }
+            _ => None,
+        }
+    }
+    count(declarations, ty, &mut 0).unwrap_or(0)
+}

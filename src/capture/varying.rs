@@ -1,0 +1,61 @@
+//! Captured outputs as OpenGL's program interface lists them (`GL_TRANSFORM_FEEDBACK_VARYING`,
+//! [OpenGL 4.6 section 7.3.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf)).
+//!
+//! An array of a basic type is one varying with a size; an array of anything else is taken apart, element
+//! by element, and a structure member by member.
+
+use std::fmt;
+
+use crate::vertex_input::NumericClass;
+
+/// A captured varying.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Varying {
+    /// Capture buffer.
+    pub buffer: u32,
+    /// Number of the buffer among those that are captured to.
+    pub buffer_index: u32,
+    /// Bytes from the start of the vertex's record.
+    pub offset: u32,
+    /// Type of an element.
+    pub ty: GlType,
+    /// Elements; 1 for what is no array.
+    pub count: u32,
+    /// Name, or the variable's id and the path where the module has no names.
+    pub name: String,
+}
+
+/// A basic type of OpenGL: a scalar, vector or matrix. Displayed as OpenGL's token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct GlType {
+    /// What the components are.
+    pub class: NumericClass,
+    /// Bits of a component: 32 or 64.
+    pub bits: u32,
+    /// Columns; 1 for scalars and vectors.
+    pub columns: u32,
+    /// Components of a column.
+    pub rows: u32,
+}
+
+impl fmt::Display for GlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scalar = match (self.class, self.bits) {
+            (NumericClass::Float, 64) => "GL_DOUBLE",
+            (NumericClass::Float, _) => "GL_FLOAT",
+            (NumericClass::Sint, 64) => "GL_INT64",
+            (NumericClass::Sint, _) => "GL_INT",
+            (NumericClass::Uint, 64) => "GL_UNSIGNED_INT64",
+            (NumericClass::Uint, _) => "GL_UNSIGNED_INT",
+        };
+        // The 64-bit integers are an extension's, GL_ARB_gpu_shader_int64.
+        let suffix = if self.bits == 64 && self.class != NumericClass::Float { "_ARB" } else { "" };
+        let Self { columns, rows, .. } = *self;
+        match (columns, rows) {
+            (1, 1) => write!(f, "{scalar}{suffix}"),
+            (1, _) => write!(f, "{scalar}_VEC{rows}{suffix}"),
+            _ if columns == rows => write!(f, "{scalar}_MAT{columns}"),
+            _ => write!(f, "{scalar}_MAT{columns}x{rows}"),
+        }
+    }
+}
