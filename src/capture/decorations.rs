@@ -46,6 +46,16 @@ pub enum CaptureError {
     BeyondStride { output: String, end: u64, stride: u32 },
     #[error("outputs {first} and {second} overlap in buffer {buffer}")]
     Overlap { first: String, second: String, buffer: u32 },
+    #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
+    MissingStride { output: String, buffer: u32 },
+    #[error("the vertex shader has no output {output}")]
+    NoSuchOutput { output: String },
+    #[error("output {output} cannot be found: the module has no names (OpName)")]
+    NoNames { output: String },
+    #[error("output {output} ends inside a 64-bit component")]
+    SplitComponent { output: String },
+    #[error("{name} has a meaning only where varyings are interleaved")]
+    SpecialName { name: String },
     #[error("output {output} goes to vertex stream {stream}; a vertex shader has only stream 0")]
     Stream { output: String, stream: u32 },
     #[error(
@@ -81,11 +91,16 @@ impl Layout {
         {
             layout.add_variable(declarations, variable)?;
         }
-        if layout.outputs.is_empty() {
+        layout.finish()
+    }
+
+    /// Holds a layout against itself, once everything is added.
+    pub(super) fn finish(mut self) -> Result<Self, CaptureError> {
+        if self.outputs.is_empty() {
             return Err(CaptureError::NothingCaptured);
         }
-        layout.sort();
-        for pair in layout.outputs.windows(2) {
+        self.sort();
+        for pair in self.outputs.windows(2) {
             let [a, b] = pair else { continue };
             if a.buffer == b.buffer && a.offset + a.size() > b.offset {
                 return Err(CaptureError::Overlap {
@@ -95,7 +110,7 @@ impl Layout {
                 });
             }
         }
-        Ok(layout)
+        Ok(self)
     }
 
     /// Puts both views into their order, and counts the active buffers.
@@ -282,11 +297,11 @@ struct Names {
 }
 
 /// The block that a variable is, or is an array of.
-struct Block<'a> {
-    ty: Id,
-    members: &'a [Id],
+pub(super) struct Block<'a> {
+    pub(super) ty: Id,
+    pub(super) members: &'a [Id],
     /// Of an array: its length, where that is known.
-    length: Option<Option<u32>>,
+    pub(super) length: Option<Option<u32>>,
 }
 
 /// OpenGL names a member by the block's name, or alone where the block has no instance name.
@@ -321,7 +336,7 @@ fn first_parameter(parameters: &[u32]) -> u32 {
 }
 
 /// The block of a variable, or of its elements, and the block's members.
-fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
+pub(super) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
         _ => (ty, None),

@@ -2,7 +2,7 @@
 //!
 //! A [`Layout`] is the one description that all backends store by and that the probe checks against.
 //! It comes from the module's own decorations ([`Layout::from_decorations`], what Mesa calls
-//! `nir_gather_xfb_info`), and has two views. [`Layout::outputs`] are the pieces that are stored: scalars,
+//! `nir_gather_xfb_info`) or from a [`CaptureList`], and has two views. [`Layout::outputs`] are the pieces that are stored: scalars,
 //! vectors, columns of matrices. [`Layout::varyings`] are the same bytes as OpenGL's program interface
 //! lists them: whole matrices, arrays of basic types, members by name.
 
@@ -10,11 +10,15 @@
 
 mod aggregate;
 mod decorations;
+mod list;
 mod varying;
+mod varyings;
 
 pub use decorations::CaptureError;
 pub(crate) use decorations::{describe, numeric_vector};
+pub use list::{Capture, CaptureList, Selector};
 pub use varying::{GlType, Varying};
+pub use varyings::BufferMode;
 
 use crate::spirv::Id;
 use crate::vertex_input::NumericClass;

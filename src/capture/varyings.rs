@@ -1,0 +1,78 @@
+//! What OpenGL's `glTransformFeedbackVaryings` takes, as a [`CaptureList`]
+//! ([OpenGL 4.6 section 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf) "Output
+//! Variables", transform feedback).
+
+use super::list::Outputs;
+use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, Selector};
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::EntryPoint;
+
+/// How the varyings share buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BufferMode {
+    /// `GL_INTERLEAVED_ATTRIBS`: one behind the other in one buffer; `gl_NextBuffer` moves on to the
+    /// next, `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
+    Interleaved,
+    /// `GL_SEPARATE_ATTRIBS`: one a buffer.
+    Separate,
+}
+
+impl CaptureList {
+    /// The list that OpenGL makes of the names of varyings.
+    ///
+    /// # Errors
+    /// [`CaptureError`]: a name that leads nowhere, more buffers than there are, a special name in
+    /// [`BufferMode::Separate`], records that are too long.
+    pub fn from_varyings(
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        names: &[impl AsRef<str>],
+        mode: BufferMode,
+    ) -> Result<Self, CaptureError> {
+        let outputs = Outputs::of(declarations, entry);
+        let mut list = Self::default();
+        let (mut buffer, mut offset) = (0usize, 0u32);
+        for name in names.iter().map(AsRef::as_ref) {
+            let skipped = name
+                .strip_prefix("gl_SkipComponents")
+                .and_then(|n| n.parse::<u32>().ok())
+                .filter(|n| (1..=4).contains(n));
+            if (skipped.is_some() || name == "gl_NextBuffer") && mode == BufferMode::Separate {
+                return Err(CaptureError::SpecialName { name: name.to_owned() });
+            }
+            if name == "gl_NextBuffer" {
+                (buffer, offset) = (buffer + 1, 0);
+                continue;
+            }
+            let size = match skipped {
+                Some(components) => components * 4,
+                None => {
+                    let (size, wide) = outputs.size_of(&outputs.resolve(name)?)?;
+                    if wide && !offset.is_multiple_of(8) {
+                        let output = format!("'{name}'");
+                        return Err(CaptureError::Misaligned { output, offset, alignment: 8 });
+                    }
+                    let selector = Selector::Name(name.to_owned());
+                    list.captures.push(Capture { selector, buffer: buffer as u32, offset });
+                    size
+                }
+            };
+            offset += size;
+            let Some(stride) = list.strides.get_mut(buffer) else {
+                let (output, buffer) = (format!("'{name}'"), buffer as u32);
+                return Err(CaptureError::BufferLimit { output, buffer });
+            };
+            *stride = Some(offset);
+            if mode == BufferMode::Separate {
+                (buffer, offset) = (buffer + 1, 0);
+            }
+        }
+        // A buffer of nothing but gaps captures nothing.
+        for buffer in 0..MAX_XFB_BUFFERS {
+            if list.captures.iter().all(|c| c.buffer as usize != buffer) {
+                list.strides[buffer] = None;
+            }
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,230 @@
+//! Explicit lists, against the layouts that the same shader's decorations give.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use spirv::BuiltIn;
+use vkxfb::capture::{BufferMode, Capture, CaptureError, CaptureList, Layout, Selector};
+use vkxfb::spirv::Module;
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::entry_point::{EntryPoint, find_vertex_shader};
+
+/// A shader and what is needed to look into it.
+struct Shader {
+    declarations: Declarations,
+    entry: EntryPoint,
+    module: Module,
+}
+
+impl Shader {
+    fn of(declarations: &str, arguments: &[&str]) -> Self {
+        let source = format!("#version 450\n{declarations}\nvoid main() {{}}\n");
+        let module = Module::parse(&common::compile(&source, arguments)).unwrap();
+        let entry = find_vertex_shader(&module, None).unwrap();
+        Self { declarations: Declarations::of(&module), entry, module }
+    }
+
+    fn list(&self, list: &CaptureList) -> Result<Layout, CaptureError> {
+        Layout::from_list(&self.declarations, &self.entry, list)
+    }
+
+    fn varyings(&self, names: &[&str], mode: BufferMode) -> Result<Layout, CaptureError> {
+        let list = CaptureList::from_varyings(&self.declarations, &self.entry, names, mode)?;
+        self.list(&list)
+    }
+
+    fn decorated(&self) -> Layout {
+        Layout::from_decorations(&self.module, &self.declarations, &self.entry).unwrap()
+    }
+}
+
+/// (buffer, offset, components, bits, path) of each piece.
+fn pieces(layout: &Layout) -> Vec<(u32, u32, u32, u32, Vec<u32>)> {
+    layout
+        .outputs
+        .iter()
+        .map(|o| (o.buffer, o.offset, o.components, o.bits, o.path.clone()))
+        .collect()
+}
+
+const OUTPUTS: &str = "
+    struct Light { vec3 position; float power; };
+    layout(location = 0) out vec4 colour;
+    layout(location = 1) out mat2x3 matrix;
+    layout(location = 3) flat out dvec3 wide;
+    layout(location = 5) out Light lights[2];
+    layout(location = 9, component = 1) out vec2 pair;
+    layout(location = 10) out Block { vec2 a; float b[3]; } block;
+    layout(location = 14) out Anonymous { vec3 loose; };
+    out gl_PerVertex { vec4 gl_Position; float gl_PointSize; float gl_ClipDistance[3]; };
+";
+
+#[test]
+fn varyings_interleave_as_opengl_says() {
+    let shader = Shader::of(OUTPUTS, &[]);
+    let layout = shader
+        .varyings(
+            &[
+                "gl_Position",
+                "gl_SkipComponents2",
+                "matrix",
+                "gl_NextBuffer",
+                "wide",
+                "gl_SkipComponents1",
+                "lights[1].position",
+                "block.b",
+                "loose",
+            ],
+            BufferMode::Interleaved,
+        )
+        .unwrap();
+    assert_eq!(layout.strides, [Some(16 + 8 + 24), Some(24 + 4 + 12 + 12 + 12), None, None]);
+    let rows: Vec<_> = layout
+        .varyings
+        .iter()
+        .map(|v| (v.buffer, v.offset, v.ty.to_string(), v.count, v.name.as_str()))
+        .collect();
+    let row = |b, o, ty: &str, n, name| (b, o, ty.to_owned(), n, name);
+    assert_eq!(
+        rows,
+        [
+            row(0, 0, "GL_FLOAT_VEC4", 1, "gl_Position"),
+            row(0, 24, "GL_FLOAT_MAT2x3", 1, "matrix"),
+            row(1, 0, "GL_DOUBLE_VEC3", 1, "wide"),
+            row(1, 28, "GL_FLOAT_VEC3", 1, "lights[1].position"),
+            row(1, 40, "GL_FLOAT", 3, "block.b"),
+            row(1, 52, "GL_FLOAT_VEC3", 1, "loose"),
+        ]
+    );
+}
+
+#[test]
+fn separate_varyings_take_a_buffer_each() {
+    let shader = Shader::of(OUTPUTS, &[]);
+    let layout =
+        shader.varyings(&["colour", "gl_PointSize", "pair"], BufferMode::Separate).unwrap();
+    assert_eq!(layout.strides, [Some(16), Some(4), Some(8), None]);
+    let error = shader.varyings(&["colour", "gl_NextBuffer"], BufferMode::Separate).unwrap_err();
+    assert_eq!(error, CaptureError::SpecialName { name: "gl_NextBuffer".to_owned() });
+    let five = ["colour", "pair", "matrix", "gl_Position", "gl_PointSize"];
+    let error = shader.varyings(&five, BufferMode::Separate).unwrap_err();
+    assert!(matches!(error, CaptureError::BufferLimit { buffer: 4, .. }), "{error}");
+}
+
+#[test]
+fn names_that_lead_nowhere_are_errors() {
+    let shader = Shader::of(OUTPUTS, &[]);
+    for name in
+        ["color", "matrix.a", "lights[2]", "lights[0].colour", "block", "block.b[9]", "", "pair[0]"]
+    {
+        let result = shader.varyings(&[name], BufferMode::Interleaved);
+        // A block is a value like any other.
+        if name == "block" {
+            assert_eq!(result.unwrap().strides[0], Some(20));
+            continue;
+        }
+        let error = result.unwrap_err();
+        assert!(matches!(error, CaptureError::NoSuchOutput { .. }), "{name}: {error}");
+        assert!(error.to_string().contains(&format!("'{name}'")), "{error}");
+    }
+    let stripped = Shader::of("layout(location = 0) out vec4 colour;", &["-g0"]);
+    let error = stripped.varyings(&["colour"], BufferMode::Interleaved).unwrap_err();
+    assert!(error.to_string().contains("OpName"), "{error}");
+}
+
+/// Every piece by its location gives what its decorations give.
+#[test]
+fn locations_lead_to_what_decorations_say() {
+    let shader = Shader::of(
+        "layout(location = 0, xfb_buffer = 0, xfb_offset = 0) out mat4 a[2];
+         layout(location = 8, xfb_buffer = 1, xfb_offset = 0) flat out dvec4 b;
+         layout(location = 10, component = 2, xfb_buffer = 1, xfb_offset = 32) out vec2 c;
+         layout(location = 11, xfb_buffer = 2) out B {
+             layout(xfb_offset = 4) vec3 d;
+             layout(xfb_offset = 16) float e[2];
+         } block;",
+        &[],
+    );
+    let decorated = shader.decorated();
+    let captures = decorated.outputs.iter().map(|o| Capture {
+        selector: Selector::Location {
+            location: o.location.unwrap(),
+            component: o.component,
+            components: o.dwords(),
+        },
+        buffer: o.buffer,
+        offset: o.offset,
+    });
+    let list = CaptureList { captures: captures.collect(), strides: decorated.strides };
+    let layout = shader.list(&list).unwrap();
+    assert_eq!(pieces(&layout), pieces(&decorated));
+}
+
+#[test]
+fn parts_of_vectors_and_built_ins_are_captured() {
+    let shader = Shader::of(OUTPUTS, &[]);
+    let capture = |selector, offset| Capture { selector, buffer: 0, offset };
+    let list = |captures| CaptureList { captures, strides: [Some(64), None, None, None] };
+    let layout = shader
+        .list(&list(vec![
+            capture(Selector::Location { location: 0, component: 1, components: 2 }, 0),
+            // Runs on from the end of one column into the next.
+            capture(Selector::Location { location: 3, component: 2, components: 4 }, 8),
+            capture(
+                Selector::BuiltIn { built_in: BuiltIn::ClipDistance, component: 1, components: 2 },
+                32,
+            ),
+            capture(
+                Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 },
+                40,
+            ),
+        ]))
+        .unwrap();
+    let found: Vec<_> = layout
+        .outputs
+        .iter()
+        .map(|o| (o.offset, o.components, o.bits, o.path.last().copied()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (0, 1, 32, Some(1)),
+            (4, 1, 32, Some(2)),
+            (8, 1, 64, Some(1)),
+            (16, 1, 64, Some(2)),
+            (32, 1, 32, Some(1)),
+            (36, 1, 32, Some(2)),
+            (40, 4, 32, Some(0)),
+        ]
+    );
+
+    let error = |selector| shader.list(&list(vec![capture(selector, 0)])).unwrap_err();
+    let location =
+        |location, component, components| Selector::Location { location, component, components };
+    assert!(matches!(error(location(2, 3, 1)), CaptureError::NoSuchOutput { .. }));
+    assert!(matches!(error(location(40, 0, 1)), CaptureError::NoSuchOutput { .. }));
+    assert!(matches!(error(location(0, 0, 0)), CaptureError::NoSuchOutput { .. }));
+    assert!(matches!(error(location(3, 1, 1)), CaptureError::SplitComponent { .. }));
+    assert!(matches!(error(location(0, 2, 17)), CaptureError::NoSuchOutput { .. }));
+    let built_in = |built_in| Selector::BuiltIn { built_in, component: 0, components: 1 };
+    assert!(matches!(error(built_in(BuiltIn::CullDistance)), CaptureError::NoSuchOutput { .. }));
+}
+
+#[test]
+fn records_have_limits() {
+    let shader = Shader::of(OUTPUTS, &[]);
+    let list = |buffer, offset, stride| {
+        let mut strides = [None; 4];
+        strides[0] = stride;
+        let selector = Selector::Name("colour".to_owned());
+        shader.list(&CaptureList { captures: vec![Capture { selector, buffer, offset }], strides })
+    };
+    assert!(list(0, 0, Some(16)).is_ok());
+    assert!(matches!(list(0, 4, Some(16)), Err(CaptureError::BeyondStride { end: 20, .. })));
+    assert!(matches!(list(0, 2, Some(32)), Err(CaptureError::Misaligned { .. })));
+    assert!(matches!(list(0, 0, Some(18)), Err(CaptureError::Stride { .. })));
+    assert!(matches!(list(0, 0, None), Err(CaptureError::MissingStride { .. })));
+    assert!(matches!(list(7, 0, Some(16)), Err(CaptureError::BufferLimit { buffer: 7, .. })));
+    assert!(matches!(list(0, u32::MAX - 3, Some(16)), Err(CaptureError::BeyondStride { .. })));
+}
