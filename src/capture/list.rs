@@ -3,6 +3,8 @@
 //! A [`CaptureList`] names outputs by location, by built-in or by name, each with its place in a record.
 //! [`varyings`](super::varyings) makes one of what OpenGL's `glTransformFeedbackVaryings` takes.
 
+use std::collections::BTreeSet;
+
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::aggregate::{Place, Walk, locations_of};
@@ -233,6 +235,17 @@ impl Layout {
             Walk::new(outputs.declarations, pieces, varyings, record.offset, found.location);
         walk.capture(found.ty, &place)
     }
+}
+
+/// The locations that the outputs of an entry point take, captured or not.
+pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
+    let outputs = Outputs::of(declarations, entry);
+    let of_leaf = |leaf: &Leaf| {
+        let location = leaf.output.location.filter(|_| leaf.built_in.is_none())?;
+        let last = (leaf.output.component + leaf.output.dwords()).div_ceil(4).max(1);
+        Some(location..location.saturating_add(last))
+    };
+    outputs.leaves.iter().filter_map(of_leaf).flatten().collect()
 }
 
 /// Where in a record.

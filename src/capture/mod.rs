@@ -16,7 +16,7 @@ mod varyings;
 
 pub use decorations::CaptureError;
 pub(crate) use decorations::{describe, numeric_vector};
-pub use list::{Capture, CaptureList, Selector};
+pub use list::{Capture, CaptureList, Selector, locations_used};
 pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
 

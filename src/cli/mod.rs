@@ -2,6 +2,7 @@
 //! found mismatches, 2 it could not run.
 
 mod info;
+mod inspect;
 mod probe;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ Examples:
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb inspect my.vert.spv           what a shader captures, and where it goes
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
 Set VKXFB_LOG=debug (or trace) to see what is decided.";
@@ -37,6 +39,8 @@ Set VKXFB_LOG=debug (or trace) to see what is decided.";
 enum Command {
     /// List the devices, the backends that each allows, and why not the others.
     Info(info::Arguments),
+    /// Show what a vertex shader captures, and the locations that it leaves.
+    Inspect(inspect::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
 }
@@ -69,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
         .init();
     let result = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
     };
     match result {
