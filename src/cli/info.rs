@@ -73,8 +73,8 @@ fn describe(info: &DeviceInfo) -> Device<'_> {
     Device {
         index: info.index,
         name: &capabilities.device_name,
-        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info),
-        api_version: version_string(capabilities.api_version),
+        driver: capabilities.driver(),
+        api_version: version_string(capabilities.device_api_version),
         device_type: match capabilities.device_type {
             vk::PhysicalDeviceType::CPU => "CPU",
             vk::PhysicalDeviceType::DISCRETE_GPU => "discrete GPU",

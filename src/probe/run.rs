@@ -102,11 +102,9 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
     ];
     DeviceInfo {
         name: capabilities.device_name.clone(),
-        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info)
-            .trim()
-            .to_owned(),
+        driver: capabilities.driver(),
         driver_version: format!("{:#x}", capabilities.driver_version),
-        api_version: version_string(capabilities.api_version),
+        api_version: version_string(capabilities.device_api_version),
         vendor_id: capabilities.vendor_id,
         device_id: capabilities.device_id,
         limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
