@@ -5,8 +5,8 @@ use std::ffi::{CStr, CString};
 
 use ash::{khr, vk};
 
-use super::extensions::{self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
 use super::RuntimeError;
+use super::extensions::{self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
 use crate::lower::Backend;
 use crate::sysval::SYSVALS_SIZE;
 
@@ -280,10 +280,7 @@ impl Capabilities {
 
     /// The backends that the device can run, in the order of [`Backend`].
     pub fn available(&self) -> Vec<Backend> {
-        Backend::ALL
-            .into_iter()
-            .filter(|&backend| self.availability(backend).is_ok())
-            .collect()
+        Backend::ALL.into_iter().filter(|&backend| self.availability(backend).is_ok()).collect()
     }
 }
 
