@@ -4,9 +4,11 @@
 mod info;
 mod probe;
 
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use anstream::eprintln;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
@@ -29,6 +31,7 @@ Examples:
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
 Set VKXFB_LOG=debug (or trace) to see what is decided.";
@@ -74,8 +77,23 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("{} {error:#}", "error:".red().bold());
+            complain("error:", format_args!("{error:#}"));
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// Writes to standard output; colours are taken out where nobody sees them. A reader who has seen
+/// enough, such as `head`, is no error.
+fn show(text: &str) -> Result<()> {
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
+/// A line on standard error. Where there is none to write to, the exit status says it.
+fn complain(lead: &str, what: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
 }

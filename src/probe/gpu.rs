@@ -52,6 +52,7 @@ enum State {
 pub struct Gpu {
     context: Context,
     device_index: usize,
+    device_count: usize,
     profile: Profile,
     queue: vk::Queue,
     queue_family: u32,
@@ -75,8 +76,9 @@ impl Gpu {
     /// [`GpuError::NoBackend`], or a failed command.
     pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
         let instance = Instance::new(options.profile, options.validation)?;
-        let (physical_device, info) =
-            options::select(instance.devices(options.profile)?, options.device.as_ref())?;
+        let devices = instance.devices(options.profile)?;
+        let device_count = devices.len();
+        let (physical_device, info) = options::select(devices, options.device.as_ref())?;
         let caps = info.capabilities;
         // SAFETY: the device is of the instance.
         let families =
@@ -132,6 +134,7 @@ impl Gpu {
         let mut gpu = Self {
             context,
             device_index: info.index,
+            device_count,
             profile: options.profile,
             queue,
             queue_family,
@@ -229,6 +232,11 @@ impl Gpu {
     /// Place of the device in the loader's order.
     pub const fn device_index(&self) -> usize {
         self.device_index
+    }
+
+    /// Devices that the loader has.
+    pub const fn device_count(&self) -> usize {
+        self.device_count
     }
 
     /// The profile that it was opened with.

@@ -100,6 +100,7 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
         ),
     ];
     DeviceInfo {
+        index: (gpu.device_count() > 1).then_some(gpu.device_index()),
         name: capabilities.device_name.clone(),
         driver: capabilities.driver(),
         driver_version: format!("{:#x}", capabilities.driver_version),

@@ -95,6 +95,9 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     for note in &report.notes {
         write_wrapped(out, note, "note: ", |line| line.to_owned())?;
     }
+    for message in &report.validation {
+        write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
+    }
     for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
         write_failure(out, failure, paint)?;
     }
@@ -194,6 +197,9 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
             paint.bad(format!("{} of {run} cases came out wrong", report.mismatch_count))
         }
         Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
+        Outcome::CouldNotRun if report.cells.iter().all(|c| c.errors == 0) => {
+            paint.doubtful("the validation layer objects")
+        }
         Outcome::CouldNotRun => {
             let errors: u32 = report.cells.iter().map(|c| c.errors).sum();
             paint.doubtful(format!("{errors} of {run} cases could not run"))
