@@ -167,6 +167,7 @@ fn probe_device(
     let bug_report = report
         .mismatches
         .first()
+        .filter(|_| arguments.report.is_some())
         .map(|failure| run::describe_failure(&report, failure, &plan, disassemble))
         .transpose()?;
     report.validation = once_each(&gpu.close());
