@@ -183,6 +183,21 @@ fn a_shader_from_a_file_is_probed() {
     assert_covers(&vkxfb(&arguments).exits(0).json(), &Backend::ALL);
 }
 
+/// Vulkan forbids to draw such a shader as points, so that no graphics backend may.
+#[test]
+fn a_shader_without_a_point_size_is_probed_without_points() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("plain.spv", &CAPTURES.replace("gl_PointSize = 1;", ""));
+    let mut arguments = vec!["probe", "--device", "0", "--quick", "--validate", "--json"];
+    arguments.extend(["--shader", &shader]);
+    let json = vkxfb(&arguments).exits(0).json();
+    for (backend, topology, cell) in cells(&json) {
+        let skips = topology == "point-list" && backend != "compute";
+        assert_eq!(cell["skipped"].is_string(), skips, "{cell}");
+        assert_eq!(cell["run"] == 0, skips, "{cell}");
+    }
+}
+
 /// The records of this shader depend on where in a subgroup the vertex is shaded, which differs from
 /// draw to draw: what the specification forbids a capture to show, and the probe must not pass.
 #[test]

@@ -4,7 +4,8 @@
 //! compared with what the CPU twin makes of the shader's records. For the probe's own shaders the
 //! records are formulas, so every backend is held against the same expectation, and through it
 //! against the others. The records of a shader from a file are unknown; they are captured first, as a
-//! list of points, by the same backend, and compared with those of the first backend.
+//! list of points (of lines where it may not be drawn as points), by the same backend, and compared
+//! with those of the first backend.
 
 mod case;
 mod reference;
@@ -136,6 +137,10 @@ fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
     let is_graphics = group.backend != Backend::Compute;
     if is_graphics && group.topology.has_adjacency() && !enabled.geometry_shader {
         return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
+    }
+    let is_points = group.topology == PrimitiveTopology::PointList;
+    if is_graphics && is_points && !group.subject.writes_point_size() {
+        return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
     let is_last = group.provoking == ProvokingVertex::Last;
     if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {

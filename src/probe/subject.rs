@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod point_size;
+
 use std::path::Path;
 
 use crate::capture::Layout;
@@ -61,6 +63,7 @@ pub struct Subject {
     pub vertex_input: VertexInput,
     words: Vec<u32>,
     formulas: Option<ProbeShader>,
+    writes_point_size: bool,
 }
 
 /// The first vertex and instance of a probe's draws: not 0, so that whoever forgets them is found out.
@@ -83,6 +86,7 @@ impl Subject {
             vertex_input: shader.vertex_input.clone(),
             words,
             formulas: Some(shader),
+            writes_point_size: true,
         })
     }
 
@@ -98,6 +102,8 @@ impl Subject {
         let words = words_from_bytes(&bytes)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lower = |source| SubjectError::Lower { name: name.clone(), source };
+        let writes_point_size = point_size::writes_point_size(&words)
+            .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lowered = native::lower(&words, None).map_err(lower)?;
         let reads = vertex_reads(&words, None).map_err(lower)?;
         if let Some(what) = reads.resources.into_iter().next() {
@@ -108,6 +114,7 @@ impl Subject {
             layout: lowered.layout,
             words,
             formulas: None,
+            writes_point_size,
             name,
         })
     }
@@ -135,6 +142,11 @@ impl Subject {
     /// Whether [`records`](Self::records) knows what the shader writes.
     pub const fn has_formulas(&self) -> bool {
         self.formulas.is_some()
+    }
+
+    /// Whether a graphics pipeline of points may be made of it.
+    pub const fn writes_point_size(&self) -> bool {
+        self.writes_point_size
     }
 
     /// The records of `vertices` from [`FIRST_VERTEX`] on in `instances` from [`FIRST_INSTANCE`] on, as

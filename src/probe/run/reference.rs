@@ -7,7 +7,7 @@ use crate::probe::gpu::Gpu;
 use crate::probe::plan::Group;
 use crate::probe::records::compare;
 use crate::probe::report::ProbeReport;
-use crate::topology::PrimitiveTopology;
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::case::{GUARD, Prepared};
 use super::{BatchError, capture, make_pipeline};
@@ -69,10 +69,16 @@ impl References {
             });
             return Ok(RecordTable { vertices, instances, strides, records });
         }
-        let points = Group { topology: PrimitiveTopology::PointList, ..*group };
-        let pipeline = make_pipeline(gpu, &points, shader, points.topology, false)?;
-        let prepared = [Prepared::new(&points, vertices, instances)];
-        let captured = capture(gpu, &pipeline, group.subject, points.topology, &prepared);
+        // One topology for all backends, and the convention that keeps the order on every device.
+        let (provoking, topology) = match group.subject.writes_point_size() {
+            true => (group.provoking, PrimitiveTopology::PointList),
+            false => (ProvokingVertex::First, PrimitiveTopology::LineList),
+        };
+        let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
+        let list = Group { topology, provoking, ..*group };
+        let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
+        let prepared = [Prepared::new(&list, vertices, instances)];
+        let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
         gpu.destroy_pipeline(pipeline);
         let mut buffers = captured?.pop().unwrap_or_default();
         buffers.resize(MAX_XFB_BUFFERS, None);
