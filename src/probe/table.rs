@@ -83,7 +83,10 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     }
     let backends = Backend::ALL.map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
     table.set_header(std::iter::once(TableCell::new("topology")).chain(backends));
-    for topology in PrimitiveTopology::ALL {
+    let was_run = |topology: &PrimitiveTopology| {
+        report.cells.is_empty() || report.cells.iter().any(|c| c.topology == *topology)
+    };
+    for topology in PrimitiveTopology::ALL.into_iter().filter(was_run) {
         let results =
             Backend::ALL.map(|backend| cell(report.cell(backend, topology), &mut footnotes));
         table.add_row(std::iter::once(TableCell::new(topology)).chain(results));
