@@ -3,7 +3,7 @@
 //! Devices are the machine's first, which is lavapipe's where `tests/setup.sh` made the machine.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod common;
 
@@ -233,6 +233,28 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
     let ran = Ran::new(output).exits(1);
     assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
+}
+
+/// The driver's manifest twice is two devices, each with its own command.
+#[cfg(target_os = "linux")]
+#[test]
+fn several_devices_are_told_apart() {
+    let directory = Path::new("/usr/share/vulkan/icd.d");
+    let manifests = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let lavapipe = manifests
+        .map(|entry| entry.path())
+        .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("lvp_icd"))
+        .expect("lavapipe (tests/setup.sh installs it)");
+    let copies = Shaders::new();
+    let second = copies.file("second.json", &std::fs::read(&lavapipe).unwrap());
+    let drivers = format!("{}:{second}", lavapipe.display());
+    let mut command = command(&["probe", "--quick", "--json", "--backend", "compute"]);
+    command.args(["--shader", "identify", "--topology", "line-list"]);
+    command.env("VK_DRIVER_FILES", &drivers).env("VK_ICD_FILENAMES", &drivers);
+    let json = Ran::new(command.output().unwrap()).exits(0).json();
+    let reports = json["reports"].as_array().unwrap();
+    let indices: Vec<_> = reports.iter().map(|r| r["device"]["index"].clone()).collect();
+    assert_eq!(indices, [0, 1]);
 }
 
 #[test]
