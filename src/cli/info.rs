@@ -1,6 +1,7 @@
 //! `vkxfb info`
 
-use anstream::println;
+use std::fmt::Write;
+
 use anyhow::Result;
 use ash::vk;
 use owo_colors::OwoColorize;
@@ -43,20 +44,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let devices = devices(arguments.profile.into(), false)?;
     let devices: Vec<Device<'_>> = devices.iter().map(describe).collect();
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&devices)?);
+        super::show(&format!("{}\n", serde_json::to_string_pretty(&devices)?))?;
         return Ok(0);
     }
+    let mut text = String::new();
     for device in devices {
-        println!("{} {}", format!("{}:", device.index).bold(), device.name.bold());
-        println!("   Vulkan {}, {}, {}", device.api_version, device.driver, device.device_type);
+        let Device { name, api_version, driver, device_type, .. } = device;
+        writeln!(text, "{} {}", format!("{}:", device.index).bold(), name.bold())?;
+        writeln!(text, "   Vulkan {api_version}, {driver}, {device_type}")?;
         for backend in device.backends {
             if backend.available {
-                println!("   {:8} {}", backend.name, "yes".green());
+                writeln!(text, "   {:8} {}", backend.name, "yes".green())?;
             } else {
-                println!("   {:8} {} {}", backend.name, "no:".yellow(), backend.reasons.join("; "));
+                let reasons = backend.reasons.join("; ");
+                writeln!(text, "   {:8} {} {reasons}", backend.name, "no:".yellow())?;
             }
         }
     }
+    super::show(&text)?;
     Ok(0)
 }
 
@@ -73,8 +78,8 @@ fn describe(info: &DeviceInfo) -> Device<'_> {
     Device {
         index: info.index,
         name: &capabilities.device_name,
-        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info),
-        api_version: version_string(capabilities.api_version),
+        driver: capabilities.driver(),
+        api_version: version_string(capabilities.device_api_version),
         device_type: match capabilities.device_type {
             vk::PhysicalDeviceType::CPU => "CPU",
             vk::PhysicalDeviceType::DISCRETE_GPU => "discrete GPU",

@@ -1,9 +1,9 @@
 //! `vkxfb inspect`
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::PathBuf;
 
-use anstream::println;
 use anyhow::{Context, Result};
 use comfy_table::{Table, TableStyle};
 use serde::Serialize;
@@ -86,9 +86,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         .and_then(|words| inspect(arguments, &words))
         .with_context(|| file.to_string())?;
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&inspection)?);
+        super::show(&format!("{}\n", serde_json::to_string_pretty(&inspection)?))?;
     } else {
-        print(&inspection);
+        super::show(&text(&inspection)?)?;
     }
     Ok(0)
 }
@@ -144,10 +144,11 @@ fn output_rows(output: &Output) -> Vec<OutputRow> {
     rows
 }
 
-fn print(inspection: &Inspection) {
-    println!("entry point '{}'", inspection.entry_point);
+fn text(inspection: &Inspection) -> Result<String> {
+    let mut text = String::new();
+    writeln!(text, "entry point '{}'", inspection.entry_point)?;
     for BufferRow { buffer, stride } in &inspection.buffers {
-        println!("buffer {buffer}: {stride} bytes a vertex");
+        writeln!(text, "buffer {buffer}: {stride} bytes a vertex")?;
     }
     let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
     for row in &inspection.outputs {
@@ -162,7 +163,7 @@ fn print(inspection: &Inspection) {
             row.name.clone().unwrap_or_default(),
         ]);
     }
-    println!("\noutputs\n{outputs}");
+    writeln!(text, "\noutputs\n{outputs}")?;
     let mut varyings = table(&["offset", "type", "buffer index", "size", "name"]);
     for row in &inspection.varyings {
         varyings.add_row([
@@ -173,13 +174,15 @@ fn print(inspection: &Inspection) {
             row.name.clone(),
         ]);
     }
-    println!("\nvaryings\n{varyings}");
+    writeln!(text, "\nvaryings\n{varyings}")?;
     let used: Vec<String> = inspection.locations_used.iter().map(u32::to_string).collect();
-    println!(
+    writeln!(
+        text,
         "\nlocations used: {}",
         if used.is_empty() { "none".to_owned() } else { used.join(" ") }
-    );
-    println!("locations left: {}", inspection.locations_left);
+    )?;
+    writeln!(text, "locations left: {}", inspection.locations_left)?;
+    Ok(text)
 }
 
 fn table(head: &[&str]) -> Table {

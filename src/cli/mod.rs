@@ -5,9 +5,11 @@ mod info;
 mod inspect;
 mod probe;
 
+use std::fmt::Display;
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use anstream::eprintln;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
@@ -30,6 +32,7 @@ Examples:
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
   vkxfb inspect my.vert.spv           what a shader captures, and where it goes
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
@@ -70,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     let result = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments),
@@ -79,8 +83,23 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("{} {error:#}", "error:".red().bold());
+            complain("error:", format_args!("{error:#}"));
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// Writes to standard output; colours are taken out where nobody sees them. A reader who has seen
+/// enough, such as `head`, is no error.
+fn show(text: &str) -> Result<()> {
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
+/// A line on standard error. Where there is none to write to, the exit status says it.
+fn complain(lead: &str, what: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
 }

@@ -1,16 +1,16 @@
 //! `vkxfb probe`
 
-use std::io::{IsTerminal, Write};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anstream::{eprintln, print, println};
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
+use vkxfb::probe::gpu::{DeviceSelector, Gpu, Message, OpenOptions, devices};
 use vkxfb::probe::plan::Plan;
 use vkxfb::probe::report::{self, Outcome, ProbeReport};
 use vkxfb::probe::run;
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// Write a page with the results and a picture of each topology
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the first mismatch, to be attached to a driver bug
+    /// Write the first mismatch, if there is one, to be attached to a driver bug
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Check that every kind of fault is recognised, without a device
@@ -83,8 +83,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
         return run_self_test(arguments.json);
     }
-    // Before any device is opened: a wrong file is wrong on all of them.
+    // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
+    // be written, it need not be made.
     let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
+    for file in [&arguments.html, &arguments.report].into_iter().flatten() {
+        report::check_writable(file).with_context(|| cannot_write(file))?;
+    }
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
         None => devices(arguments.profile.into(), arguments.validate)?
@@ -92,24 +96,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             .map(|device| DeviceSelector::Index(device.index))
             .collect(),
     };
-    let mut reports = Vec::new();
+    let (mut reports, mut bug_report) = (Vec::new(), None);
+    let mut failed = false;
+    let several = selectors.len() > 1;
     for selector in selectors {
-        let (report, bug_report) = probe_device(arguments, selector, subject.as_ref())?;
-        if let (Some(file), Some(text)) = (&arguments.report, bug_report) {
-            write(file, &text)?;
+        match probe_device(arguments, selector, subject.as_ref()) {
+            Ok((report, bug)) => {
+                reports.push(report);
+                bug_report = bug_report.or(bug);
+            }
+            // One of several devices that cannot run takes nothing from the others.
+            Err(error) if several => {
+                super::complain("error:", format_args!("{error:#}"));
+                failed = true;
+            }
+            Err(error) => return Err(error),
         }
-        reports.push(report);
     }
     if arguments.json {
-        print!("{}", report::to_json(&reports)?);
+        super::show(&report::to_json(&reports)?)?;
     }
     if let Some(file) = &arguments.html {
         write(file, &report::to_html(&reports))?;
     }
-    let outcome = report::outcome(&reports);
-    if arguments.report.is_some() && outcome != Outcome::Mismatches {
-        eprintln!("nothing to report: no capture came out wrong");
+    match (&arguments.report, bug_report) {
+        (Some(file), Some(text)) => write(file, &text)?,
+        (Some(_), None) => super::complain("nothing to report:", "no capture came out wrong"),
+        (None, _) => {}
     }
+    let outcome = report::outcome(&reports);
+    let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
     Ok(outcome.exit_code())
 }
 
@@ -151,20 +167,34 @@ fn probe_device(
     let bug_report = report
         .mismatches
         .first()
+        .filter(|_| arguments.report.is_some())
         .map(|failure| run::describe_failure(&report, failure, &plan, disassemble))
         .transpose()?;
+    report.validation = once_each(&gpu.close());
     if !arguments.json {
-        // The stream takes colours out where nobody sees them.
-        print!("{}", table::render(&report, true));
+        super::show(&table::render(&report, true))?;
     }
-    let messages = gpu.close();
-    for message in &messages {
-        eprintln!("{} {message}", "validation:".red().bold());
-    }
-    if !messages.is_empty() {
-        bail!("the validation layer had {} messages", messages.len());
+    // Those who parse the output are told as well.
+    for message in report.validation.iter().filter(|_| arguments.json) {
+        super::complain("validation:", message);
     }
     Ok((report, bug_report))
+}
+
+/// Messages of the validation layer, the first of each kind with how often it came.
+fn once_each(messages: &[Message]) -> Vec<String> {
+    let mut kinds: Vec<(&Message, usize)> = Vec::new();
+    for message in messages {
+        match kinds.iter_mut().find(|(first, _)| first.id == message.id) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((message, 1)),
+        }
+    }
+    let text = |(message, count): &(&Message, usize)| match count {
+        1 => message.to_string(),
+        _ => format!("{message} ({count} of that kind)"),
+    };
+    kinds.iter().map(text).collect()
 }
 
 fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
@@ -192,6 +222,7 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
         plan.vertex_counts = vec![vertices];
         plan.large = None;
     }
+    plan.check()?;
     Ok(plan)
 }
 
@@ -217,26 +248,31 @@ fn disassemble(words: &[u32]) -> Option<String> {
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {
-    report::write_atomically(file, text.as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))
+    report::write_atomically(file, text.as_bytes()).with_context(|| cannot_write(file))
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
 }
 
 fn run_self_test(json: bool) -> Result<u8> {
     let checks = self_test::run();
     let passed = self_test::passed(&checks);
     if json {
-        println!("{}", serde_json::to_string_pretty(&checks)?);
+        super::show(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
     } else {
+        let mut text = String::new();
         for check in &checks {
             let mark = if check.passed {
                 "ok".green().to_string()
             } else {
                 "NOT RECOGNISED".red().to_string()
             };
-            println!("{mark} {}", check);
+            writeln!(text, "{mark} {check}")?;
         }
         let recognised = checks.iter().filter(|check| check.passed).count();
-        println!("{recognised} of {} faults recognised", checks.len());
+        writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
+        super::show(&text)?;
     }
     Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
 }

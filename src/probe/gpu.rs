@@ -44,7 +44,7 @@ enum State {
     Idle,
     /// It is lost, and everything may be destroyed.
     Lost,
-    /// A submission did not come back, so that nothing may be destroyed: what it uses is leaked.
+    /// A submission may still run, so that nothing may be destroyed: what it uses is leaked.
     Hung,
 }
 
@@ -52,6 +52,7 @@ enum State {
 pub struct Gpu {
     context: Context,
     device_index: usize,
+    device_count: usize,
     profile: Profile,
     queue: vk::Queue,
     queue_family: u32,
@@ -75,8 +76,9 @@ impl Gpu {
     /// [`GpuError::NoBackend`], or a failed command.
     pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
         let instance = Instance::new(options.profile, options.validation)?;
-        let (physical_device, info) =
-            options::select(instance.devices(options.profile)?, options.device.as_ref())?;
+        let devices = instance.devices(options.profile)?;
+        let device_count = devices.len();
+        let (physical_device, info) = options::select(devices, options.device.as_ref())?;
         let caps = info.capabilities;
         // SAFETY: the device is of the instance.
         let families =
@@ -92,8 +94,8 @@ impl Gpu {
             Profile::Bifrost => vec![Backend::Compute],
         };
         if backends.is_empty() {
-            let all = [Backend::Native, Backend::Vertex, Backend::Compute];
-            let reasons = all.into_iter().filter_map(|b| caps.availability(b).err()).collect();
+            let reasons =
+                Backend::ALL.into_iter().filter_map(|b| caps.availability(b).err()).collect();
             return Err(GpuError::NoBackend(reasons));
         }
         let required =
@@ -132,6 +134,7 @@ impl Gpu {
         let mut gpu = Self {
             context,
             device_index: info.index,
+            device_count,
             profile: options.profile,
             queue,
             queue_family,
@@ -231,6 +234,11 @@ impl Gpu {
         self.device_index
     }
 
+    /// Devices that the loader has.
+    pub const fn device_count(&self) -> usize {
+        self.device_count
+    }
+
     /// The profile that it was opened with.
     pub const fn profile(&self) -> Profile {
         self.profile
@@ -298,35 +306,44 @@ impl Gpu {
         // SAFETY: as above; the closure left the command buffer recording.
         unsafe { device.end_command_buffer(cmd) }
             .map_err(RuntimeError::vulkan("vkEndCommandBuffer"))?;
-        let waited = self.submit_and_wait();
-        self.state = match waited {
-            Err(GpuError::DeviceLost { .. }) => State::Lost,
-            Err(GpuError::Timeout(_)) => State::Hung,
-            Ok(()) | Err(_) => State::Idle,
-        };
-        waited.map(|()| result)
+        self.submit_and_wait()?;
+        Ok(result)
     }
 
-    fn submit_and_wait(&self) -> Result<(), GpuError> {
+    fn submit_and_wait(&mut self) -> Result<(), GpuError> {
         let device = self.context.device();
         let buffers = [self.command_buffer];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        // Whatever fails below leaves it unknown whether the device is done, but for its loss.
+        let failed = |call, result| match result {
+            vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
+            vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
+            result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
+        };
         // SAFETY: the command buffer is executable and the fence is not signalled.
-        unsafe {
-            device
-                .queue_submit(self.queue, &submit, self.fence)
-                .map_err(RuntimeError::vulkan("vkQueueSubmit"))?;
-            match device.wait_for_fences(&[self.fence], true, timeout) {
-                Ok(()) => {}
-                Err(vk::Result::TIMEOUT) => return Err(GpuError::Timeout(self.timeout)),
-                Err(result) => {
-                    return Err(RuntimeError::Vulkan { call: "vkWaitForFences", result }.into());
-                }
+        let result = unsafe {
+            match device.queue_submit(self.queue, &submit, self.fence) {
+                Ok(()) => device
+                    .wait_for_fences(&[self.fence], true, timeout)
+                    .map_err(|result| failed("vkWaitForFences", result))
+                    .and_then(|()| {
+                        let reset = device.reset_fences(&[self.fence]);
+                        // The device is done, but there is no fence for a next submission.
+                        reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
+                    }),
+                // Out of memory leaves everything as it was before the call.
+                Err(
+                    result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
+                    | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
+                ) => Err((State::Idle, failed("vkQueueSubmit", result).1)),
+                Err(result) => Err(failed("vkQueueSubmit", result)),
             }
-            device.reset_fences(&[self.fence]).map_err(RuntimeError::vulkan("vkResetFences"))?;
-        }
-        Ok(())
+        };
+        result.map_err(|(state, error)| {
+            self.state = state;
+            error
+        })
     }
 }
 

@@ -20,6 +20,29 @@ const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
+/// Bytes of records and captures that one batch may take. The large draws take most of it; several
+/// copies of it are in memory at a time.
+pub const MAX_BATCH_BYTES: u64 = 1 << 30;
+
+/// Draws that would take too much memory, or overflow what counts it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
+     {bytes} bytes: the limit is {MAX_BATCH_BYTES}"
+)]
+pub struct BatchTooLarge {
+    /// Name of the shader.
+    pub shader: String,
+    /// Topology of the draws.
+    pub topology: PrimitiveTopology,
+    /// The most vertices of an instance.
+    pub vertex_count: u32,
+    /// The most instances.
+    pub instance_count: u32,
+    /// Bytes that they take, at most `u64::MAX`.
+    pub bytes: u64,
+}
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -52,6 +75,39 @@ pub struct Group<'a> {
     pub topology: PrimitiveTopology,
 }
 
+impl Group<'_> {
+    /// Checks that a batch fits into memory, before anything is allocated for it.
+    ///
+    /// # Errors
+    /// [`BatchTooLarge`]
+    pub fn check(&self, batch: &[(u32, u32)]) -> Result<(), BatchTooLarge> {
+        let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+        let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
+        let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
+        let inputs: u64 =
+            self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
+        // Draws of nothing count as well: devices and drivers walk over their instances.
+        let vertices = |vertices: u32, instances: u32| {
+            u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
+        };
+        let per_primitive = u64::from(self.topology.vertices_per_primitive());
+        let captures = batch.iter().map(|&(v, i)| {
+            let captured = (self.topology.primitive_count(v).saturating_add(1))
+                .saturating_mul(i.max(1).into())
+                .saturating_mul(per_primitive);
+            let inputs = inputs.saturating_mul(u64::from(v.max(i)));
+            captured.saturating_mul(strides).saturating_add(inputs)
+        });
+        let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
+        let bytes = captures.fold(records, u64::saturating_add);
+        if bytes <= MAX_BATCH_BYTES {
+            return Ok(());
+        }
+        let (shader, topology) = (self.subject.name.clone(), self.topology);
+        Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes })
+    }
+}
+
 impl Plan {
     /// Everything that a device allows: all topologies, both conventions, the probe's own shaders, and
     /// draws that pass `max_workgroups`.
@@ -77,6 +133,16 @@ impl Plan {
     pub fn quick(&mut self) {
         self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
         self.large = None;
+    }
+
+    /// Checks every batch, so that a run need not start for what it cannot finish.
+    ///
+    /// # Errors
+    /// The first [`BatchTooLarge`].
+    pub fn check(&self) -> Result<(), BatchTooLarge> {
+        self.groups().try_for_each(|group| {
+            self.batches(&group).iter().try_for_each(|batch| group.check(batch))
+        })
     }
 
     /// The groups, in the order in which they run.
@@ -112,5 +178,29 @@ impl Plan {
         let mut batches = vec![small];
         batches.extend(large.map(|vertices| vec![(vertices, 1)]));
         batches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plans_fit_and_hostile_draws_do_not() {
+        let mut plan = Plan::full(&Backend::ALL, 65535).unwrap();
+        plan.check().unwrap();
+        plan.quick();
+        plan.check().unwrap();
+        for (vertices, instances) in
+            [(u32::MAX, 1), (1, u32::MAX), (0, u32::MAX), (u32::MAX, 0), (u32::MAX, u32::MAX)]
+        {
+            plan.vertex_counts = vec![vertices];
+            plan.instance_counts = vec![instances];
+            for group in plan.groups() {
+                let error = group.check(&[(vertices, instances)]).unwrap_err();
+                assert!(error.bytes > MAX_BATCH_BYTES, "{error}");
+            }
+            assert!(plan.check().is_err());
+        }
     }
 }

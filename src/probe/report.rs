@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bug;
+mod case;
 mod file;
 mod footnotes;
 #[cfg(test)]
@@ -20,12 +21,13 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use crate::lower::Backend;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use crate::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
 pub use bug::{BugReport, bug_report};
-pub use file::write_atomically;
+pub use case::Case;
+pub use file::{check_writable, write_atomically};
 pub(super) use footnotes::Footnotes;
 
 /// Version of the JSON; raised where the meaning of a field changes or one goes away.
@@ -51,6 +53,8 @@ fn serialize_display<T: std::fmt::Display, S: Serializer>(
 /// The device under test, as it names itself.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DeviceInfo {
+    /// Place in the loader's order, where there are others: what `--device` takes.
+    pub index: Option<usize>,
     /// `VkPhysicalDeviceProperties::deviceName`.
     pub name: String,
     /// `VkPhysicalDeviceDriverProperties`: name and info.
@@ -65,58 +69,6 @@ pub struct DeviceInfo {
     pub device_id: u32,
     /// Limits and features that decide about the capture, by their Vulkan names.
     pub limits: BTreeMap<String, String>,
-}
-
-/// One draw that is captured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Case {
-    /// Name of the shader.
-    pub shader: String,
-    /// Topology of the draw.
-    #[serde(serialize_with = "serialize_display")]
-    pub topology: PrimitiveTopology,
-    /// Convention of the pipeline.
-    #[serde(serialize_with = "serialize_display")]
-    pub provoking: ProvokingVertex,
-    /// Vertices of one instance.
-    pub vertex_count: u32,
-    /// Instances.
-    pub instance_count: u32,
-    /// Whether the topology was folded into the pipeline by specialisation constants.
-    pub specialized: bool,
-}
-
-impl Case {
-    /// The command that runs this case alone.
-    pub fn command(&self, backend: Backend, profile: &str) -> String {
-        let mut command = format!(
-            "vkxfb probe --backend {} --topology {} --shader {} --provoking {} --vertices {} \
-             --instances {}",
-            backend.name(),
-            self.topology,
-            self.shader,
-            self.provoking,
-            self.vertex_count,
-            self.instance_count
-        );
-        if !profile.is_empty() {
-            command.push_str(" --profile ");
-            command.push_str(profile);
-        }
-        command
-    }
-}
-
-impl std::fmt::Display for Case {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
-        write!(
-            f,
-            "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
-             {instance_count}"
-        )?;
-        f.write_str(if self.specialized { ", topology folded in" } else { "" })
-    }
 }
 
 /// A case that came out wrong.
@@ -185,7 +137,8 @@ pub enum Outcome {
     AllRight = 0,
     /// At least one case came out wrong.
     Mismatches = 1,
-    /// Nothing came out wrong, but nothing ran, or some case could not be captured.
+    /// Nothing came out wrong, but nothing ran, some case could not be captured, or the validation
+    /// layer objected.
     CouldNotRun = 2,
 }
 
@@ -222,6 +175,8 @@ pub struct ProbeReport {
     pub traces: Vec<Trace>,
     /// What else there is to say, each once: for example that backends differ in precision.
     pub notes: Vec<String>,
+    /// What the validation layer objected to, each message once.
+    pub validation: Vec<String>,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -237,6 +192,7 @@ impl ProbeReport {
             mismatch_count: 0,
             traces: Vec::new(),
             notes: Vec::new(),
+            validation: Vec::new(),
             elapsed_s: 0.0,
         }
     }
@@ -267,7 +223,7 @@ impl ProbeReport {
 
     /// A case was captured and compared.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
-        let command = case.command(backend, &self.profile);
+        let command = case.command(backend, self.device.index, &self.profile);
         let cell = self.cell_mut(backend, case.topology);
         cell.run += 1;
         let mismatch = match verdict {
@@ -338,7 +294,10 @@ impl ProbeReport {
     pub fn outcome(&self) -> Outcome {
         if self.mismatch_count > 0 {
             Outcome::Mismatches
-        } else if self.cases_run() == 0 || self.cells.iter().any(|c| c.errors > 0) {
+        } else if self.cases_run() == 0
+            || self.cells.iter().any(|c| c.errors > 0)
+            || !self.validation.is_empty()
+        {
             Outcome::CouldNotRun
         } else {
             Outcome::AllRight

@@ -4,25 +4,25 @@
 //! compared with what the CPU twin makes of the shader's records. For the probe's own shaders the
 //! records are formulas, so every backend is held against the same expectation, and through it
 //! against the others. The records of a shader from a file are unknown; they are captured first, as a
-//! list of points, by the same backend, and compared with those of the first backend.
+//! list of points (of lines where it may not be drawn as points), by the same backend, and compared
+//! with those of the first backend.
+
+mod case;
+mod reference;
 
 use std::time::Instant;
 
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::{Backend, Lowered};
-use crate::runtime::{Draw, Pipeline, PipelineDesc, version_string};
+use crate::runtime::{Pipeline, PipelineDesc, version_string};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::diagnose::{CapturedBuffer, DiagnoseError, Expectation, diagnose, trace};
-use super::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, VertexData};
-use super::plan::{Group, Plan};
+use self::case::Prepared;
+use self::reference::References;
+use super::diagnose::DiagnoseError;
+use super::gpu::{CaptureRequest, Gpu, GpuError, VertexData};
+use super::plan::{BatchTooLarge, Group, Plan};
 use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
-use super::sentinel;
-use super::subject::{FIRST_INSTANCE, FIRST_VERTEX, Subject, SubjectError};
-
-/// Bytes on either side of a bound range that nobody may touch.
-const GUARD: u64 = 256;
+use super::subject::{Subject, SubjectError};
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy)]
@@ -101,12 +101,11 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
         ),
     ];
     DeviceInfo {
+        index: (gpu.device_count() > 1).then_some(gpu.device_index()),
         name: capabilities.device_name.clone(),
-        driver: format!("{} {}", capabilities.driver_name, capabilities.driver_info)
-            .trim()
-            .to_owned(),
+        driver: capabilities.driver(),
         driver_version: format!("{:#x}", capabilities.driver_version),
-        api_version: version_string(capabilities.api_version),
+        api_version: version_string(capabilities.device_api_version),
         vendor_id: capabilities.vendor_id,
         device_id: capabilities.device_id,
         limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -139,6 +138,10 @@ fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
     if is_graphics && group.topology.has_adjacency() && !enabled.geometry_shader {
         return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
     }
+    let is_points = group.topology == PrimitiveTopology::PointList;
+    if is_graphics && is_points && !group.subject.writes_point_size() {
+        return Some("the shader writes no PointSize: points are illegal then".to_owned());
+    }
     let is_last = group.provoking == ProvokingVertex::Last;
     if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {
         return Some("last-vertex cases: no provokingVertexLast".to_owned());
@@ -161,7 +164,8 @@ fn run_group(
         } else {
             run_batch(gpu, group, &batch, references, report).map_err(|error| {
                 lost |= error.is_fatal();
-                error.to_string()
+                // The outermost message alone may be no more than a file's name.
+                format!("{:#}", anyhow::Error::new(error))
             })
         };
         let Err(error) = result else { continue };
@@ -176,6 +180,8 @@ fn run_group(
 /// Why a batch gave nothing.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
+    #[error(transparent)]
+    TooLarge(#[from] BatchTooLarge),
     #[error(transparent)]
     Subject(#[from] SubjectError),
     #[error(transparent)]
@@ -211,6 +217,7 @@ fn run_batch(
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
+    group.check(batch)?;
     let shader = group.subject.lower(group.backend)?;
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
@@ -255,106 +262,6 @@ fn make_pipeline(
     };
     // SAFETY: the context is of a live device, and the module was lowered for this backend.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
-}
-
-/// A case, and the memory that it captures to.
-struct Prepared {
-    draw: Draw,
-    primitives_written: u64,
-    /// By capture buffer: guard, bound range, guard.
-    allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
-}
-
-impl Prepared {
-    fn new(group: &Group<'_>, vertex_count: u32, instance_count: u32) -> Self {
-        let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
-        let per_primitive = group.topology.vertices_per_primitive();
-        let mut allocations = [const { None }; MAX_XFB_BUFFERS];
-        let mut bound = Vec::new();
-        for (buffer, stride) in group.subject.layout.buffers() {
-            // Room for one primitive more than there are: nobody may write it.
-            let size = (primitives + 1) * u64::from(per_primitive) * u64::from(stride);
-            let mut allocation = vec![0; (size + 2 * GUARD) as usize];
-            sentinel::fill(buffer as u32, &mut allocation);
-            allocations[buffer] = Some(allocation);
-            bound.push(BoundBuffer { size, position: 0, stride });
-        }
-        let counts = DrawCounts::new(group.topology, vertex_count, instance_count, bound);
-        let draw = Draw {
-            vertex_count,
-            instance_count,
-            first_vertex: FIRST_VERTEX,
-            first_instance: FIRST_INSTANCE,
-        };
-        Self { draw, primitives_written: counts.primitives_written, allocations }
-    }
-
-    fn targets(&self) -> [Option<CaptureTarget<'_>>; MAX_XFB_BUFFERS] {
-        self.allocations.each_ref().map(|allocation| {
-            allocation.as_deref().map(|initial| CaptureTarget {
-                initial,
-                offset: GUARD,
-                size: initial.len() as u64 - 2 * GUARD,
-            })
-        })
-    }
-
-    /// Enters what came back of the case into the report.
-    fn judge(
-        &self,
-        gpu: &Gpu,
-        group: &Group<'_>,
-        table: &RecordTable,
-        buffers: &[Option<Vec<u8>>],
-        specialized: bool,
-        report: &mut ProbeReport,
-    ) -> Result<(), BatchError> {
-        let Draw { vertex_count, instance_count, .. } = self.draw;
-        let case = case_of(group, vertex_count, instance_count, specialized);
-        let records = table.of(vertex_count, instance_count);
-        let captured: Vec<CapturedBuffer<'_>> = (0u32..)
-            .zip(buffers)
-            .filter_map(|(buffer, bytes)| {
-                let bytes = bytes.as_deref()?;
-                Some(CapturedBuffer {
-                    buffer,
-                    bytes,
-                    bound: GUARD..bytes.len() as u64 - GUARD,
-                    position: 0,
-                    counter: None,
-                })
-            })
-            .collect();
-        let expectation = Expectation {
-            topology: group.topology,
-            provoking: group.provoking,
-            preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
-            vertex_count,
-            instance_count,
-            layout: &group.subject.layout,
-            records: records.each_ref().map(|r| &**r),
-            primitives_written: self.primitives_written,
-        };
-        report.record(group.backend, &case, diagnose(&expectation, &captured)?);
-        if report.wants_trace(&case) {
-            let all = group.topology.primitive_count(vertex_count) as usize;
-            let primitives = trace(&expectation, &captured, 0, 0, all)?;
-            report.trace(group.backend, &case, primitives);
-        }
-        Ok(())
-    }
-}
-
-/// Whether the order within a primitive is promised.
-fn preserves_provoking_vertex(gpu: &Gpu, group: &Group<'_>) -> bool {
-    let fans = gpu
-        .capabilities()
-        .provoking_vertex
-        .as_ref()
-        .is_some_and(|support| support.triangle_fan_preserved);
-    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
-    group.backend != Backend::Native
-        || (gpu.context().enabled().preserve_provoking_vertex && (fans || !is_fan))
 }
 
 /// Captures prepared cases with one pipeline; the allocations afterwards.
@@ -403,85 +310,4 @@ fn capture(
     // SAFETY: the pipeline is of this device, and the vertex data holds every vertex of the draws.
     let results = unsafe { gpu.capture(&requests) }?;
     Ok(results.into_iter().map(|result| result.buffers).collect())
-}
-
-/// What a shader writes for each vertex of the largest draw of a batch.
-struct RecordTable {
-    vertices: u32,
-    instances: u32,
-    strides: [Option<u32>; MAX_XFB_BUFFERS],
-    records: [Vec<u8>; MAX_XFB_BUFFERS],
-}
-
-impl RecordTable {
-    /// The records of a smaller draw.
-    fn of(&self, vertices: u32, instances: u32) -> [std::borrow::Cow<'_, [u8]>; MAX_XFB_BUFFERS] {
-        std::array::from_fn(|buffer| {
-            let all = &self.records[buffer];
-            if (vertices, instances) == (self.vertices, self.instances) {
-                return all.as_slice().into();
-            }
-            let stride = self.strides[buffer].unwrap_or(0) as usize;
-            let per_instance = self.vertices as usize * stride;
-            let taken = vertices as usize * stride;
-            (0..instances as usize)
-                .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
-                .copied()
-                .collect::<Vec<u8>>()
-                .into()
-        })
-    }
-}
-
-/// The records of shaders from files as the first backend captured them.
-#[derive(Default)]
-struct References {
-    first: Vec<(String, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
-}
-
-impl References {
-    /// The records of a group's shader.
-    fn table(
-        &mut self,
-        gpu: &mut Gpu,
-        group: &Group<'_>,
-        shader: &Lowered,
-        vertices: u32,
-        instances: u32,
-        report: &mut ProbeReport,
-    ) -> Result<RecordTable, BatchError> {
-        let layout = &group.subject.layout;
-        let strides = layout.strides;
-        if group.subject.has_formulas() {
-            let records = std::array::from_fn(|buffer| {
-                group.subject.records(buffer, vertices, instances).unwrap_or_default()
-            });
-            return Ok(RecordTable { vertices, instances, strides, records });
-        }
-        let points = Group { topology: PrimitiveTopology::PointList, ..*group };
-        let pipeline = make_pipeline(gpu, &points, shader, points.topology, false)?;
-        let prepared = [Prepared::new(&points, vertices, instances)];
-        let captured = capture(gpu, &pipeline, group.subject, points.topology, &prepared);
-        gpu.destroy_pipeline(pipeline);
-        let mut buffers = captured?.pop().unwrap_or_default();
-        buffers.resize(MAX_XFB_BUFFERS, None);
-        let mut buffers = buffers.into_iter();
-        let records: [Vec<u8>; MAX_XFB_BUFFERS] = std::array::from_fn(|buffer| {
-            let bytes = buffers.next().flatten().unwrap_or_default();
-            let size = strides[buffer].unwrap_or(0) as usize * (vertices * instances) as usize;
-            bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
-        });
-        let name = &group.subject.name;
-        match self.first.iter().find(|(n, ..)| n == name) {
-            None => self.first.push((name.clone(), group.backend, records.clone())),
-            Some((_, first, reference)) => {
-                if let Some(note) = super::records::compare(layout, &records, reference)
-                    .map_err(|e| BatchError::Records(format!("{e} (compared with {first})")))?
-                {
-                    report.note(format!("{name}: {} and {first} {note}", group.backend));
-                }
-            }
-        }
-        Ok(RecordTable { vertices, instances, strides, records })
-    }
 }

@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod point_size;
+
 use std::path::Path;
 
 use crate::capture::Layout;
@@ -61,6 +63,7 @@ pub struct Subject {
     pub vertex_input: VertexInput,
     words: Vec<u32>,
     formulas: Option<ProbeShader>,
+    writes_point_size: bool,
 }
 
 /// The first vertex and instance of a probe's draws: not 0, so that whoever forgets them is found out.
@@ -83,6 +86,7 @@ impl Subject {
             vertex_input: shader.vertex_input.clone(),
             words,
             formulas: Some(shader),
+            writes_point_size: true,
         })
     }
 
@@ -98,6 +102,8 @@ impl Subject {
         let words = words_from_bytes(&bytes)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lower = |source| SubjectError::Lower { name: name.clone(), source };
+        let writes_point_size = point_size::writes_point_size(&words)
+            .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lowered = native::lower(&words, None).map_err(lower)?;
         let reads = vertex_reads(&words, None).map_err(lower)?;
         if let Some(what) = reads.resources.into_iter().next() {
@@ -108,6 +114,7 @@ impl Subject {
             layout: lowered.layout,
             words,
             formulas: None,
+            writes_point_size,
             name,
         })
     }
@@ -137,6 +144,11 @@ impl Subject {
         self.formulas.is_some()
     }
 
+    /// Whether a graphics pipeline of points may be made of it.
+    pub const fn writes_point_size(&self) -> bool {
+        self.writes_point_size
+    }
+
     /// The records of `vertices` from [`FIRST_VERTEX`] on in `instances` from [`FIRST_INSTANCE`] on, as
     /// [`Expectation::records`](super::diagnose::Expectation::records) takes them, or `None` for a
     /// shader from a file.
@@ -145,7 +157,8 @@ impl Subject {
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        for ((instance, vertex), record) in all.zip(records.chunks_exact_mut(stride)) {
+        // The records lead: instances without a vertex are not walked through.
+        for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }
         Some(records)

@@ -83,7 +83,10 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     }
     let backends = Backend::ALL.map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
     table.set_header(std::iter::once(TableCell::new("topology")).chain(backends));
-    for topology in PrimitiveTopology::ALL {
+    let was_run = |topology: &PrimitiveTopology| {
+        report.cells.is_empty() || report.cells.iter().any(|c| c.topology == *topology)
+    };
+    for topology in PrimitiveTopology::ALL.into_iter().filter(was_run) {
         let results =
             Backend::ALL.map(|backend| cell(report.cell(backend, topology), &mut footnotes));
         table.add_row(std::iter::once(TableCell::new(topology)).chain(results));
@@ -94,6 +97,9 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     }
     for note in &report.notes {
         write_wrapped(out, note, "note: ", |line| line.to_owned())?;
+    }
+    for message in &report.validation {
+        write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
     }
     for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
         write_failure(out, failure, paint)?;
@@ -194,6 +200,9 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
             paint.bad(format!("{} of {run} cases came out wrong", report.mismatch_count))
         }
         Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
+        Outcome::CouldNotRun if report.cells.iter().all(|c| c.errors == 0) => {
+            paint.doubtful("the validation layer objects")
+        }
         Outcome::CouldNotRun => {
             let errors: u32 = report.cells.iter().map(|c| c.errors).sum();
             paint.doubtful(format!("{errors} of {run} cases could not run"))

@@ -5,8 +5,8 @@ use std::ffi::{CStr, CString};
 
 use ash::{khr, vk};
 
+use super::RuntimeError;
 use super::extensions::{self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
-use super::{RuntimeError, backend_name};
 use crate::lower::Backend;
 use crate::sysval::SYSVALS_SIZE;
 
@@ -59,6 +59,8 @@ pub struct Capabilities {
     pub driver_info: String,
     /// The Vulkan version in effect: the lower of the instance's and the device's.
     pub api_version: u32,
+    /// `apiVersion`: what the device has, whatever the instance asks for.
+    pub device_api_version: u32,
     /// `driverVersion`, in the vendor's own encoding.
     pub driver_version: u32,
     /// `vendorID`.
@@ -99,7 +101,7 @@ pub struct Capabilities {
 
 /// A backend that a device cannot run, and everything that it lacks for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the {} backend is not available on {device}: {}", backend_name(*.backend), .reasons.join("; "))]
+#[error("the {backend} backend is not available on {device}: {}", .reasons.join("; "))]
 pub struct Unavailable {
     /// The backend.
     pub backend: Backend,
@@ -146,6 +148,7 @@ impl Capabilities {
             driver_name: q.driver_name,
             driver_info: q.driver_info,
             api_version: q.api_version,
+            device_api_version: p.api_version,
             driver_version: p.driver_version,
             vendor_id: p.vendor_id,
             device_id: p.device_id,
@@ -186,6 +189,11 @@ impl Capabilities {
         );
         tracing::trace!(?capabilities);
         Ok(capabilities)
+    }
+
+    /// Name and version of the driver, as it says them.
+    pub fn driver(&self) -> String {
+        format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }
 
     /// Whether the device has that extension.
@@ -272,10 +280,7 @@ impl Capabilities {
 
     /// The backends that the device can run, in the order of [`Backend`].
     pub fn available(&self) -> Vec<Backend> {
-        [Backend::Native, Backend::Vertex, Backend::Compute]
-            .into_iter()
-            .filter(|&backend| self.availability(backend).is_ok())
-            .collect()
+        Backend::ALL.into_iter().filter(|&backend| self.availability(backend).is_ok()).collect()
     }
 }
 
@@ -298,6 +303,7 @@ pub(super) mod tests {
             driver_name: String::new(),
             driver_info: String::new(),
             api_version: vk::API_VERSION_1_3,
+            device_api_version: vk::make_api_version(0, 1, 3, 230),
             driver_version: 0,
             vendor_id: 0,
             device_id: 0,
@@ -360,6 +366,8 @@ pub(super) mod tests {
         assert!(!caps.has_extension(ash::ext::transform_feedback::NAME));
         // It promises dynamic rendering only as an extension.
         assert!(!caps.dynamic_rendering);
+        // What the device says of itself stays.
+        assert_eq!(version_string(caps.device_api_version), "1.3.230");
     }
 
     #[test]

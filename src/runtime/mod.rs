@@ -63,14 +63,3 @@ pub use memory::{
 };
 pub use pipeline::{Pipeline, PipelineDesc};
 pub use recorder::{CaptureBuffer, Captured, Draw, Recorder, VertexBuffer};
-
-use crate::lower::Backend;
-
-/// The backend as messages name it.
-const fn backend_name(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Native => "native",
-        Backend::Vertex => "vertex",
-        Backend::Compute => "compute",
-    }
-}

@@ -18,7 +18,7 @@ use ash::vk;
 
 use super::extensions::with_discard_state;
 use super::pulling::{self, PulledAttribute};
-use super::{Context, RuntimeError, backend_name};
+use super::{Context, RuntimeError};
 use crate::capture::Layout;
 use crate::lower::{Backend, Lowered};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, SYSVALS_SIZE};
@@ -136,7 +136,7 @@ impl Pipeline {
         };
         let fixed = shader.backend != Backend::Compute || desc.specialize;
         tracing::debug!(
-            backend = backend_name(shader.backend),
+            backend = shader.backend.name(),
             topology = %desc.topology,
             fixed,
             words = shader.words.len(),

@@ -10,7 +10,7 @@ use ash::vk;
 use super::extensions::TransformFeedbackFn;
 use super::fold::dispatch_size;
 use super::pulling::{self, multiple_of_4};
-use super::{Arena, Context, Pipeline, RuntimeError, backend_name};
+use super::{Arena, Context, Pipeline, RuntimeError};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts, MAX_BUFFER_SIZE};
 use crate::lower::Backend;
@@ -192,7 +192,7 @@ impl<'a> Recorder<'a> {
                 native.begin(cmd);
             }
         }
-        tracing::debug!(backend = backend_name(backend), ?buffers, "begin capture");
+        tracing::debug!(backend = backend.name(), ?buffers, "begin capture");
         let captured = Captured::default();
         Ok(Self { ctx, cmd, pipeline, native, targets, attributes, attribute_table, captured })
     }

@@ -105,7 +105,8 @@ impl Instance {
             names.push(properties2);
         }
         let mut flags = vk::InstanceCreateFlags::empty();
-        if profile == Profile::Full && has(khr::portability_enumeration::NAME) {
+        // In every profile: a loader hides such devices from those who do not ask.
+        if has(khr::portability_enumeration::NAME) {
             names.push(khr::portability_enumeration::NAME);
             flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
         }

@@ -161,7 +161,7 @@ fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
         writeln!(page, "<li>{}</li>", Escaped(text))?;
     }
     writeln!(page, "</ol>")?;
-    for note in &report.notes {
+    for note in report.notes.iter().chain(&report.validation) {
         writeln!(page, "<p class=\"note\">{}</p>", Escaped(note))?;
     }
     Ok(())

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::probe::self_test;
+use crate::topology::ProvokingVertex;
 
 pub(crate) fn sample_report() -> ProbeReport {
     use PrimitiveTopology as T;
     let device = DeviceInfo {
+        index: None,
         name: "Mali-G52 r1 MC1 (Panfrost)".to_owned(),
         driver: "panvk, Mesa 25.0.7".to_owned(),
         driver_version: "25.0.7".to_owned(),

@@ -1,5 +1,6 @@
 use super::samples::sample_report;
 use super::*;
+use crate::topology::ProvokingVertex;
 use std::path::Path;
 
 #[test]
@@ -25,6 +26,31 @@ fn outcomes_are_exit_codes() {
     assert_eq!(report.outcome().exit_code(), 1);
     let cell = report.cell(Backend::Compute, case.topology).unwrap();
     assert_eq!((cell.run, cell.passed, cell.errors, cell.failed()), (3, 1, 1, 1));
+}
+
+#[test]
+fn the_command_names_the_device_and_quotes_the_file() {
+    let mut case = sample_report().mismatches.remove(0).case;
+    let end = |command: String| command.split_once(" --shader ").unwrap().1.to_owned();
+    assert_eq!(
+        end(case.command(Backend::Compute, None, "")),
+        "two-buffers --provoking first --vertices 12 --instances 3"
+    );
+    case.shader = "it's mine/a b.spv".to_owned();
+    assert_eq!(
+        end(case.command(Backend::Compute, Some(1), "bifrost")),
+        r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost"
+    );
+}
+
+#[test]
+fn what_the_validation_layer_says_is_no_success() {
+    let mut report = ProbeReport::new(DeviceInfo::default(), "");
+    let case = sample_report().mismatches.remove(0).case;
+    report.record(Backend::Compute, &case, Verdict::Match);
+    assert_eq!(report.outcome(), Outcome::AllRight);
+    report.validation.push("error VUID-x: y".to_owned());
+    assert_eq!(report.outcome(), Outcome::CouldNotRun);
 }
 
 #[test]
@@ -80,4 +106,32 @@ fn a_file_is_written_as_a_whole_or_not_at_all() {
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
     let nowhere = directory.path().join("missing/report.json");
     assert!(write_atomically(&nowhere, b"third").is_err());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_known_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("page.html");
+    check_writable(&path).unwrap();
+    assert!(!path.exists(), "nothing is written by asking");
+    assert!(check_writable(&directory.path().join("missing/page.html")).is_err());
+    assert!(check_writable(directory.path()).is_err(), "a directory");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_stay_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("page.html"), directory.path().join("link.html"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    write_atomically(&link, b"new").unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    // Another name of the null device, lest a failure of this test harms the machine's.
+    let null = directory.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    check_writable(&null).unwrap();
+    write_atomically(&null, b"gone").unwrap();
+    assert!(!null.metadata().unwrap().is_file());
 }

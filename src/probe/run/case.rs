@@ -1,0 +1,120 @@
+//! One case: its memory before the capture, and its verdict after.
+
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::{BoundBuffer, DrawCounts};
+use crate::lower::Backend;
+use crate::probe::diagnose::{CapturedBuffer, Expectation, diagnose, trace};
+use crate::probe::gpu::{CaptureTarget, Gpu};
+use crate::probe::plan::Group;
+use crate::probe::report::ProbeReport;
+use crate::probe::sentinel;
+use crate::probe::subject::{FIRST_INSTANCE, FIRST_VERTEX};
+use crate::runtime::Draw;
+use crate::topology::PrimitiveTopology;
+
+use super::reference::RecordTable;
+use super::{BatchError, case_of};
+
+/// Bytes on either side of a bound range that nobody may touch.
+pub(super) const GUARD: u64 = 256;
+
+/// A case, and the memory that it captures to.
+pub(super) struct Prepared {
+    pub(super) draw: Draw,
+    primitives_written: u64,
+    /// By capture buffer: guard, bound range, guard.
+    allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
+}
+
+impl Prepared {
+    /// The batch was checked by [`Group::check`], so that the sizes neither overflow nor surprise.
+    pub(super) fn new(group: &Group<'_>, vertex_count: u32, instance_count: u32) -> Self {
+        let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
+        let per_primitive = group.topology.vertices_per_primitive();
+        let mut allocations = [const { None }; MAX_XFB_BUFFERS];
+        let mut bound = Vec::new();
+        for (buffer, stride) in group.subject.layout.buffers() {
+            // Room for one primitive more than there are: nobody may write it.
+            let size = (primitives + 1) * u64::from(per_primitive) * u64::from(stride);
+            let mut allocation = vec![0; (size + 2 * GUARD) as usize];
+            sentinel::fill(buffer as u32, &mut allocation);
+            allocations[buffer] = Some(allocation);
+            bound.push(BoundBuffer { size, position: 0, stride });
+        }
+        let counts = DrawCounts::new(group.topology, vertex_count, instance_count, bound);
+        let draw = Draw {
+            vertex_count,
+            instance_count,
+            first_vertex: FIRST_VERTEX,
+            first_instance: FIRST_INSTANCE,
+        };
+        Self { draw, primitives_written: counts.primitives_written, allocations }
+    }
+
+    pub(super) fn targets(&self) -> [Option<CaptureTarget<'_>>; MAX_XFB_BUFFERS] {
+        self.allocations.each_ref().map(|allocation| {
+            allocation.as_deref().map(|initial| CaptureTarget {
+                initial,
+                offset: GUARD,
+                size: initial.len() as u64 - 2 * GUARD,
+            })
+        })
+    }
+
+    /// Enters what came back of the case into the report.
+    pub(super) fn judge(
+        &self,
+        gpu: &Gpu,
+        group: &Group<'_>,
+        table: &RecordTable,
+        buffers: &[Option<Vec<u8>>],
+        specialized: bool,
+        report: &mut ProbeReport,
+    ) -> Result<(), BatchError> {
+        let Draw { vertex_count, instance_count, .. } = self.draw;
+        let case = case_of(group, vertex_count, instance_count, specialized);
+        let records = table.of(vertex_count, instance_count);
+        let captured: Vec<CapturedBuffer<'_>> = (0u32..)
+            .zip(buffers)
+            .filter_map(|(buffer, bytes)| {
+                let bytes = bytes.as_deref()?;
+                Some(CapturedBuffer {
+                    buffer,
+                    bytes,
+                    bound: GUARD..bytes.len() as u64 - GUARD,
+                    position: 0,
+                    counter: None,
+                })
+            })
+            .collect();
+        let expectation = Expectation {
+            topology: group.topology,
+            provoking: group.provoking,
+            preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
+            vertex_count,
+            instance_count,
+            layout: &group.subject.layout,
+            records: records.each_ref().map(|r| &**r),
+            primitives_written: self.primitives_written,
+        };
+        report.record(group.backend, &case, diagnose(&expectation, &captured)?);
+        if report.wants_trace(&case) {
+            let all = group.topology.primitive_count(vertex_count) as usize;
+            let primitives = trace(&expectation, &captured, 0, 0, all)?;
+            report.trace(group.backend, &case, primitives);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the order within a primitive is promised.
+fn preserves_provoking_vertex(gpu: &Gpu, group: &Group<'_>) -> bool {
+    let fans = gpu
+        .capabilities()
+        .provoking_vertex
+        .as_ref()
+        .is_some_and(|support| support.triangle_fan_preserved);
+    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
+    group.backend != Backend::Native
+        || (gpu.context().enabled().preserve_provoking_vertex && (fans || !is_fan))
+}

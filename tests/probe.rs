@@ -1,0 +1,64 @@
+//! The whole plan on lavapipe, under validation, in both profiles: every case that there should be
+//! runs, and is right.
+
+#![cfg(feature = "probe")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::Profile;
+use vkxfb::probe::plan::Plan;
+use vkxfb::probe::report::{Outcome, ProbeReport};
+use vkxfb::probe::run;
+use vkxfb::topology::PrimitiveTopology;
+
+/// Shaders x conventions x vertex counts x instance counts.
+const DRAWS: u32 = 3 * 2 * 15 * 2;
+
+/// Cases of a topology on a backend, worked out by hand: a plan that shrinks has to shrink this.
+fn expected_cases(backend: Backend, topology: PrimitiveTopology) -> u32 {
+    let large = match topology {
+        PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip => 1,
+        _ => 0,
+    };
+    match backend {
+        Backend::Native => DRAWS + large,
+        // With the topology folded in, and without.
+        Backend::Vertex | Backend::Compute => 2 * (DRAWS + large),
+    }
+}
+
+fn probe(profile: Profile, backends: &[Backend]) {
+    let mut gpu = common::device::open(profile);
+    assert_eq!(gpu.backends(), backends);
+    let plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
+    let mut report = ProbeReport::new(run::device_info(&gpu), "");
+    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::close(gpu);
+
+    assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
+    assert_eq!(report.cells.len(), backends.len() * PrimitiveTopology::ALL.len());
+    for backend in backends {
+        for topology in PrimitiveTopology::ALL {
+            let cell = report.cell(*backend, topology).unwrap();
+            let expected = expected_cases(*backend, topology);
+            assert_eq!((cell.run, cell.passed), (expected, expected), "{backend} {topology}");
+            assert_eq!(cell.skipped, None, "{backend} {topology}");
+            // lavapipe promises the order of vertices, fans excepted, and keeps it.
+            assert_eq!(cell.rotated, 0, "{backend} {topology}");
+        }
+    }
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    assert_eq!(report.traces.len(), PrimitiveTopology::ALL.len(), "a picture of each");
+}
+
+#[test]
+fn the_whole_plan_is_right_on_every_backend() {
+    probe(Profile::Full, &Backend::ALL);
+}
+
+#[test]
+fn the_whole_plan_is_right_on_the_floor() {
+    probe(Profile::Bifrost, &[Backend::Compute]);
+}
