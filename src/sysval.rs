@@ -1,5 +1,5 @@
 //! The block of system values that the capture code reads: what Mesa calls sysvals, and
-//! `shaders/xfb.wgsl` declares as `Sysvals`. A test holds the two declarations against each other.
+//! `shaders/sysvals.wgsl` declares as `Sysvals`. A test holds the two declarations against each other.
 //!
 //! The block is exactly the 128 bytes of push constants that every device has.
 
@@ -14,7 +14,7 @@ pub const INLINE_ATTRIBUTES: usize = 3;
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
-/// Push constants of a capture, in the layout of `shaders/xfb.wgsl`.
+/// Push constants of a capture, in the layout of `shaders/sysvals.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
