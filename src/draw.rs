@@ -162,6 +162,13 @@ mod tests {
     }
 
     #[test]
+    fn nothing_fits_where_no_record_can_be() {
+        let left = |size, stride| BoundBuffer { size, position: 0, stride }.primitives_left(1);
+        assert_eq!(left(100, 0), 0);
+        assert_eq!(left(u64::MAX, 4), MAX_BUFFER_SIZE / 4);
+    }
+
+    #[test]
     fn unbound_outputs_are_ignored_and_counted() {
         let counts = DrawCounts::new(PrimitiveTopology::TriangleStrip, 10, 3, []);
         assert_eq!((counts.primitives_needed, counts.primitives_written), (24, 24));
