@@ -380,6 +380,45 @@ const SHARED: &str = r#"
     OpFunctionEnd
 "#;
 
+/// Structures of other entry points stay, without what the missing capabilities forbid.
+#[test]
+fn blocks_of_other_entry_points_are_harmless() {
+    let block = "
+        OpMemberDecorate %30 0 BuiltIn Position
+        OpMemberDecorate %30 1 BuiltIn ClipDistance
+        OpMemberDecorate %30 0 XfbBuffer 0
+        OpMemberDecorate %30 0 XfbStride 16
+        OpMemberDecorate %30 0 Offset 0
+        OpDecorate %30 Block
+        OpDecorate %10 UserTypeGOOGLE \"nothing\"
+        ";
+    let words = common::assemble(
+        &SEVERAL
+            .replace("OpMemoryModel", "OpCapability ClipDistance\nOpMemoryModel")
+            .replace(
+                "OpMemoryModel",
+                "OpExtension \"SPV_GOOGLE_user_type\"
+                 OpExtension \"SPV_GOOGLE_decorate_string\"
+                 OpMemoryModel",
+            )
+            .replace("OpDecorate %2 BuiltIn Position", block)
+            .replace(
+                "%15 = ",
+                "%31 = OpTypeInt 32 0\n%32 = OpConstant %31 1\n%33 = OpTypeArray %12 %32
+                 %30 = OpTypeStruct %13 %33\n%34 = OpTypePointer Output %30\n%15 = ",
+            )
+            .replace("%2 = OpVariable %15 Output", "%2 = OpVariable %34 Output")
+            .replace("OpStore %2 %16", ""),
+        "vulkan1.0",
+    );
+    common::validate(&words, "vulkan1.0");
+    for lowered in
+        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+    {
+        common::validate(&lowered.words, "vulkan1.0");
+    }
+}
+
 #[test]
 fn a_function_may_be_two_entry_points() {
     let words = common::assemble(SHARED, "vulkan1.1");

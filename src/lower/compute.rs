@@ -8,7 +8,7 @@
 //! One dispatch captures one draw. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
 //! dispatch may be folded over two axes at any width.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::device_address::{self, DeviceAddress};
 use super::inputs::Inputs;
@@ -148,11 +148,10 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
-    // A constant of that decoration, which another entry point left behind, would beat LocalSize.
+    // Those of other entry points too: a constant that is WorkgroupSize would beat LocalSize, and the
+    // capabilities of ClipDistance and its like are gone.
     module.retain(Section::Annotations, |i| {
-        !(i.is(Op::Decorate)
-            && i.operand(1) == Decoration::BuiltIn as u32
-            && i.operand(2) == BuiltIn::WorkgroupSize as u32)
+        interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });
     let is_interface = |storage: u32| INTERFACE.iter().any(|s| *s as u32 == storage);
     module.edit(Section::Declarations, |op, operands| {

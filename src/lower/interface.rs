@@ -144,24 +144,34 @@ pub(super) fn strip_decorations(
     let buffers = structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect());
     let is_in = |list: &[Decoration], decoration: u32| list.iter().any(|d| *d as u32 == decoration);
     module.retain(Section::Annotations, |i| {
-        let decoration = match i.op() {
-            Some(Op::Decorate) => i.operand(1),
-            Some(Op::MemberDecorate) => i.operand(2),
-            _ => return true,
-        };
+        let Some(decoration) = decoration_of(i) else { return true };
         let is_of_buffer = buffers.contains(&i.id(0)) && is_in(&BUFFER_DECORATIONS, decoration);
         !(targets.contains(&i.id(0)) && is_in(which, decoration)) || is_of_buffer
     });
+}
+
+/// The decoration of `OpDecorate` or `OpMemberDecorate`.
+pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
+    match i.op() {
+        Some(Op::Decorate) => Some(i.operand(1)),
+        Some(Op::MemberDecorate) => Some(i.operand(2)),
+        _ => None,
+    }
 }
 
 /// Capture decorations of outputs.
 pub(super) const XFB_DECORATIONS: [Decoration; 4] =
     [Decoration::XfbBuffer, Decoration::XfbStride, Decoration::Offset, Decoration::Stream];
 
-/// Removes what makes the driver capture.
+/// Removes what makes the driver capture, also of structures that no variable has any more: without the
+/// capability the decorations may not be there.
 pub(super) fn strip_xfb_mode(module: &mut Module) {
     module.retain(Section::ExecutionModes, |i| i.operand(1) != ExecutionMode::Xfb as u32);
     module.remove_capability(Capability::TransformFeedback);
+    const BUFFER: [u32; 2] = [Decoration::XfbBuffer as u32, Decoration::XfbStride as u32];
+    module.retain(Section::Annotations, |i| {
+        decoration_of(i).is_none_or(|decoration| !BUFFER.contains(&decoration))
+    });
 }
 
 /// `SpecId`s in use.
