@@ -27,8 +27,12 @@ pub struct BoundBuffer {
 impl BoundBuffer {
     /// Whole primitives of `vertices_per_primitive` vertices that still fit.
     pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
-        let room = self.size.saturating_sub(self.position);
-        room / (self.stride as u64 * vertices_per_primitive as u64)
+        let size = if self.size < MAX_BUFFER_SIZE { self.size } else { MAX_BUFFER_SIZE };
+        let primitive = self.stride as u64 * vertices_per_primitive as u64;
+        match size.saturating_sub(self.position).checked_div(primitive) {
+            Some(primitives) => primitives,
+            None => 0,
+        }
     }
 }
 
@@ -155,6 +159,13 @@ mod tests {
                 prop_assert!(2 * u64::from(counts.instance_count) * u64::from(counts.item_count) < 1 << 32);
             }
         }
+    }
+
+    #[test]
+    fn nothing_fits_where_no_record_can_be() {
+        let left = |size, stride| BoundBuffer { size, position: 0, stride }.primitives_left(1);
+        assert_eq!(left(100, 0), 0);
+        assert_eq!(left(u64::MAX, 4), MAX_BUFFER_SIZE / 4);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Decomposition of a draw into the primitives that transform feedback records: the CPU twin of
-//! `shaders/xfb.wgsl`, and the oracle of every backend.
+//! `shaders/decompose.wgsl`, and the oracle of every backend.
 //!
 //! Two views of the same table ([drawing commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
 //! [vertex post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):

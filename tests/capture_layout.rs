@@ -395,6 +395,62 @@ fn contradictions_are_named() {
     );
 }
 
+/// Decorations by way of a group are read nowhere, so none may be missed.
+#[test]
+fn decoration_groups_are_refused() {
+    const XFB: &str = "OpExecutionMode %1 Xfb";
+    let plain = "OpDecorate %2 XfbBuffer 0\nOpDecorate %2 XfbStride 8\nOpDecorate %2 Offset 0\n";
+    for group in ["OpGroupDecorate %20 %3", "OpGroupMemberDecorate %20 %21 0"] {
+        let decorations =
+            format!("{plain}OpDecorate %20 Offset 0\n%20 = OpDecorationGroup\n{group}");
+        assert_eq!(assembly(&decorations, XFB).unwrap_err(), CaptureError::DecorationGroups);
+    }
+}
+
+/// Its members are captured as those of a block are, which is not there yet.
+#[test]
+fn members_of_a_plain_structure_are_refused() {
+    let shader = |buffer: &str| {
+        layout_of(&common::assemble(
+            &format!(
+                r#"
+                OpCapability Shader
+                OpCapability TransformFeedback
+                OpMemoryModel Logical GLSL450
+                OpEntryPoint Vertex %1 "main" %2 %3
+                OpExecutionMode %1 Xfb
+                OpDecorate %2 Location 0
+                {buffer}
+                OpMemberDecorate %7 0 Offset 4
+                OpDecorate %3 Location 1
+                OpDecorate %3 XfbBuffer 0
+                OpDecorate %3 XfbStride 8
+                OpDecorate %3 Offset 0
+                %4 = OpTypeVoid
+                %5 = OpTypeFunction %4
+                %6 = OpTypeFloat 32
+                %7 = OpTypeStruct %6
+                %8 = OpTypePointer Output %7
+                %9 = OpTypePointer Output %6
+                %2 = OpVariable %8 Output
+                %3 = OpVariable %9 Output
+                %1 = OpFunction %4 None %5
+                %10 = OpLabel
+                OpReturn
+                OpFunctionEnd
+                "#
+            ),
+            "vulkan1.0",
+        ))
+    };
+    for buffer in ["OpDecorate %2 XfbBuffer 0", "OpMemberDecorate %7 0 XfbBuffer 0"] {
+        let error = shader(buffer).unwrap_err();
+        assert!(matches!(error, CaptureError::UnsupportedType { .. }), "{error}");
+    }
+    // Without a buffer it is the layout of some uniform's type.
+    assert_eq!(shader("").unwrap().outputs.len(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -5,7 +5,7 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
-use vkxfb::lower::{LowerError, Lowered, compute, native, vertex};
+use vkxfb::lower::{LowerError, Lowered, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::{Module, words_from_bytes};
 use vkxfb::vertex_input::{
@@ -327,4 +327,337 @@ fn every_module_that_the_probe_runs_is_valid() {
             common::validate(&subject.lower(backend).unwrap().words, "vulkan1.0");
         }
     }
+}
+
+fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
+    let vertex_input = &vertex_input(NumericClass::Float);
+    let entry_point = Some(entry_point);
+    compute::lower(words, &compute::Options { entry_point, vertex_input, workgroup_size: 64 })
+}
+
+/// From SPIR-V 1.4 on the interface lists all globals, but not those of other entry points.
+#[test]
+fn interfaces_hold_nothing_of_other_entry_points() {
+    const TARGET: &str = "vulkan1.1spv1.4";
+    let words = common::assemble(
+        &SEVERAL
+            .replace(
+                "OpDecorate %5 Location 0",
+                "OpDecorate %5 Location 0\nOpDecorate %9 Location 0",
+            )
+            .replace("\"shade\" %4 %5", "\"shade\" %4 %5 %9")
+            .replace("OpDecorate %5 Location 0\n", "OpDecorate %5 Location 1\n")
+            .replace("%4 = OpVariable", "%9 = OpVariable %15 Output\n%4 = OpVariable"),
+        TARGET,
+    );
+    common::validate(&words, TARGET);
+    for lowered in
+        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+    {
+        common::validate(&lowered.words, TARGET);
+        let text = common::disassemble(&lowered.words);
+        let entry = text.lines().find(|line| line.contains("\"second\"")).unwrap();
+        let (_, interface) = entry.split_once("\"second\"").unwrap();
+        for foreign in ["%2", "%colour_in", "%5", "%9"] {
+            assert!(interface.split_whitespace().all(|id| id != foreign), "{entry}");
+        }
+        assert!(interface.split_whitespace().any(|id| id == "%8"), "{entry}");
+    }
+}
+
+/// A module whose one function is two entry points, with float controls.
+const SHARED: &str = r#"
+    OpCapability Shader
+    OpCapability TransformFeedback
+    OpCapability DenormFlushToZero
+    OpExtension "SPV_KHR_float_controls"
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint Vertex %1 "first" %2 %3
+    OpEntryPoint Vertex %1 "second" %2 %3
+    OpExecutionMode %1 Xfb
+    OpExecutionMode %1 DenormFlushToZero 32
+    OpDecorate %2 Location 0
+    OpDecorate %3 Location 0
+    OpDecorate %3 XfbBuffer 0
+    OpDecorate %3 XfbStride 4
+    OpDecorate %3 Offset 0
+    OpDecorate %4 BuiltIn WorkgroupSize
+    %10 = OpTypeVoid
+    %11 = OpTypeFunction %10
+    %12 = OpTypeFloat 32
+    %13 = OpTypePointer Input %12
+    %14 = OpTypePointer Output %12
+    %15 = OpTypeInt 32 0
+    %16 = OpTypeVector %15 3
+    %17 = OpConstant %15 7
+    %4 = OpConstantComposite %16 %17 %17 %17
+    %2 = OpVariable %13 Input
+    %3 = OpVariable %14 Output
+    %5 = OpVariable %13 Input
+    %1 = OpFunction %10 None %11
+    %20 = OpLabel
+    %21 = OpLoad %12 %2
+    OpStore %3 %21
+    OpReturn
+    OpFunctionEnd
+"#;
+
+/// Structures of other entry points stay, without what the missing capabilities forbid.
+#[test]
+fn blocks_of_other_entry_points_are_harmless() {
+    let block = "
+        OpMemberDecorate %30 0 BuiltIn Position
+        OpMemberDecorate %30 1 BuiltIn ClipDistance
+        OpMemberDecorate %30 0 XfbBuffer 0
+        OpMemberDecorate %30 0 XfbStride 16
+        OpMemberDecorate %30 0 Offset 0
+        OpDecorate %30 Block
+        OpDecorate %10 UserTypeGOOGLE \"nothing\"
+        ";
+    let words = common::assemble(
+        &SEVERAL
+            .replace("OpMemoryModel", "OpCapability ClipDistance\nOpMemoryModel")
+            .replace(
+                "OpMemoryModel",
+                "OpExtension \"SPV_GOOGLE_user_type\"
+                 OpExtension \"SPV_GOOGLE_decorate_string\"
+                 OpMemoryModel",
+            )
+            .replace("OpDecorate %2 BuiltIn Position", block)
+            .replace(
+                "%15 = ",
+                "%31 = OpTypeInt 32 0\n%32 = OpConstant %31 1\n%33 = OpTypeArray %12 %32
+                 %30 = OpTypeStruct %13 %33\n%34 = OpTypePointer Output %30\n%15 = ",
+            )
+            .replace("%2 = OpVariable %15 Output", "%2 = OpVariable %34 Output")
+            .replace("OpStore %2 %16", ""),
+        "vulkan1.0",
+    );
+    common::validate(&words, "vulkan1.0");
+    for lowered in
+        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+    {
+        common::validate(&lowered.words, "vulkan1.0");
+    }
+}
+
+#[test]
+fn a_function_may_be_two_entry_points() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    common::validate(&words, "vulkan1.1");
+    for lowered in
+        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+    {
+        common::validate(&lowered.words, "vulkan1.1");
+        let text = common::disassemble(&lowered.words);
+        assert_eq!(text.matches("OpEntryPoint").count(), 1, "{text}");
+    }
+}
+
+/// Float controls decide which bits a shader computes.
+#[test]
+fn execution_modes_go_with_the_shader() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    for (lowered, function) in [
+        (vertex::lower(&words, Some("first")).unwrap(), "%xfb_main"),
+        (compute_of(&words, "first").unwrap(), "%xfb_compute"),
+    ] {
+        let text = common::disassemble(&lowered.words);
+        assert!(
+            text.contains(&format!("OpExecutionMode {function} DenormFlushToZero 32")),
+            "{text}"
+        );
+        assert!(!text.contains(" Xfb"), "{text}");
+    }
+}
+
+/// It would override LocalSize.
+#[test]
+fn a_workgroup_size_of_another_shader_is_dropped() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    let text = common::disassemble(&compute_of(&words, "first").unwrap().words);
+    assert!(text.contains("LocalSize 64 1 1") && !text.contains("BuiltIn WorkgroupSize"), "{text}");
+}
+
+/// %5 has no location: were it in the interface, that would be an error.
+#[test]
+fn inputs_outside_the_interface_are_not_read() {
+    let words = common::assemble(
+        &SHARED.replace("OpEntryPoint Vertex %1 \"second\" %2 %3", ""),
+        "vulkan1.1",
+    );
+    let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap();
+    assert_eq!(lowered.attribute_locations, [0]);
+    common::validate(&lowered.words, "vulkan1.1");
+    assert_eq!(reflect::vertex_reads(&words, None).unwrap().attributes.len(), 1);
+}
+
+#[test]
+fn a_workgroup_has_invocations() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    let vertex_input = &vertex_input(NumericClass::Float);
+    let options = compute::Options { entry_point: Some("first"), vertex_input, workgroup_size: 0 };
+    assert_eq!(compute::lower(&words, &options).unwrap_err(), LowerError::WorkgroupSize);
+}
+
+/// Debug info of an interface variable goes with it.
+#[test]
+fn debug_info_of_other_entry_points_is_removed() {
+    const DEBUG: &str = "%30 = OpExtInstImport \"NonSemantic.Shader.DebugInfo.100\"";
+    let words = common::assemble(
+        &SEVERAL
+            .replace(
+                "OpMemoryModel",
+                &format!("OpExtension \"SPV_KHR_non_semantic_info\"\n{DEBUG}\nOpMemoryModel"),
+            )
+            .replace("OpName %3", "%31 = OpString \"shader\"\nOpName %3")
+            .replace(
+                "%1 = OpFunction ",
+                "%32 = OpTypeInt 32 0
+                 %33 = OpConstant %32 0
+                 %34 = OpConstant %32 4
+                 %35 = OpConstant %32 2
+                 %36 = OpConstant %32 32
+                 %37 = OpConstant %32 3
+                 %38 = OpExtInst %10 %30 DebugSource %31
+                 %39 = OpExtInst %10 %30 DebugCompilationUnit %34 %34 %38 %35
+                 %40 = OpExtInst %10 %30 DebugTypeBasic %31 %36 %37 %33
+                 %41 = OpExtInst %10 %30 DebugGlobalVariable %31 %40 %38 %33 %33 %39 %31 %4 %33
+                 %42 = OpExtInst %10 %30 DebugGlobalVariable %31 %40 %38 %33 %33 %39 %31 %7 %33
+                 %1 = OpFunction ",
+            ),
+        "vulkan1.1",
+    );
+    common::validate(&words, "vulkan1.1");
+    let lowered = compute_of(&words, "second").unwrap();
+    common::validate(&lowered.words, "vulkan1.1");
+    let text = common::disassemble(&lowered.words);
+    assert_eq!(text.matches("DebugGlobalVariable").count(), 1, "{text}");
+}
+
+/// An output and a storage buffer of one structure type: the layout is the buffer's.
+#[test]
+fn a_structure_that_a_buffer_shares_keeps_its_layout() {
+    let words = common::assemble(
+        r#"
+        OpCapability Shader
+        OpCapability TransformFeedback
+        OpExtension "SPV_KHR_storage_buffer_storage_class"
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint Vertex %1 "main" %2 %3
+        OpExecutionMode %1 Xfb
+        OpDecorate %2 Location 0
+        OpDecorate %2 XfbBuffer 0
+        OpDecorate %2 XfbStride 4
+        OpDecorate %2 Offset 0
+        OpDecorate %3 Location 1
+        OpDecorate %4 DescriptorSet 0
+        OpDecorate %4 Binding 0
+        OpDecorate %5 Block
+        OpMemberDecorate %5 0 Offset 0
+        OpMemberDecorate %6 0 Offset 0
+        OpMemberDecorate %6 1 Offset 8
+        %10 = OpTypeVoid
+        %11 = OpTypeFunction %10
+        %12 = OpTypeFloat 32
+        %6 = OpTypeStruct %12 %12
+        %5 = OpTypeStruct %6
+        %13 = OpTypePointer Output %12
+        %14 = OpTypePointer Output %6
+        %15 = OpTypePointer StorageBuffer %5
+        %16 = OpTypePointer StorageBuffer %6
+        %17 = OpTypeInt 32 1
+        %18 = OpConstant %17 0
+        %2 = OpVariable %13 Output
+        %3 = OpVariable %14 Output
+        %4 = OpVariable %15 StorageBuffer
+        %1 = OpFunction %10 None %11
+        %20 = OpLabel
+        %21 = OpAccessChain %16 %4 %18
+        %22 = OpLoad %6 %21
+        %23 = OpCompositeExtract %12 %22 1
+        OpStore %3 %22
+        OpStore %2 %23
+        OpReturn
+        OpFunctionEnd
+        "#,
+        "vulkan1.0",
+    );
+    common::validate(&words, "vulkan1.0");
+    for lowered in both(&words) {
+        common::validate(&lowered.words, "vulkan1.0");
+        let text = common::disassemble(&lowered.words);
+        assert!(text.contains(" 1 Offset 8"), "{text}");
+    }
+}
+
+/// A shader of one output and one input, of the type %9.
+fn with_input(types: &str, place: &str) -> Vec<u32> {
+    common::assemble(
+        &format!(
+            "
+            OpCapability Shader
+            OpCapability TransformFeedback
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint Vertex %1 \"main\" %2 %3
+            OpExecutionMode %1 Xfb
+            {place}
+            OpDecorate %3 Location 0
+            OpDecorate %3 XfbBuffer 0
+            OpDecorate %3 XfbStride 4
+            OpDecorate %3 Offset 0
+            %4 = OpTypeVoid
+            %5 = OpTypeFunction %4
+            %6 = OpTypeFloat 32
+            %7 = OpTypeInt 32 0
+            {types}
+            %10 = OpTypePointer Input %9
+            %11 = OpTypePointer Output %6
+            %2 = OpVariable %10 Input
+            %3 = OpVariable %11 Output
+            %1 = OpFunction %4 None %5
+            %12 = OpLabel
+            OpReturn
+            OpFunctionEnd
+            "
+        ),
+        "vulkan1.0",
+    )
+}
+
+/// Types and numbers that no compiler emits cost neither memory nor time.
+#[test]
+fn hostile_inputs_are_refused() {
+    let errors = |types: &str, place: &str| {
+        let words = with_input(types, place);
+        let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap_err();
+        assert_eq!(reflect::vertex_reads(&words, None).unwrap_err(), lowered);
+        lowered
+    };
+    let nested: String = (100..100_000)
+        .map(|id| format!("%{} = OpTypeArray %{id} %8\n", id + 1))
+        .collect::<String>();
+    let one = "%8 = OpConstant %7 1\n";
+    for types in [
+        "%8 = OpConstant %7 1\n%9 = OpTypeArray %9 %8".to_owned(),
+        "%8 = OpConstant %7 1\n%9 = OpTypeArray %20 %8\n%20 = OpTypeArray %9 %8".to_owned(),
+        "%9 = OpTypeVector %9 2".to_owned(),
+        "%8 = OpConstant %7 0\n%20 = OpTypeArray %6 %8\n\
+         %21 = OpConstant %7 0xffffffff\n%9 = OpTypeArray %20 %21"
+            .to_owned(),
+        format!("{one}%100 = OpTypeArray %6 %8\n{nested}%9 = OpTypeArray %100000 %8"),
+    ] {
+        let error = errors(&types, "OpDecorate %2 Location 0");
+        assert!(matches!(error, LowerError::InputType { .. }), "{error}");
+    }
+    let huge = "%8 = OpConstant %7 0xffffffff\n%20 = OpTypeArray %6 %8\n%9 = OpTypeArray %20 %8";
+    let limit = |last| LowerError::LocationLimit { variable: "%2".to_owned(), last, max: 256 };
+    assert_eq!(
+        errors(huge, "OpDecorate %2 Location 0"),
+        limit(u64::from(u32::MAX) * u64::from(u32::MAX) - 1)
+    );
+    let vector = "%9 = OpTypeVector %6 2";
+    assert_eq!(errors(vector, "OpDecorate %2 Location 256"), limit(256));
+    let error = errors(vector, "OpDecorate %2 Location 0\nOpDecorate %2 Component 0xffffffff");
+    assert!(matches!(error, LowerError::InputType { .. }), "{error}");
 }

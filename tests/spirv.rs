@@ -5,7 +5,8 @@
 mod common;
 
 use proptest::prelude::*;
-use vkxfb::spirv::{Module, ParseErrorKind, words_from_bytes};
+use spirv::{Decoration, Op};
+use vkxfb::spirv::{Module, ParseErrorKind, Section, words_from_bytes};
 
 const SHADER: &str = r#"#version 450
 layout(xfb_buffer = 0, xfb_stride = 32) out;
@@ -126,5 +127,45 @@ proptest! {
         if let Ok(module) = Module::parse(&words) {
             prop_assert_eq!(module.words(), words);
         }
+    }
+}
+
+/// Line information, values and types of any kind may come first among the declarations.
+#[test]
+fn declarations_begin_where_they_may() {
+    for first in [
+        "%5 = OpString \"a.vert\"\nOpLine %5 1 1",
+        "OpNoLine",
+        "%5 = OpTypeAccelerationStructureKHR",
+    ] {
+        let (string, first) = match first.split_once('\n') {
+            Some((string, first)) => (string, first),
+            None => ("", first),
+        };
+        let words = common::assemble(
+            &format!(
+                "OpCapability Shader
+                 OpCapability RayQueryKHR
+                 OpExtension \"SPV_KHR_ray_query\"
+                 OpMemoryModel Logical GLSL450
+                 OpEntryPoint Vertex %1 \"main\"
+                 {string}
+                 OpDecorate %2 SpecId 0
+                 {first}
+                 %3 = OpTypeBool
+                 %2 = OpSpecConstantTrue %3
+                 %4 = OpTypeVoid
+                 %6 = OpTypeFunction %4
+                 %1 = OpFunction %4 None %6
+                 %7 = OpLabel
+                 OpReturn
+                 OpFunctionEnd"
+            ),
+            "vulkan1.2",
+        );
+        let mut module = Module::parse(&words).unwrap();
+        assert_eq!(module.words(), words);
+        module.push(Section::Annotations, Op::Decorate, &[2, Decoration::RelaxedPrecision as u32]);
+        common::validate(&module.words(), "vulkan1.2");
     }
 }

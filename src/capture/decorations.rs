@@ -6,7 +6,7 @@
 //! `XfbStride` alone capture nothing: glslang puts them on `gl_PerVertex` of every module that uses
 //! transform feedback.
 
-use spirv::{Decoration, ExecutionMode, StorageClass};
+use spirv::{Decoration, ExecutionMode, Op, StorageClass};
 
 use super::aggregate::{Place, Walk, locations_of};
 use super::{Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
@@ -81,7 +81,10 @@ impl Layout {
         if !has_xfb {
             return Err(CaptureError::NoXfbMode { entry_point: entry.name.clone() });
         }
-        if module.section(Section::Annotations).any(|i| i.is(spirv::Op::GroupDecorate)) {
+        if module
+            .section(Section::Annotations)
+            .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
+        {
             return Err(CaptureError::DecorationGroups);
         }
         let mut layout = Self::default();
@@ -140,7 +143,11 @@ impl Layout {
             component: of_variable(Decoration::Component).unwrap_or(0),
         };
         let name = declarations.name(variable.id);
-        match block_type(declarations, variable.pointee) {
+        let block = block_type(declarations, variable.pointee);
+        if block.is_none() {
+            reject_structure(declarations, variable)?;
+        }
+        match block {
             Some(block) => self.add_block(declarations, variable, &block, &decorated),
             None if decorated.offset.is_some() => {
                 let gl_name = name.map_or_else(|| variable.id.to_string(), str::to_owned);
@@ -278,6 +285,29 @@ impl Layout {
         }
         Ok(end)
     }
+}
+
+/// An Offset in a structure that is no block captures the member too, if it has an XfbBuffer;
+/// without one it may be there for the sake of a buffer of that type.
+fn reject_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
+    let mut ty = variable.pointee;
+    while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
+        ty = *element;
+    }
+    let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(()) };
+    for member in 0..members.len() as u32 {
+        let has = |decoration| declarations.member_decoration(ty, member, decoration).is_some();
+        let of_variable = |d| declarations.decoration(variable.id, d).is_some();
+        if has(Decoration::Offset)
+            && (has(Decoration::XfbBuffer) || of_variable(Decoration::XfbBuffer))
+        {
+            return Err(CaptureError::UnsupportedType {
+                output: labelled(declarations.name(variable.id), variable.id, &[member]),
+                ty: "a member of a structure that is no block".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The capture decorations that apply to one value.

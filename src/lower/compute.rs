@@ -70,9 +70,12 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// Lowers a vertex shader with capture decorations.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, or an input that a compute shader
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, or an input that a compute shader
 /// cannot be given.
 pub fn lower(words: &[u32], options: &Options<'_>) -> Result<Lowered, LowerError> {
+    if options.workgroup_size == 0 {
+        return Err(LowerError::WorkgroupSize);
+    }
     let mut module = Module::parse(words)?;
     let entry = find_vertex_shader(&module, options.entry_point)?;
     isolate(&mut module, &entry);
@@ -98,7 +101,7 @@ pub fn lower(words: &[u32], options: &Options<'_>) -> Result<Lowered, LowerError
         spec_ids,
         shading: Some(Shading {
             function: entry.function,
-            inputs: Inputs::new(&declarations, options.vertex_input),
+            inputs: Inputs::new(&declarations, &entry, options.vertex_input),
             workgroup_size: options.workgroup_size,
         }),
     };
@@ -108,10 +111,18 @@ pub fn lower(words: &[u32], options: &Options<'_>) -> Result<Lowered, LowerError
         inputs.map(|inputs| (inputs.attribute_locations, inputs.interface)).unwrap_or_default();
     io.extend(more_io);
 
-    module.retain(Section::ExecutionModes, |i| i.id(0) != entry.function);
+    // Float controls and their like hold for the shader wherever it runs.
+    interface::move_execution_modes(&mut module, &entry, function);
     let size = [function.0, ExecutionMode::LocalSize as u32, options.workgroup_size, 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
-    interface::set_entry_point(&mut module, &entry, ExecutionModel::GLCompute, function, io)?;
+    interface::set_entry_point(
+        &mut module,
+        &declarations,
+        &entry,
+        ExecutionModel::GLCompute,
+        function,
+        io,
+    )?;
 
     Ok(Lowered {
         backend: Backend::Compute,
@@ -137,6 +148,11 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
+    // Those of other entry points too: a constant that is WorkgroupSize would beat LocalSize, and the
+    // capabilities of ClipDistance and its like are gone.
+    module.retain(Section::Annotations, |i| {
+        interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
+    });
     let is_interface = |storage: u32| INTERFACE.iter().any(|s| *s as u32 == storage);
     module.edit(Section::Declarations, |op, operands| {
         // Storage class of OpTypePointer, and of OpVariable.

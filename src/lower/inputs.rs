@@ -6,11 +6,12 @@
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use super::LowerError;
-use super::interface::{built_in, label};
+use super::interface::{Place, built_in, input_place, label};
 use crate::capture::{describe, numeric_vector};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::link::Linker;
 use crate::vertex_input::{InputRate, NumericClass, VertexInput};
 
@@ -33,12 +34,20 @@ struct Fetch {
 }
 
 impl<'a> Inputs<'a> {
-    /// The inputs as the vertex shader declared them.
-    pub(super) fn new(declarations: &'a Declarations, vertex_input: &'a VertexInput) -> Self {
+    /// The inputs as the vertex shader declared them. What is not in its interface it does not read.
+    pub(super) fn new(
+        declarations: &'a Declarations,
+        entry: &EntryPoint,
+        vertex_input: &'a VertexInput,
+    ) -> Self {
         Self {
             declarations,
             vertex_input,
-            variables: declarations.variables(StorageClass::Input).copied().collect(),
+            variables: declarations
+                .variables(StorageClass::Input)
+                .filter(|variable| entry.interface.contains(&variable.id))
+                .copied()
+                .collect(),
             attribute_locations: Vec::new(),
             interface: Vec::new(),
         }
@@ -63,18 +72,7 @@ impl<'a> Inputs<'a> {
                     instance_index,
                 )?,
                 None => {
-                    let location = self
-                        .declarations
-                        .decoration(variable.id, Decoration::Location)
-                        .and_then(|parameters| parameters.first().copied())
-                        .ok_or_else(|| LowerError::NoLocation {
-                            variable: self.label(&variable),
-                        })?;
-                    let component = self
-                        .declarations
-                        .decoration(variable.id, Decoration::Component)
-                        .and_then(|parameters| parameters.first().copied())
-                        .unwrap_or(0);
+                    let Place { location, component } = input_place(self.declarations, &variable)?;
                     let fetch =
                         Fetch { function: linker.function("fetch")?, vertex_index, instance_index };
                     let builder = &mut linker.builder;
@@ -161,9 +159,6 @@ impl<'a> Inputs<'a> {
             ty: describe(self.declarations, ty),
         };
         if let Some((class, count)) = numeric_vector(self.declarations, ty) {
-            if component + count > 4 {
-                return Err(unsupported());
-            }
             let bits =
                 self.fetch(builder, code, fetch, variable, class, location, component, count)?;
             let value = match class {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
-use super::LowerError;
+use super::{LowerError, MAX_INPUT_LOCATIONS};
+use crate::capture::{describe, numeric_vector};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, string_words};
@@ -36,6 +37,56 @@ pub(super) fn find_built_in(
         .copied()
 }
 
+/// Where an input that is no built-in begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// `Location`
+    pub(super) location: u32,
+    /// `Component`
+    pub(super) component: u32,
+}
+
+/// Location and component of an input. All that it takes is below [`MAX_INPUT_LOCATIONS`], and its type
+/// consists of 32-bit scalars and vectors.
+pub(super) fn input_place(
+    declarations: &Declarations,
+    variable: &Variable,
+) -> Result<Place, LowerError> {
+    let parameter = |decoration| declarations.decoration(variable.id, decoration)?.first().copied();
+    let label = || label(declarations, variable.id);
+    let location = parameter(Decoration::Location)
+        .ok_or_else(|| LowerError::NoLocation { variable: label() })?;
+    let component = parameter(Decoration::Component).unwrap_or(0);
+    let locations = locations(declarations, variable.pointee, component)
+        .filter(|locations| *locations > 0)
+        .ok_or_else(|| LowerError::InputType {
+            variable: label(),
+            ty: describe(declarations, variable.pointee),
+        })?;
+    let last = u64::from(location).saturating_add(locations - 1);
+    if last >= u64::from(MAX_INPUT_LOCATIONS) {
+        return Err(LowerError::LocationLimit {
+            variable: label(),
+            last,
+            max: MAX_INPUT_LOCATIONS,
+        });
+    }
+    Ok(Place { location, component })
+}
+
+/// Locations that a type takes, if attributes can fill it from `component` on.
+fn locations(declarations: &Declarations, ty: Id, component: u32) -> Option<u64> {
+    if let Some((_, count)) = numeric_vector(declarations, ty) {
+        return Some(1).filter(|_| component.saturating_add(count) <= 4);
+    }
+    let (part, count) = match declarations.ty(ty)? {
+        Type::Matrix { column, count } => (*column, *count),
+        Type::Array { element, length } => (*element, declarations.constant(*length)?),
+        _ => return None,
+    };
+    Some(locations(declarations, part, component)?.saturating_mul(count.into()))
+}
+
 /// The sysvals are the one push constant block that an entry point may have.
 pub(super) fn reject_push_constants(declarations: &Declarations) -> Result<(), LowerError> {
     match declarations.variables(StorageClass::PushConstant).next() {
@@ -51,12 +102,13 @@ pub(super) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
 ) -> HashSet<Id> {
+    let variables = storages.iter().flat_map(|storage| declarations.variables(*storage));
+    structures(declarations, variables.map(|variable| variable.pointee).collect())
+}
+
+/// Structure types that types consist of.
+fn structures(declarations: &Declarations, mut open: Vec<Id>) -> HashSet<Id> {
     let mut types = HashSet::new();
-    let mut open: Vec<Id> = storages
-        .iter()
-        .flat_map(|storage| declarations.variables(*storage))
-        .map(|variable| variable.pointee)
-        .collect();
     while let Some(ty) = open.pop() {
         match declarations.ty(ty) {
             Some(Type::Array { element, .. }) => open.push(*element),
@@ -67,7 +119,20 @@ pub(super) fn interface_types(
     types
 }
 
+/// Decorations of structures that buffers need.
+const BUFFER_DECORATIONS: [Decoration; 2] = [Decoration::Offset, Decoration::Block];
+
+/// Storage classes whose structures have a layout.
+const BUFFER_STORAGES: [StorageClass; 5] = [
+    StorageClass::Uniform,
+    StorageClass::StorageBuffer,
+    StorageClass::PushConstant,
+    StorageClass::PhysicalStorageBuffer,
+    StorageClass::ShaderRecordBufferKHR,
+];
+
 /// Removes the decorations in `which` from the variables of the storage classes and their structures.
+/// What a structure has for a buffer of the same type stays.
 pub(super) fn strip_decorations(
     module: &mut Module,
     declarations: &Declarations,
@@ -76,25 +141,37 @@ pub(super) fn strip_decorations(
 ) {
     let mut targets = interface_types(declarations, storages);
     targets.extend(storages.iter().flat_map(|s| declarations.variables(*s)).map(|v| v.id));
-    let is_stripped = |decoration: u32| which.iter().any(|d| *d as u32 == decoration);
+    let buffers = structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect());
+    let is_in = |list: &[Decoration], decoration: u32| list.iter().any(|d| *d as u32 == decoration);
     module.retain(Section::Annotations, |i| {
-        let decoration = match i.op() {
-            Some(Op::Decorate) => i.operand(1),
-            Some(Op::MemberDecorate) => i.operand(2),
-            _ => return true,
-        };
-        !(targets.contains(&i.id(0)) && is_stripped(decoration))
+        let Some(decoration) = decoration_of(i) else { return true };
+        let is_of_buffer = buffers.contains(&i.id(0)) && is_in(&BUFFER_DECORATIONS, decoration);
+        !(targets.contains(&i.id(0)) && is_in(which, decoration)) || is_of_buffer
     });
+}
+
+/// The decoration of `OpDecorate` or `OpMemberDecorate`.
+pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
+    match i.op() {
+        Some(Op::Decorate) => Some(i.operand(1)),
+        Some(Op::MemberDecorate) => Some(i.operand(2)),
+        _ => None,
+    }
 }
 
 /// Capture decorations of outputs.
 pub(super) const XFB_DECORATIONS: [Decoration; 4] =
     [Decoration::XfbBuffer, Decoration::XfbStride, Decoration::Offset, Decoration::Stream];
 
-/// Removes what makes the driver capture.
+/// Removes what makes the driver capture, also of structures that no variable has any more: without the
+/// capability the decorations may not be there.
 pub(super) fn strip_xfb_mode(module: &mut Module) {
     module.retain(Section::ExecutionModes, |i| i.operand(1) != ExecutionMode::Xfb as u32);
     module.remove_capability(Capability::TransformFeedback);
+    const BUFFER: [u32; 2] = [Decoration::XfbBuffer as u32, Decoration::XfbStride as u32];
+    module.retain(Section::Annotations, |i| {
+        decoration_of(i).is_none_or(|decoration| !BUFFER.contains(&decoration))
+    });
 }
 
 /// `SpecId`s in use.
@@ -106,18 +183,33 @@ pub(super) fn spec_ids(module: &Module) -> HashSet<u32> {
         .collect()
 }
 
-/// Replaces the entry point's instruction. `interface` lists inputs and outputs; from SPIR-V 1.4 on all
-/// other global variables are added.
+/// Lets the execution modes of the entry point be those of `function`.
+pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
+    module.edit(Section::ExecutionModes, |_, operands| {
+        if let Some(target) = operands.first_mut()
+            && *target == entry.function.0
+        {
+            *target = function.0;
+        }
+    });
+}
+
+/// Replaces the entry point's instruction. `interface` lists inputs and outputs; from SPIR-V 1.4 on the
+/// other global variables are added: those of the old interface, and those that are new. The rest may
+/// be the interface of another entry point.
 pub(super) fn set_entry_point(
     module: &mut Module,
+    declarations: &Declarations,
     old: &EntryPoint,
-    model: spirv::ExecutionModel,
+    model: ExecutionModel,
     function: Id,
     mut interface: Vec<Id>,
 ) -> Result<(), LowerError> {
     if module.version() >= (1, 4) {
+        interface.extend(&old.interface);
         let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
-        interface.extend(globals.map(|i| i.id(1)));
+        let new = globals.map(|i| i.id(1)).filter(|id| declarations.variable(*id).is_none());
+        interface.extend(new);
     }
     let mut seen = HashSet::new();
     interface.retain(|id| seen.insert(*id));
@@ -130,7 +222,9 @@ pub(super) fn set_entry_point(
     operands.extend(interface.iter().map(|id| id.0));
     let is_old = |i: Instruction<'_>| {
         let name = i.operands().get(2..).and_then(crate::spirv::read_string);
-        i.id(1) == old.function && name.is_some_and(|(name, _)| name == old.name)
+        i.operand(0) == ExecutionModel::Vertex as u32
+            && i.id(1) == old.function
+            && name.is_some_and(|(name, _)| name == old.name)
     };
     module.retain(Section::EntryPoints, |i| !is_old(i));
     module.push(Section::EntryPoints, Op::EntryPoint, &operands);

@@ -23,6 +23,9 @@ use crate::spirv::link::LinkError;
 use crate::topology::XfbTopology;
 use crate::vertex_input::NumericClass;
 
+/// Locations that inputs may take. Devices have 16 to 64; without a limit an array could ask for 2^32.
+pub const MAX_INPUT_LOCATIONS: u32 = 256;
+
 /// A shader that cannot be lowered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LowerError {
@@ -71,6 +74,16 @@ pub enum LowerError {
         /// The variable's name or id.
         variable: String,
     },
+    /// An input at a location that no device has.
+    #[error("input {variable} takes locations up to {last}; at most {max} are supported")]
+    LocationLimit {
+        /// The variable's name or id.
+        variable: String,
+        /// The last location that it takes.
+        last: u64,
+        /// Locations that are supported.
+        max: u32,
+    },
     /// The vertex input state lacks an attribute or its binding.
     #[error(
         "input {variable} reads location {location}, for which the vertex input has no {missing}"
@@ -97,6 +110,9 @@ pub enum LowerError {
         /// What the format holds.
         found: NumericClass,
     },
+    /// Workgroups without invocations.
+    #[error("the workgroup size is 0")]
+    WorkgroupSize,
     /// An interface too long for one instruction.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),

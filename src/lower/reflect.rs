@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use spirv::{Decoration, StorageClass};
 
 use super::LowerError;
-use super::interface::{built_in, label};
-use crate::capture::{describe, numeric_vector};
+use super::interface::{Place, built_in, input_place, label};
+use crate::capture::numeric_vector;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::entry_point::{find_vertex_shader, isolate};
 use crate::spirv::{Id, Module};
@@ -35,31 +35,22 @@ pub struct VertexReads {
 /// Reads a vertex shader's interface. `entry_point` is its name; `None` takes the only one.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, or an input of a type that no attribute has.
+/// [`LowerError`]: no module, no vertex shader, or an input whose type or location no attribute has.
 pub fn vertex_reads(words: &[u32], entry_point: Option<&str>) -> Result<VertexReads, LowerError> {
     let mut module = Module::parse(words)?;
     let entry = find_vertex_shader(&module, entry_point)?;
     isolate(&mut module, &entry);
     let declarations = Declarations::of(&module);
     let mut attributes = BTreeMap::new();
-    for variable in declarations.variables(StorageClass::Input) {
+    let inputs = declarations
+        .variables(StorageClass::Input)
+        .filter(|variable| entry.interface.contains(&variable.id));
+    for variable in inputs {
         if built_in(&declarations, variable.id).is_some() {
             continue;
         }
-        let decoration = |decoration| {
-            let parameters = declarations.decoration(variable.id, decoration)?;
-            parameters.first().copied()
-        };
-        let location = decoration(Decoration::Location).ok_or_else(|| LowerError::NoLocation {
-            variable: label(&declarations, variable.id),
-        })?;
-        let component = decoration(Decoration::Component).unwrap_or(0);
-        add(&declarations, &mut attributes, variable.pointee, location, component).ok_or_else(
-            || LowerError::InputType {
-                variable: label(&declarations, variable.id),
-                ty: describe(&declarations, variable.pointee),
-            },
-        )?;
+        let Place { location, component } = input_place(&declarations, variable)?;
+        add(&declarations, &mut attributes, variable.pointee, location, component);
     }
     Ok(VertexReads {
         attributes: attributes.into_values().collect(),
@@ -74,24 +65,26 @@ fn add(
     ty: Id,
     location: u32,
     component: u32,
-) -> Option<u32> {
+) -> u32 {
     if let Some((class, count)) = numeric_vector(declarations, ty) {
         let components = component + count;
         let known =
             attributes.entry(location).or_insert(AttributeUse { location, class, components });
         known.components = known.components.max(components);
-        return Some(1).filter(|_| components <= 4);
+        return 1;
     }
-    let (part, count) = match declarations.ty(ty)? {
-        Type::Matrix { column, count } => (*column, *count),
-        Type::Array { element, length } => (*element, declarations.constant(*length)?),
-        _ => return None,
+    let (part, count) = match declarations.ty(ty) {
+        Some(Type::Matrix { column, count }) => (*column, *count),
+        Some(Type::Array { element, length }) => {
+            (*element, declarations.constant(*length).unwrap_or(0))
+        }
+        _ => return 0,
     };
     let mut at = location;
     for _ in 0..count {
-        at += add(declarations, attributes, part, at, component)?;
+        at += add(declarations, attributes, part, at, component);
     }
-    Some(at - location)
+    at - location
 }
 
 fn resources(declarations: &Declarations) -> Vec<String> {

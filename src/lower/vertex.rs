@@ -2,7 +2,8 @@
 //!
 //! The entry point becomes a function that a new entry point calls, so that it may return from
 //! anywhere; what it wrote is then stored by `xfb_vertex` of `shaders/vertex.wgsl`. Everything else
-//! stays: the shader still rasterises, and other entry points of the module are not touched.
+//! stays: the shader still rasterises, and other entry points of the module are kept, though they
+//! capture no more. Only where two entry points are one function the others are removed.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -14,7 +15,7 @@ use super::{Backend, LowerError, Lowered};
 use crate::capture::Layout;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::{EntryPoint, find_vertex_shader};
+use crate::spirv::entry_point::{EntryPoint, find_vertex_shader, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
 
@@ -26,6 +27,10 @@ use crate::spirv::{Id, Module, Section};
 pub fn lower(words: &[u32], entry_point: Option<&str>) -> Result<Lowered, LowerError> {
     let mut module = Module::parse(words)?;
     let entry = find_vertex_shader(&module, entry_point)?;
+    // A function that is called can be no entry point, under another name either.
+    if shares_function(&module, &entry) {
+        isolate(&mut module, &entry);
+    }
     let declarations = Declarations::of(&module);
     let layout = Layout::from_decorations(&module, &declarations, &entry)?;
     interface::reject_push_constants(&declarations)?;
@@ -69,12 +74,15 @@ pub fn lower(words: &[u32], entry_point: Option<&str>) -> Result<Lowered, LowerE
     };
     linker.finish(&mut stubs)?;
 
-    module.edit(Section::ExecutionModes, |_, operands| {
-        if operands.first() == Some(&entry.function.0) {
-            operands[0] = wrapper.0;
-        }
-    });
-    interface::set_entry_point(&mut module, &entry, ExecutionModel::Vertex, wrapper, io)?;
+    interface::move_execution_modes(&mut module, &entry, wrapper);
+    interface::set_entry_point(
+        &mut module,
+        &declarations,
+        &entry,
+        ExecutionModel::Vertex,
+        wrapper,
+        io,
+    )?;
 
     Ok(Lowered {
         backend: Backend::Vertex,

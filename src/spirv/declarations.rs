@@ -1,10 +1,14 @@
 //! What a module declares: types, constants, variables, names and decorations, by id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
 use super::{Id, Instruction, Module, Section, read_string};
+
+/// How deep types may nest: the specification's universal limit for structures. Deeper ones count as
+/// unknown, so that a walk over types may recurse.
+const MAX_TYPE_DEPTH: u32 = 255;
 
 /// A type, as far as a capture has to know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,8 +107,9 @@ impl Declarations {
                 decorations.push((words[2], words[3..].to_vec()));
             }
         }
+        let mut nesting = Nesting::default();
         for i in module.section(Section::Declarations) {
-            this.read_declaration(i);
+            this.read_declaration(i, &mut nesting);
         }
         this
     }
@@ -118,19 +123,16 @@ impl Declarations {
         }
     }
 
-    fn read_declaration(&mut self, i: Instruction<'_>) {
+    fn read_declaration(&mut self, i: Instruction<'_>, nesting: &mut Nesting) {
         let Some(op) = i.op() else { return };
-        // Only pointers may be referred to before they are declared, and nothing here follows those.
-        // Without the rest no type contains itself, so that whoever walks one comes to an end.
-        let known = |id: Id| if self.types.contains_key(&id) { id } else { Id(0) };
         let ty = match op {
             Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
             Op::TypeFloat => Type::Float { width: i.operand(1) },
-            Op::TypeVector => Type::Vector { component: known(i.id(1)), count: i.operand(2) },
-            Op::TypeMatrix => Type::Matrix { column: known(i.id(1)), count: i.operand(2) },
-            Op::TypeArray => Type::Array { element: known(i.id(1)), length: i.id(2) },
+            Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
+            Op::TypeMatrix => Type::Matrix { column: i.id(1), count: i.operand(2) },
+            Op::TypeArray => Type::Array { element: i.id(1), length: i.id(2) },
             Op::TypeStruct => Type::Struct {
-                members: i.operands().iter().skip(1).map(|word| known(Id(*word))).collect(),
+                members: i.operands().iter().skip(1).map(|word| Id(*word)).collect(),
             },
             Op::TypePointer => Type::Pointer { storage: i.operand(1), pointee: i.id(2) },
             Op::TypeVoid
@@ -160,7 +162,9 @@ impl Declarations {
             }
             _ => return,
         };
-        self.types.insert(i.id(0), ty);
+        if nesting.admit(i.id(0), &ty) {
+            self.types.insert(i.id(0), ty);
+        }
     }
 
     /// The type of that id.
@@ -171,6 +175,16 @@ impl Declarations {
     /// The value of a 32-bit `OpConstant` that is not a specialisation constant.
     pub fn constant(&self, id: Id) -> Option<u32> {
         self.constants.get(&id).copied()
+    }
+
+    /// What pointers into any of the storage classes point to.
+    pub fn pointees(&self, storages: &[StorageClass]) -> impl Iterator<Item = Id> {
+        self.types.values().filter_map(move |ty| match ty {
+            Type::Pointer { storage, pointee } => {
+                storages.iter().any(|s| *s as u32 == *storage).then_some(*pointee)
+            }
+            _ => None,
+        })
     }
 
     /// Global variables in one storage class.
@@ -224,6 +238,33 @@ impl Declarations {
             Type::Int { .. } | Type::Float { .. } => Some((ty, 1)),
             _ => None,
         }
+    }
+}
+
+/// Keeps types out that contain themselves, or nest too deep.
+#[derive(Default)]
+struct Nesting {
+    depths: HashMap<Id, u32>,
+    /// Parts of types so far, declared or not.
+    parts: HashSet<Id>,
+}
+
+impl Nesting {
+    fn admit(&mut self, id: Id, ty: &Type) -> bool {
+        let parts: &[Id] = match ty {
+            Type::Vector { component: part, .. }
+            | Type::Matrix { column: part, .. }
+            | Type::Array { element: part, .. } => std::slice::from_ref(part),
+            Type::Struct { members } => members,
+            // Walks end here: a pointer may be declared forward.
+            Type::Pointer { .. } => return true,
+            Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
+        };
+        self.parts.extend(parts);
+        let depth_of = |part| self.depths.get(part).copied().unwrap_or(0);
+        let depth = parts.iter().map(depth_of).max().map_or(0, |deepest| deepest + 1);
+        self.depths.insert(id, depth);
+        depth <= MAX_TYPE_DEPTH && !self.parts.contains(&id)
     }
 }
 

@@ -8,8 +8,8 @@ use super::{Id, Module, Section, string_words};
 
 /// Adds declarations to a module, each only where the module has none that is equal.
 ///
-/// SPIR-V forbids two equal scalar, vector or function types. Whatever is decorated is never reused:
-/// the decoration may say something that the new user does not mean.
+/// SPIR-V forbids two equal scalar, vector or function types. Whatever else is decorated is never
+/// reused: the decoration may say something that the new user does not mean.
 #[derive(Debug)]
 pub struct Builder<'m> {
     /// The module.
@@ -28,7 +28,7 @@ impl<'m> Builder<'m> {
             let Some(op) = i.op() else { continue };
             let Some(result) = result_index(op) else { continue };
             let id = i.id(result);
-            if !decorated.contains(&id) && i.operands().len() > result {
+            if (is_unique(op) || !decorated.contains(&id)) && i.operands().len() > result {
                 known.entry(key(op, i.operands(), result)).or_insert(id);
             }
         }
@@ -149,6 +149,12 @@ fn result_index(op: Op) -> Option<usize> {
         | Op::ConstantComposite => Some(1),
         _ => None,
     }
+}
+
+/// Whether a module declares such a type only once.
+fn is_unique(op: Op) -> bool {
+    use Op::*;
+    matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)
 }
 
 fn key(op: Op, operands: &[u32], result: usize) -> Vec<u32> {

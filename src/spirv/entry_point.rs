@@ -84,6 +84,15 @@ pub fn find_vertex_shader(
     }
 }
 
+/// Whether the entry point's function is that of another entry point too.
+pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
+    module
+        .section(Section::EntryPoints)
+        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function)
+        .nth(1)
+        .is_some()
+}
+
 /// Removes all other entry points, with the functions and interface variables that only they use.
 pub fn isolate(module: &mut Module, entry: &EntryPoint) {
     let is_ours = |i: super::Instruction<'_>| {
@@ -121,6 +130,7 @@ pub fn isolate(module: &mut Module, entry: &EntryPoint) {
         }
         keep
     });
+    remove_debug_info(module, &mut removed);
     for section in [Section::Names, Section::Annotations] {
         module.retain(section, |i| {
             let targets_id = matches!(
@@ -128,6 +138,31 @@ pub fn isolate(module: &mut Module, entry: &EntryPoint) {
                 Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
             );
             !(targets_id && removed.contains(&i.id(0)))
+        });
+    }
+}
+
+/// Removes debug info that refers to something removed, and is therefore removed too.
+fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
+    let sets: HashSet<Id> = module
+        .section(Section::Imports)
+        .filter(|i| {
+            i.operands().get(1..).and_then(read_string).is_some_and(|(name, _)| {
+                name.starts_with("NonSemantic.") || name.contains("DebugInfo")
+            })
+        })
+        .map(|i| i.id(0))
+        .collect();
+    for section in [Section::Declarations, Section::Functions] {
+        module.retain(section, |i| {
+            // Result type, result, set and number come first; all else are ids.
+            let refers = i.is(Op::ExtInst)
+                && sets.contains(&i.id(2))
+                && i.operands().iter().skip(4).any(|id| removed.contains(&Id(*id)));
+            if refers {
+                removed.insert(i.id(1));
+            }
+            !refers
         });
     }
 }

@@ -32,6 +32,11 @@ fn result_positions(opcode: u16) -> (Option<usize>, Option<usize>) {
     (position(OperandKind::IdResultType), position(OperandKind::IdResult))
 }
 
+/// Whether an instruction declares a type.
+pub(super) fn is_type(opcode: u16) -> bool {
+    lookup(opcode).is_some_and(|grammar| grammar.opname.starts_with("Type"))
+}
+
 /// The result type and the result of an instruction, each where it has one. Both are absent for an
 /// opcode that the grammar lacks.
 pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {

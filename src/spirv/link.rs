@@ -53,7 +53,7 @@ impl Library {
         let names: HashMap<Id, String> = module
             .section(Section::Names)
             .filter(|i| i.is(Op::Name))
-            .filter_map(|i| Some((i.id(0), read_string(&i.operands()[1..])?.0)))
+            .filter_map(|i| Some((i.id(0), read_string(i.operands().get(1..)?)?.0)))
             .collect();
         let mut functions: HashMap<String, Function> = HashMap::new();
         let mut current: Option<Function> = None;

@@ -127,8 +127,8 @@ pub enum Section {
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that an opcode opens, or `None` for one that stays where it stands: line
-    /// information, `OpUndef`, `OpExtInst`, and whatever is unknown.
+    /// The section that an opcode opens, or `None` for one that stays where it stands: `OpExtInst`, and
+    /// whatever is unknown.
     fn of(opcode: u16) -> Option<Self> {
         use Op::*;
         Some(match Op::from_u32(opcode.into())? {
@@ -170,7 +170,10 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
+            // The first section that may have line information, and values.
+            Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
+            _ if super::grammar::is_type(opcode) => Self::Declarations,
             _ => return None,
         })
     }
