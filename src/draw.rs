@@ -149,6 +149,7 @@ mod tests {
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);
+                prop_assert_eq!(per_instance, topology.output_count(n).min(written * m));
                 prop_assert!(record / per_instance < u64::from(counts.instance_count));
                 let vertex = topology.gather(Default::default(), record % per_instance);
                 match topology.item_of_vertex(u32::try_from(vertex).unwrap()) {

@@ -13,11 +13,12 @@ use common::device::{
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
+use vkxfb::lower::{Backend, compute};
+use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, Profile, VertexData};
 use vkxfb::probe::shaders::ProbeShader;
-use vkxfb::runtime::{Draw, RuntimeError};
+use vkxfb::runtime::{Draw, Pipeline, PipelineDesc, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 const TRI_STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
@@ -334,6 +335,99 @@ fn attributes_out_of_range_are_zero() {
             0..=5 => assert_eq!(key, [16, 20].map(|at| word(&expected, vertex, at))),
             _ => assert_eq!(key, [0, 0], "vertex {vertex}"),
         }
+    }
+    gpu.destroy_pipeline(pipeline);
+    close(gpu);
+}
+
+/// What probe shaders do not read: components that a format lacks, a `Component`, an element of stride
+/// 0, and the built-ins of a draw.
+#[test]
+fn defaults_and_draw_parameters_are_supplied() {
+    const SHADER: &str = r#"#version 450
+        #extension GL_ARB_shader_draw_parameters : require
+        #extension GL_EXT_multiview : require
+        layout(location = 0) in vec4 two;
+        layout(location = 1) in ivec4 one;
+        layout(location = 2) in uvec4 three;
+        layout(location = 3, component = 1) in vec2 middle;
+        layout(location = 4) in uint constant;
+        layout(xfb_buffer = 0, xfb_stride = 76) out;
+        layout(location = 0, xfb_offset = 0) out vec4 a;
+        layout(location = 1, xfb_offset = 16) flat out ivec4 b;
+        layout(location = 2, xfb_offset = 32) flat out uvec4 c;
+        layout(location = 3, xfb_offset = 48) out vec2 d;
+        layout(location = 4, xfb_offset = 56) flat out ivec4 draw;
+        layout(location = 5, xfb_offset = 72) flat out uint e;
+        void main() {
+            a = two; b = one; c = three; d = middle; e = constant;
+            draw = ivec4(gl_BaseVertexARB, gl_BaseInstanceARB, gl_DrawIDARB, gl_ViewIndex);
+        }"#;
+    const STRIDE: usize = 76;
+    let binding =
+        |binding, stride| VertexBinding { binding, stride, input_rate: InputRate::Vertex };
+    let attribute =
+        |location, binding, format, offset| VertexAttribute { location, binding, format, offset };
+    let vertex_input = VertexInput {
+        bindings: vec![binding(0, 40), binding(1, 0)],
+        attributes: vec![
+            attribute(0, 0, VertexFormat::R32G32Sfloat, 0),
+            attribute(1, 0, VertexFormat::R32Sint, 8),
+            attribute(2, 0, VertexFormat::R32G32B32Uint, 12),
+            attribute(3, 0, VertexFormat::R32G32B32A32Sfloat, 24),
+            attribute(4, 1, VertexFormat::R32Uint, 0),
+        ],
+    };
+    let options =
+        compute::Options { entry_point: None, vertex_input: &vertex_input, workgroup_size: 64 };
+    let lowered = compute::lower(&common::compile(SHADER, &[]), &options).unwrap();
+    let mut gpu = open(Profile::Bifrost);
+    let desc = PipelineDesc {
+        shader: &lowered,
+        topology: PrimitiveTopology::PointList,
+        provoking_vertex: ProvokingVertex::First,
+        vertex_input: &vertex_input,
+        set_layouts: &[],
+        specialize: false,
+        render_pass: gpu.render_pass(),
+        cache: ash::vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+
+    // Word w of vertex v is 100 v + w.
+    let value = |vertex: u32, word: u32| 100 * vertex + word;
+    let data: Vec<u8> =
+        (0..5).flat_map(|v| (0..10).flat_map(move |w| value(v, w).to_le_bytes())).collect();
+    let vertex_data = [
+        VertexData { binding: 0, bytes: &data },
+        VertexData { binding: 1, bytes: &77u32.to_le_bytes() },
+    ];
+    let request = Draw { vertex_count: 3, instance_count: 2, first_vertex: 2, first_instance: 5 };
+    let initial = [0; 6 * STRIDE];
+    let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
+    let request = CaptureRequest {
+        pipeline: &pipeline,
+        vertex_data: &vertex_data,
+        descriptor_sets: &[],
+        draws: &[(PrimitiveTopology::PointList, request)],
+        buffers: &[Some(target)],
+    };
+    // SAFETY: the pipeline is of this device, and the compute backend bounds what it reads.
+    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
+    for (record, bytes) in found.chunks_exact(STRIDE).enumerate() {
+        let vertex = 2 + record as u32 % 3;
+        let words: Vec<u32> =
+            bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+        let word = |word| value(vertex, word);
+        let expected = [
+            [word(0), word(1), 0, 1f32.to_bits()],
+            [word(2), 0, 0, 1],
+            [word(3), word(4), word(5), 1],
+            [word(7), word(8), 2, 5],
+            [0, 0, 77, 0],
+        ];
+        assert_eq!(words, expected.concat()[..STRIDE / 4], "record {record}");
     }
     gpu.destroy_pipeline(pipeline);
     close(gpu);

@@ -492,6 +492,23 @@ fn inputs_outside_the_interface_are_not_read() {
     assert_eq!(reflect::vertex_reads(&words, None).unwrap().attributes.len(), 1);
 }
 
+/// Inputs that share a location are one attribute, as wide as its last component.
+#[test]
+fn reads_are_gathered_by_location() {
+    let words = common::compile(
+        "#version 450
+         layout(location = 3, component = 2) in vec2 high;
+         layout(location = 3) in vec2 low;
+         layout(location = 1) in ivec3 number;
+         void main() { gl_Position = vec4(low, high) + vec4(number.x); }",
+        &[],
+    );
+    let reads = reflect::vertex_reads(&words, None).unwrap();
+    let found: Vec<_> =
+        reads.attributes.iter().map(|a| (a.location, a.class, a.components)).collect();
+    assert_eq!(found, [(1, NumericClass::Sint, 3), (3, NumericClass::Float, 4)]);
+}
+
 #[test]
 fn a_workgroup_has_invocations() {
     let words = common::assemble(SHARED, "vulkan1.1");
