@@ -287,8 +287,6 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
     refuses(&shaders.glsl("set.spv", set), "descriptor set 1 binding 2");
     let constants = set.replace("set = 1, binding = 2", "push_constant");
     refuses(&shaders.glsl("constants.spv", &constants), "push constants");
-    let doubles = CAPTURES.replace("uvec2", "dvec2");
-    refuses(&shaders.glsl("doubles.spv", &doubles), "float64");
 
     let fragment = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
         OpEntryPoint Fragment %1 \"main\"\nOpExecutionMode %1 OriginUpperLeft\n\
