@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-use vkxfb::lower::{Backend, compute};
+use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
     Arena, Buffer, BufferDesc, Capabilities, CaptureBuffer, ConsumerScope, Context, Draw,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, required_features,
@@ -77,9 +77,8 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
     let words = vkxfb::spirv::words_from_bytes(&std::fs::read(file)?)?;
     let vertex_input = VertexInput::default();
     let shader = compute::lower(
-        &words,
+        &Shader::new(&words),
         &compute::Options {
-            entry_point: None,
             vertex_input: &vertex_input,
             workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
         },

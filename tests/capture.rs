@@ -13,7 +13,7 @@ use common::device::{
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use vkxfb::lower::{Backend, compute};
+use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, Profile, VertexData};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{Draw, Pipeline, PipelineDesc, RuntimeError};
@@ -378,9 +378,8 @@ fn defaults_and_draw_parameters_are_supplied() {
             attribute(4, 1, VertexFormat::R32Uint, 0),
         ],
     };
-    let options =
-        compute::Options { entry_point: None, vertex_input: &vertex_input, workgroup_size: 64 };
-    let lowered = compute::lower(&common::compile(SHADER, &[]), &options).unwrap();
+    let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 64 };
+    let lowered = compute::lower(&Shader::new(&common::compile(SHADER, &[])), &options).unwrap();
     let mut gpu = open(Profile::Bifrost);
     let desc = PipelineDesc {
         shader: &lowered,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::lower::compute;
+use vkxfb::lower::{Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
     Buffer, CaptureBuffer, Context, Draw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
@@ -49,11 +49,10 @@ impl Bench {
         };
         let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
         let options = compute::Options {
-            entry_point: None,
             vertex_input: &vertex_input,
             workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
         };
-        let shader = compute::lower(&words, &options).unwrap();
+        let shader = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
             shader: &shader,
             topology: specialize.unwrap_or(PrimitiveTopology::PointList),

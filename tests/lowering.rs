@@ -5,7 +5,7 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
-use vkxfb::lower::{LowerError, Lowered, compute, native, reflect, vertex};
+use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::{Module, words_from_bytes};
 use vkxfb::vertex_input::{
@@ -28,17 +28,19 @@ fn vertex_input(class: NumericClass) -> VertexInput {
 }
 
 fn to_compute(words: &[u32], vertex_input: &VertexInput) -> Result<Lowered, LowerError> {
-    let options = compute::Options {
-        entry_point: None,
-        vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-    };
-    compute::lower(words, &options)
+    let options =
+        compute::Options { vertex_input, workgroup_size: compute::DEFAULT_WORKGROUP_SIZE };
+    compute::lower(&Shader::new(words), &options)
+}
+
+/// One of several entry points.
+fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
+    Shader { entry_point: Some(entry_point), ..Shader::new(words) }
 }
 
 fn both(words: &[u32]) -> [Lowered; 2] {
     [
-        vertex::lower(words, None).unwrap(),
+        vertex::lower(&Shader::new(words)).unwrap(),
         to_compute(words, &vertex_input(NumericClass::Float)).unwrap(),
     ]
 }
@@ -133,7 +135,7 @@ fn probe_shaders_read_as_reviewed() {
 #[test]
 fn native_leaves_the_words_alone() {
     let words = common::compile(EVERYTHING, &[]);
-    assert_eq!(native::lower(&words, None).unwrap().words, words);
+    assert_eq!(native::lower(&Shader::new(&words)).unwrap().words, words);
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn side_effects_are_reported() {
              layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint a;
              void main() {{ a = data[0]; {body} }}"
         );
-        native::lower(&common::compile(&source, &[]), None).unwrap().has_side_effects
+        native::lower(&Shader::new(&common::compile(&source, &[]))).unwrap().has_side_effects
     };
     assert!(!shader(""));
     assert!(!shader("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"));
@@ -211,31 +213,30 @@ const SEVERAL: &str = r#"
 fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     let words = common::assemble(SEVERAL, "vulkan1.0");
     common::validate(&words, "vulkan1.0");
-    let lowered = vertex::lower(&words, Some("second")).unwrap();
+    let lowered = vertex::lower(&named(&words, "second")).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     assert_eq!(common::disassemble(&lowered.words).matches("OpEntryPoint").count(), 3);
 
     let input = vertex_input(NumericClass::Float);
-    let options =
-        compute::Options { entry_point: Some("second"), vertex_input: &input, workgroup_size: 32 };
-    let lowered = compute::lower(&words, &options).unwrap();
+    let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let text = common::disassemble(&lowered.words);
     assert_eq!(text.matches("OpEntryPoint").count(), 1);
     assert!(!text.contains("OpDPdx") && !text.contains("colour_in"), "{text}");
     assert!(text.contains("LocalSize 32 1 1"));
 
-    let ambiguous = vertex::lower(&words, None).unwrap_err();
+    let ambiguous = vertex::lower(&Shader::new(&words)).unwrap_err();
     let LowerError::EntryPoint(EntryPointError::Ambiguous { found }) = ambiguous else {
         panic!("{ambiguous}")
     };
     assert!(found.contains("'first'") && found.contains("'second'"), "{found}");
     assert!(matches!(
-        vertex::lower(&words, Some("third")),
+        vertex::lower(&named(&words, "third")),
         Err(LowerError::EntryPoint(EntryPointError::NotFound { .. }))
     ));
     assert!(matches!(
-        native::lower(&words, Some("first")),
+        native::lower(&named(&words, "first")),
         Err(LowerError::Capture(CaptureError::NoXfbMode { .. }))
     ));
 }
@@ -283,11 +284,12 @@ fn inputs_that_cannot_be_given_are_named() {
     assert!(error.to_string().contains("'v'"), "{error}");
 
     let push = shader("layout(push_constant) uniform P { vec4 v; } p;", "p.v");
-    for error in [to_compute(&push, &floats).unwrap_err(), vertex::lower(&push, None).unwrap_err()]
+    for error in
+        [to_compute(&push, &floats).unwrap_err(), vertex::lower(&Shader::new(&push)).unwrap_err()]
     {
         assert!(matches!(&error, LowerError::PushConstants { .. }), "{error}");
     }
-    assert!(native::lower(&push, None).is_ok());
+    assert!(native::lower(&Shader::new(&push)).is_ok());
 }
 
 #[test]
@@ -299,7 +301,7 @@ fn a_fragment_shader_is_no_vertex_shader() {
             .replace("OpExecutionMode %6 Xfb", ""),
         "vulkan1.0",
     );
-    let error = native::lower(&words, None).unwrap_err();
+    let error = native::lower(&Shader::new(&words)).unwrap_err();
     assert_eq!(error.to_string(), "the module has no vertex shader; it has: Fragment 'shade'");
 }
 
@@ -331,8 +333,8 @@ fn every_module_that_the_probe_runs_is_valid() {
 
 fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
-    let entry_point = Some(entry_point);
-    compute::lower(words, &compute::Options { entry_point, vertex_input, workgroup_size: 64 })
+    let options = compute::Options { vertex_input, workgroup_size: 64 };
+    compute::lower(&named(words, entry_point), &options)
 }
 
 /// From SPIR-V 1.4 on the interface lists all globals, but not those of other entry points.
@@ -352,7 +354,7 @@ fn interfaces_hold_nothing_of_other_entry_points() {
     );
     common::validate(&words, TARGET);
     for lowered in
-        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+        [vertex::lower(&named(&words, "second")).unwrap(), compute_of(&words, "second").unwrap()]
     {
         common::validate(&lowered.words, TARGET);
         let text = common::disassemble(&lowered.words);
@@ -435,7 +437,7 @@ fn blocks_of_other_entry_points_are_harmless() {
     );
     common::validate(&words, "vulkan1.0");
     for lowered in
-        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+        [vertex::lower(&named(&words, "second")).unwrap(), compute_of(&words, "second").unwrap()]
     {
         common::validate(&lowered.words, "vulkan1.0");
     }
@@ -446,7 +448,7 @@ fn a_function_may_be_two_entry_points() {
     let words = common::assemble(SHARED, "vulkan1.1");
     common::validate(&words, "vulkan1.1");
     for lowered in
-        [vertex::lower(&words, Some("second")).unwrap(), compute_of(&words, "second").unwrap()]
+        [vertex::lower(&named(&words, "second")).unwrap(), compute_of(&words, "second").unwrap()]
     {
         common::validate(&lowered.words, "vulkan1.1");
         let text = common::disassemble(&lowered.words);
@@ -459,7 +461,7 @@ fn a_function_may_be_two_entry_points() {
 fn execution_modes_go_with_the_shader() {
     let words = common::assemble(SHARED, "vulkan1.1");
     for (lowered, function) in [
-        (vertex::lower(&words, Some("first")).unwrap(), "%xfb_main"),
+        (vertex::lower(&named(&words, "first")).unwrap(), "%xfb_main"),
         (compute_of(&words, "first").unwrap(), "%xfb_compute"),
     ] {
         let text = common::disassemble(&lowered.words);
@@ -513,8 +515,11 @@ fn reads_are_gathered_by_location() {
 fn a_workgroup_has_invocations() {
     let words = common::assemble(SHARED, "vulkan1.1");
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options { entry_point: Some("first"), vertex_input, workgroup_size: 0 };
-    assert_eq!(compute::lower(&words, &options).unwrap_err(), LowerError::WorkgroupSize);
+    let options = compute::Options { vertex_input, workgroup_size: 0 };
+    assert_eq!(
+        compute::lower(&Shader::new(&words), &options).unwrap_err(),
+        LowerError::WorkgroupSize
+    );
 }
 
 /// Debug info of an interface variable goes with it.

@@ -15,8 +15,7 @@ use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
 use super::store::Outputs;
-use super::{Backend, LowerError, Lowered};
-use crate::capture::Layout;
+use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{find_vertex_shader, isolate};
 use crate::spirv::link::Linker;
@@ -26,8 +25,6 @@ use crate::vertex_input::VertexInput;
 /// What a compute lowering may choose.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// The vertex shader's name; `None` takes the only one.
-    pub entry_point: Option<&'a str>,
     /// What the graphics pipeline would read.
     pub vertex_input: &'a VertexInput,
     /// Invocations of a workgroup. At most 128 are supported by every device.
@@ -67,20 +64,20 @@ const INTERFACE_CAPABILITIES: [Capability; 9] = [
 const INTERFACE_EXTENSIONS: [&str; 3] =
     ["SPV_KHR_shader_draw_parameters", "SPV_KHR_multiview", "SPV_EXT_shader_viewport_index_layer"];
 
-/// Lowers a vertex shader with capture decorations.
+/// Lowers a vertex shader.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, or an input that a compute shader
-/// cannot be given.
-pub fn lower(words: &[u32], options: &Options<'_>) -> Result<Lowered, LowerError> {
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, or an input that a
+/// compute shader cannot be given.
+pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     if options.workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
-    let mut module = Module::parse(words)?;
-    let entry = find_vertex_shader(&module, options.entry_point)?;
+    let mut module = Module::parse(shader.words)?;
+    let entry = find_vertex_shader(&module, shader.entry_point)?;
     isolate(&mut module, &entry);
     let declarations = Declarations::of(&module);
-    let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+    let layout = shader.layout(&module, &declarations, &entry)?;
     interface::reject_push_constants(&declarations)?;
     let has_side_effects = interface::has_side_effects(&module, &declarations);
 

@@ -16,10 +16,11 @@ pub mod reflect;
 mod store;
 pub mod vertex;
 
-use crate::capture::{CaptureError, Layout};
-use crate::spirv::ParseError;
-use crate::spirv::entry_point::EntryPointError;
+use crate::capture::{CaptureError, CaptureList, Layout};
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::{EntryPoint, EntryPointError};
 use crate::spirv::link::LinkError;
+use crate::spirv::{Module, ParseError};
 use crate::topology::XfbTopology;
 use crate::vertex_input::NumericClass;
 
@@ -41,6 +42,9 @@ pub enum LowerError {
     /// A mistake in this crate's shader library.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// A list for the driver's own capture, which wants decorations.
+    #[error("an explicit list cannot be captured by the native backend as yet")]
+    NativeList,
     /// The sysvals take the push constants.
     #[error(
         "the shader has push constants ('{variable}'), which are not supported on this backend as yet"
@@ -116,6 +120,47 @@ pub enum LowerError {
     /// An interface too long for one instruction.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
+}
+
+/// A vertex shader that is to be lowered, and what of it is to be captured.
+#[derive(Debug, Clone, Copy)]
+pub struct Shader<'a> {
+    /// SPIR-V.
+    pub words: &'a [u32],
+    /// The vertex shader's name; `None` takes the only one.
+    pub entry_point: Option<&'a str>,
+    /// What is captured.
+    pub captures: Captures<'a>,
+}
+
+/// Where it says what is captured.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Captures<'a> {
+    /// The module's decorations, under the execution mode `Xfb`.
+    #[default]
+    Decorations,
+    /// A list, whatever the decorations say.
+    List(&'a CaptureList),
+}
+
+impl<'a> Shader<'a> {
+    /// The only vertex shader of a module, with what its decorations capture.
+    pub const fn new(words: &'a [u32]) -> Self {
+        Self { words, entry_point: None, captures: Captures::Decorations }
+    }
+
+    /// The layout of what is captured.
+    fn layout(
+        &self,
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+    ) -> Result<Layout, CaptureError> {
+        match self.captures {
+            Captures::Decorations => Layout::from_decorations(module, declarations, entry),
+            Captures::List(list) => Layout::from_list(declarations, entry, list),
+        }
+    }
 }
 
 /// Who does the capture.

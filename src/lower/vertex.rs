@@ -11,28 +11,26 @@ use super::device_address::{self, DeviceAddress};
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Stubs, free_spec_ids, library};
 use super::store::Outputs;
-use super::{Backend, LowerError, Lowered};
-use crate::capture::Layout;
+use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, find_vertex_shader, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
 
-/// Lowers a vertex shader with capture decorations. `entry_point` is its name; `None` takes the only
-/// one.
+/// Lowers a vertex shader.
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, nothing to capture, or push constants in use.
-pub fn lower(words: &[u32], entry_point: Option<&str>) -> Result<Lowered, LowerError> {
-    let mut module = Module::parse(words)?;
-    let entry = find_vertex_shader(&module, entry_point)?;
+pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+    let mut module = Module::parse(shader.words)?;
+    let entry = find_vertex_shader(&module, shader.entry_point)?;
     // A function that is called can be no entry point, under another name either.
     if shares_function(&module, &entry) {
         isolate(&mut module, &entry);
     }
     let declarations = Declarations::of(&module);
-    let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+    let layout = shader.layout(&module, &declarations, &entry)?;
     interface::reject_push_constants(&declarations)?;
     let has_side_effects = interface::has_side_effects(&module, &declarations);
 

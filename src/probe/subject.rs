@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::capture::Layout;
 use crate::lower::reflect::{AttributeUse, vertex_reads};
-use crate::lower::{Backend, LowerError, Lowered, compute, native, vertex};
+use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use crate::probe::shaders::ProbeShader;
 use crate::spirv::{ParseError, words_from_bytes};
 use crate::vertex_input::{
@@ -79,7 +79,7 @@ impl Subject {
     pub fn built_in(shader: ProbeShader) -> Result<Self, SubjectError> {
         let words = shader.words();
         let lower = |source| SubjectError::Lower { name: shader.name.to_owned(), source };
-        let lowered = native::lower(&words, None).map_err(lower)?;
+        let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
         Ok(Self {
             name: shader.name.to_owned(),
             layout: lowered.layout,
@@ -104,7 +104,7 @@ impl Subject {
         let lower = |source| SubjectError::Lower { name: name.clone(), source };
         let writes_point_size = point_size::writes_point_size(&words)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
-        let lowered = native::lower(&words, None).map_err(lower)?;
+        let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
         let reads = vertex_reads(&words, None).map_err(lower)?;
         if let Some(what) = reads.resources.into_iter().next() {
             return Err(SubjectError::Resources { name, what });
@@ -124,13 +124,13 @@ impl Subject {
     /// # Errors
     /// [`SubjectError::Lower`]
     pub fn lower(&self, backend: Backend) -> Result<Lowered, SubjectError> {
+        let shader = Shader::new(&self.words);
         match backend {
-            Backend::Native => native::lower(&self.words, None),
-            Backend::Vertex => vertex::lower(&self.words, None),
+            Backend::Native => native::lower(&shader),
+            Backend::Vertex => vertex::lower(&shader),
             Backend::Compute => compute::lower(
-                &self.words,
+                &shader,
                 &compute::Options {
-                    entry_point: None,
                     vertex_input: &self.vertex_input,
                     workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
                 },
