@@ -502,7 +502,7 @@ fn reads_are_gathered_by_location() {
          layout(location = 3, component = 2) in vec2 high;
          layout(location = 3) in vec2 low;
          layout(location = 1) in ivec3 number;
-         void main() { gl_Position = vec4(low, high) + vec4(number.x); }",
+         void main() { gl_Position = vec4(high, low) + vec4(number.x); }",
         &[],
     );
     let reads = reflect::vertex_reads(&words, None).unwrap();
