@@ -431,3 +431,47 @@ fn defaults_and_draw_parameters_are_supplied() {
     gpu.destroy_pipeline(pipeline);
     close(gpu);
 }
+
+/// A list that says what the decorations say captures the same, and needs none of them.
+#[test]
+fn lists_capture_what_decorations_do() {
+    use spirv::BuiltIn;
+    use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
+    use vkxfb::lower::{Captures, compute, vertex};
+
+    let mut gpu = open(Profile::Full);
+    let shader = ProbeShader::two_buffers();
+    let words = shader.words();
+    let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
+    let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
+    let list = CaptureList {
+        captures: vec![
+            entry(Selector::Location { location: 1, component: 0, components: 3 }, 1, 4),
+            entry(Selector::Name("checksum".to_owned()), 0, 20),
+            entry(position, 0, 0),
+        ],
+        strides: [Some(32), Some(20), None, None],
+    };
+    let source = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+    let compute_options = compute::Options {
+        vertex_input: &shader.vertex_input,
+        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+    };
+    for lowered in
+        [vertex::lower(&source).unwrap(), compute::lower(&source, &compute_options).unwrap()]
+    {
+        let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
+        let capture = Capture {
+            draws: vec![(TRI_STRIP, draw(9, 2))],
+            buffers: vec![
+                Some(Bound { offset: 0, size: 42 * 32 }),
+                Some(Bound { offset: 8, size: 42 * 20 }),
+            ],
+        };
+        let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
+        gpu.destroy_pipeline(pipeline);
+        let expected = capture.model(&shader, ProvokingVertex::First);
+        assert_same(&found, &expected, &lowered.backend);
+    }
+    close(gpu);
+}

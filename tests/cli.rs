@@ -392,3 +392,35 @@ fn a_closed_pipe_is_no_error_and_a_full_disk_is() {
     let output = command(&["info"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     Ran::new(output.wait_with_output().unwrap()).refuses(&["standard output"]);
 }
+
+#[test]
+fn a_shader_is_lowered_and_inspected() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec4 position;
+        layout(location = 3) out mat2 matrix;
+        void main() { matrix = mat2(position.x); gl_Position = position; }";
+    let shader = shaders.glsl("plain.spv", source);
+    let json =
+        vkxfb(&["inspect", &shader, "--varyings", "gl_Position,matrix", "--json"]).exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 32);
+    assert_eq!(json["varyings"][1]["type"], "GL_FLOAT_MAT2");
+    assert_eq!(json["outputs"][1]["location"], 3);
+    assert_eq!(json["locations_left"], 30);
+    let text = vkxfb(&["inspect", &shader, "--varyings", "matrix", "--separate"]).exits(0).stdout;
+    assert!(text.contains("GL_FLOAT_MAT2") && text.contains("locations used: 3 4"), "{text}");
+
+    for backend in ["vertex", "compute"] {
+        let lowered = shaders.path("lowered.spv");
+        let mut arguments = vec!["lower", &shader, "--backend", backend, "--varyings", "matrix"];
+        arguments.extend(["-o", lowered.to_str().unwrap(), "--text"]);
+        let text = vkxfb(&arguments).exits(0).stdout;
+        assert!(text.contains("xfb_store_record"), "{text}");
+        let bytes = std::fs::read(&lowered).unwrap();
+        common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
+    }
+    vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
+    vkxfb(&["inspect", &shader, "--varyings", "colour"]).refuses(&["'colour'"]);
+    vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
+}

@@ -219,7 +219,7 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
 
     let input = vertex_input(NumericClass::Float);
     let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
-    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let text = common::disassemble(&lowered.words);
     assert_eq!(text.matches("OpEntryPoint").count(), 1);

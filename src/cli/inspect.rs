@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use comfy_table::{Table, TableStyle};
 use serde::Serialize;
-use vkxfb::capture::{BufferMode, CaptureList, Layout, Output, locations_used};
+use vkxfb::capture::{Layout, Output, locations_used};
+use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, words_from_bytes};
 
 /// Arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
@@ -79,12 +79,9 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let file = arguments.shader.display();
-    let bytes = std::fs::read(&arguments.shader).with_context(|| format!("cannot read {file}"))?;
-    let inspection = words_from_bytes(&bytes)
-        .map_err(anyhow::Error::from)
-        .and_then(|words| inspect(arguments, &words))
-        .with_context(|| file.to_string())?;
+    let words = super::lower::read(&arguments.shader)?;
+    let inspection =
+        inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {
         super::show(&format!("{}\n", serde_json::to_string_pretty(&inspection)?))?;
     } else {
@@ -97,13 +94,12 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
     let module = Module::parse(words)?;
     let entry = find_vertex_shader(&module, arguments.entry_point.as_deref())?;
     let declarations = Declarations::of(&module);
-    let layout = if arguments.varyings.is_empty() {
-        Layout::from_decorations(&module, &declarations, &entry)?
-    } else {
-        let mode = if arguments.separate { BufferMode::Separate } else { BufferMode::Interleaved };
-        let list = CaptureList::from_varyings(&declarations, &entry, &arguments.varyings, mode)?;
-        Layout::from_list(&declarations, &entry, &list)?
-    };
+    let entry_point = arguments.entry_point.as_deref();
+    let layout =
+        match super::lower::list(entry_point, words, &arguments.varyings, arguments.separate)? {
+            None => Layout::from_decorations(&module, &declarations, &entry)?,
+            Some(list) => Layout::from_list(&declarations, &entry, &list)?,
+        };
     let used: BTreeSet<u32> = locations_used(&declarations, &entry);
     Ok(Inspection {
         entry_point: entry.name,

@@ -3,6 +3,7 @@
 
 mod info;
 mod inspect;
+mod lower;
 mod probe;
 
 use std::fmt::Display;
@@ -13,6 +14,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
+use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Profile;
 
 /// Exit status where something kept the command from running.
@@ -34,6 +36,7 @@ Examples:
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
   vkxfb inspect my.vert.spv           what a shader captures, and where it goes
+  vkxfb lower my.vert.spv --backend compute --text
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
 Set VKXFB_LOG=debug (or trace) to see what is decided.";
@@ -44,6 +47,8 @@ enum Command {
     Info(info::Arguments),
     /// Show what a vertex shader captures, and the locations that it leaves.
     Inspect(inspect::Arguments),
+    /// Rewrite a vertex shader for a backend.
+    Lower(lower::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
 }
@@ -78,6 +83,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Lower(arguments) => lower::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
     };
     match result {
@@ -102,4 +108,17 @@ fn show(text: &str) -> Result<()> {
 /// A line on standard error. Where there is none to write to, the exit status says it.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+}
+
+fn parse_backend(name: &str) -> Result<Backend, String> {
+    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+    found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
+}
+
+/// The words as text, where spirv-dis is installed.
+fn disassemble(words: &[u32]) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().ok()?;
+    file.write_all(bytemuck::cast_slice(words)).ok()?;
+    let output = std::process::Command::new("spirv-dis").arg(file.path()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,9 +1,8 @@
 //! `vkxfb probe`
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -30,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
     /// Only this backend: native, vertex or compute
-    #[arg(long, value_parser = parse_backend)]
+    #[arg(long, value_parser = super::parse_backend)]
     backend: Option<Backend>,
     /// Only this topology, for example triangle-strip
     #[arg(long)]
@@ -66,11 +65,6 @@ pub(crate) struct Arguments {
     /// Check that every kind of fault is recognised, without a device
     #[arg(long)]
     self_test: bool,
-}
-
-fn parse_backend(name: &str) -> Result<Backend, String> {
-    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
-    found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
 }
 
 fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
@@ -168,7 +162,7 @@ fn probe_device(
         .mismatches
         .first()
         .filter(|_| arguments.report.is_some())
-        .map(|failure| run::describe_failure(&report, failure, &plan, disassemble))
+        .map(|failure| run::describe_failure(&report, failure, &plan, super::disassemble))
         .transpose()?;
     report.validation = once_each(&gpu.close());
     if !arguments.json {
@@ -237,14 +231,6 @@ fn progress_bar() -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
-}
-
-/// The words as text, where spirv-dis is installed.
-fn disassemble(words: &[u32]) -> Option<String> {
-    let mut file = tempfile::NamedTempFile::new().ok()?;
-    file.write_all(bytemuck::cast_slice(words)).ok()?;
-    let output = Command::new("spirv-dis").arg(file.path()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -10,7 +10,9 @@ use crate::capture::numeric_vector;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::entry_point::{find_vertex_shader, isolate};
 use crate::spirv::{Id, Module};
-use crate::vertex_input::NumericClass;
+use crate::vertex_input::{
+    InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 /// An attribute as a shader reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,22 @@ pub struct VertexReads {
     pub attributes: Vec<AttributeUse>,
     /// Descriptors and push constants, in words: "descriptor set 0 binding 1 ('image')".
     pub resources: Vec<String>,
+}
+
+impl VertexReads {
+    /// A vertex input state that holds just what is read: a binding an attribute, tightly packed, by
+    /// vertex.
+    pub fn packed_vertex_input(&self) -> VertexInput {
+        let mut input = VertexInput::default();
+        for (binding, attribute) in (0u32..).zip(&self.attributes) {
+            let AttributeUse { location, class, components } = *attribute;
+            let Some(format) = VertexFormat::of(class, components) else { continue };
+            let input_rate = InputRate::Vertex;
+            input.bindings.push(VertexBinding { binding, stride: format.size(), input_rate });
+            input.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
+        }
+        input
+    }
 }
 
 /// Reads a vertex shader's interface. `entry_point` is its name; `None` takes the only one.

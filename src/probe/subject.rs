@@ -7,13 +7,11 @@ mod point_size;
 use std::path::Path;
 
 use crate::capture::Layout;
-use crate::lower::reflect::{AttributeUse, vertex_reads};
+use crate::lower::reflect::vertex_reads;
 use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use crate::probe::shaders::ProbeShader;
 use crate::spirv::{ParseError, words_from_bytes};
-use crate::vertex_input::{
-    InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
-};
+use crate::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 
 /// A shader that cannot be probed.
 #[derive(Debug, thiserror::Error)]
@@ -106,11 +104,11 @@ impl Subject {
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
         let reads = vertex_reads(&words, None).map_err(lower)?;
-        if let Some(what) = reads.resources.into_iter().next() {
+        if let Some(what) = reads.resources.first().cloned() {
             return Err(SubjectError::Resources { name, what });
         }
         Ok(Self {
-            vertex_input: vertex_input_for(&reads.attributes),
+            vertex_input: reads.packed_vertex_input(),
             layout: lowered.layout,
             words,
             formulas: None,
@@ -184,21 +182,6 @@ impl Subject {
             made_up(binding, elements, class)
         })
     }
-}
-
-/// One binding an attribute, tightly packed.
-fn vertex_input_for(attributes: &[AttributeUse]) -> VertexInput {
-    let mut input = VertexInput::default();
-    for (binding, attribute) in (0u32..).zip(attributes) {
-        let Some(format) = VertexFormat::of(attribute.class, attribute.components) else {
-            continue;
-        };
-        let input_rate = InputRate::Vertex;
-        input.bindings.push(VertexBinding { binding, stride: format.size(), input_rate });
-        let location = attribute.location;
-        input.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
-    }
-    input
 }
 
 /// Values that differ from element to element: floats from -2 to 2, small integers.
