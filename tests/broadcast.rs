@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use ash::vk;
 use common::render::{Renderer, SIZE, Scene, Texels};
 use vkxfb::lower::broadcast::{Broadcast, BroadcastError, Options, broadcast_color};
@@ -192,14 +194,23 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Fills eight attachments with what no case writes.
+const POISON: &str = "layout(location = 0) out vec4 colors[8];
+    void main() { for (int i = 0; i < 8; i++) colors[i] = vec4(-77.0 - i) - gl_FragCoord; }";
+
+/// Renders, after something else: lavapipe keeps outputs on the stack, where one that is not written
+/// would hold what the previous fragment shader left.
 fn render(renderer: &Renderer, words: &[u32], format: vk::Format, attachments: u32) -> Vec<Texels> {
+    static POISONED: LazyLock<Vec<u32>> = LazyLock::new(|| compile(POISON));
+    let clear = CLEAR.map(f32::to_bits);
     renderer.render(&Scene {
-        fragment: words,
-        format,
-        attachments,
-        clear: CLEAR.map(f32::to_bits),
+        fragment: &POISONED,
+        format: FLOAT,
+        attachments: 8,
+        clear,
         dual_source: false,
-    })
+    });
+    renderer.render(&Scene { fragment: words, format, attachments, clear, dual_source: false })
 }
 
 fn assert_texels(found: &[Texels], expected: &Texels, components: usize, what: &str) {
@@ -227,6 +238,11 @@ fn what_glslang_emits_becomes_a_valid_module() {
             assert_eq!((result.entry_point.as_str(), result.dual_source), ("main", false));
             let locations: Vec<u32> = result.added.iter().map(|output| output.location).collect();
             assert_eq!(locations, [1, 2, 3, 4, 5, 6, 7], "{}", case.name);
+            let text = common::disassemble(&result.words);
+            for location in 1..8 {
+                let store = format!("OpStore %gl_FragData_{location}_ ");
+                assert_eq!(text.matches(&store).count(), 1, "{}: {store}", case.name);
+            }
             assert_eq!(broadcast(&words, 8).unwrap(), result, "{}: deterministic", case.name);
         }
     }
@@ -456,7 +472,6 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
         assert_eq!(places, [(1, 0), (1, 1)]);
     }
 
-    // One attachment: what Gallium drivers have, whatever lavapipe's limit says.
     let renderer = Renderer::open();
     let found = renderer.render(&Scene {
         fragment: &one.words,
@@ -467,6 +482,13 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     });
     let expected = texels(|x, y| Some([x as f32 + 1.0, y as f32 + 1.0, 4.0, 4.0]));
     assert_texels(&found, &expected, 4, "dual source");
+    // Two without blending: lavapipe 22.3 says that it blends two with a second source, but takes the
+    // output at location 1 for the second source then.
+    let options = Options { max_dual_source_attachments: 2, ..options(2) };
+    let two = broadcast_color(&words, &options).unwrap();
+    let found = render(&renderer, &two.words, FLOAT, 2);
+    let expected = texels(|x, y| Some([x as f32, y as f32, 3.0, 4.0]));
+    assert_texels(&found, &expected, 4, "two sources, not blended");
     renderer.close();
 }
 

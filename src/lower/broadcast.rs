@@ -20,13 +20,14 @@
 //! as a store beside each store, under the same condition and with the same write mask: a component
 //! that was stored has the value of its last store in both, and one that never was has in the first an
 //! undefined value, of which the copy is undefined too. (What a fragment shader leaves unwritten is not
-//! kept in the attachment: that is the pipeline's colour write mask, for both forms alike.) It covers
-//! every way to store, by whatever name the output goes there: access chains with any index,
+//! kept in the attachment: that is the pipeline's colour write mask, for both forms alike.)
+//!
+//! It covers every way to store, by whatever name the output goes there: access chains with any index,
 //! `OpCopyMemory`, initializers, called functions, and pointers that are results of instructions which
 //! this crate does not know. (Pointers to outputs cannot be arguments: SPIR-V's logical addressing
-//! allows none, so that compilers write `out` parameters back after the call.) It costs one load and n
-//! stores, also where the
-//! shader stores many times, and lets compilers see that all outputs are one value.
+//! allows none, so that compilers write `out` parameters back after the call.) It costs one load and a
+//! store for each attachment however often the shader stores, and lets compilers see that all outputs
+//! are one value.
 //!
 //! # What is broadcast
 //!
