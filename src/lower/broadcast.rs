@@ -42,6 +42,7 @@
 use spirv::{Decoration, Op, StorageClass};
 
 use super::interface;
+use crate::capture::describe;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
@@ -128,13 +129,13 @@ pub enum BroadcastError {
         /// The first location above 0 that it takes.
         location: u32,
     },
-    /// An output that is no scalar or vector, or array of one.
-    #[error(
-        "output {variable} at location 0 is no scalar, vector or array of known length of these"
-    )]
+    /// An output that is no scalar or vector, or array of one whose length is known.
+    #[error("output {variable} at location 0 is {ty}, not a scalar, a vector or an array of one")]
     Type {
         /// The variable's name or id.
         variable: String,
+        /// The type in words.
+        ty: String,
     },
     /// A second source for more attachments than can be blended with one.
     #[error(
@@ -255,7 +256,10 @@ fn colors(
             return Err(BroadcastError::FragData { variable: label(variable), location });
         }
         match locations(declarations, variable.pointee) {
-            None => return Err(BroadcastError::Type { variable: label(variable) }),
+            None => {
+                let ty = describe(declarations, variable.pointee);
+                return Err(BroadcastError::Type { variable: label(variable), ty });
+            }
             Some(1) => {}
             Some(_) => {
                 return Err(BroadcastError::FragData { variable: label(variable), location: 1 });
