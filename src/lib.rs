@@ -33,6 +33,7 @@ pub mod lower;
 #[cfg(feature = "probe")]
 pub mod probe;
 pub mod runtime;
+pub mod slots;
 pub mod spirv;
 pub mod sysval;
 pub mod topology;

@@ -227,7 +227,7 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     assert!(text.contains("LocalSize 32 1 1"));
 
     let ambiguous = vertex::lower(&Shader::new(&words)).unwrap_err();
-    let LowerError::EntryPoint(EntryPointError::Ambiguous { found }) = ambiguous else {
+    let LowerError::EntryPoint(EntryPointError::Ambiguous { found, .. }) = ambiguous else {
         panic!("{ambiguous}")
     };
     assert!(found.contains("'first'") && found.contains("'second'"), "{found}");

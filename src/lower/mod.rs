@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod broadcast;
 pub mod compute;
 mod device_address;
 mod inputs;

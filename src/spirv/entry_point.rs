@@ -21,22 +21,28 @@ pub struct EntryPoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryPointError {
     /// No entry point of the stage.
-    #[error("the module has no vertex shader; it has: {found}")]
-    NoVertexShader {
+    #[error("the module has no {stage} shader; it has: {found}")]
+    NoShader {
+        /// The stage in words.
+        stage: &'static str,
         /// Stage and name of what is there.
         found: String,
     },
-    /// No vertex shader of that name.
-    #[error("the module has no vertex shader named '{name}'; it has: {found}")]
+    /// No entry point of the stage has that name.
+    #[error("the module has no {stage} shader named '{name}'; it has: {found}")]
     NotFound {
+        /// The stage in words.
+        stage: &'static str,
         /// The name asked for.
         name: String,
         /// Stage and name of what is there.
         found: String,
     },
     /// Several, and no name was given.
-    #[error("the module has several vertex shaders, name one of: {found}")]
+    #[error("the module has several {stage} shaders, name one of: {found}")]
     Ambiguous {
+        /// The stage in words.
+        stage: &'static str,
         /// Stage and name of what is there.
         found: String,
     },
@@ -48,6 +54,26 @@ pub enum EntryPointError {
 /// [`EntryPointError`] with what the module has instead.
 pub fn find_vertex_shader(
     module: &Module,
+    name: Option<&str>,
+) -> Result<EntryPoint, EntryPointError> {
+    find(module, ExecutionModel::Vertex, "vertex", name)
+}
+
+/// The fragment shader of that name, or the only one.
+///
+/// # Errors
+/// [`EntryPointError`] with what the module has instead.
+pub fn find_fragment_shader(
+    module: &Module,
+    name: Option<&str>,
+) -> Result<EntryPoint, EntryPointError> {
+    find(module, ExecutionModel::Fragment, "fragment", name)
+}
+
+fn find(
+    module: &Module,
+    model: ExecutionModel,
+    stage: &'static str,
     name: Option<&str>,
 ) -> Result<EntryPoint, EntryPointError> {
     let all: Vec<(u32, EntryPoint)> = module
@@ -69,18 +95,14 @@ pub fn find_vertex_shader(
             .collect();
         if list.is_empty() { "no entry point".to_owned() } else { list.join(", ") }
     };
-    let vertex =
-        || all.iter().filter(|(m, _)| *m == ExecutionModel::Vertex as u32).map(|(_, entry)| entry);
-    match (name, vertex().count()) {
-        (_, 0) => Err(EntryPointError::NoVertexShader { found: found() }),
-        (Some(name), _) => vertex()
-            .find(|e| e.name == name)
-            .cloned()
-            .ok_or_else(|| EntryPointError::NotFound { name: name.to_owned(), found: found() }),
-        (None, 1) => {
-            vertex().next().cloned().ok_or(EntryPointError::NoVertexShader { found: found() })
-        }
-        (None, _) => Err(EntryPointError::Ambiguous { found: found() }),
+    let of_stage = || all.iter().filter(|(m, _)| *m == model as u32).map(|(_, entry)| entry);
+    match (name, of_stage().next(), of_stage().count()) {
+        (_, None, _) => Err(EntryPointError::NoShader { stage, found: found() }),
+        (Some(name), ..) => of_stage().find(|e| e.name == name).cloned().ok_or_else(|| {
+            EntryPointError::NotFound { stage, name: name.to_owned(), found: found() }
+        }),
+        (None, Some(only), 1) => Ok(only.clone()),
+        (None, ..) => Err(EntryPointError::Ambiguous { stage, found: found() }),
     }
 }
 

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "probe")]
 pub mod device;
+pub mod render;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -30,9 +31,15 @@ pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
 
 /// A GLSL vertex shader compiled by glslang.
 pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
+    compile_stage("vert", source, arguments)
+}
+
+/// A GLSL shader compiled by glslang. `stage` is glslang's: `vert`, `frag`, ...
+pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("shader.vert"), source).unwrap();
-    let mut all = vec!["-V", "shader.vert", "-o", "shader.spv"];
+    let file = format!("shader.{stage}");
+    std::fs::write(directory.path().join(&file), source).unwrap();
+    let mut all = vec!["-V", &file, "-o", "shader.spv"];
     all.extend(arguments);
     run_tool("glslangValidator", &all, directory.path());
     let bytes = std::fs::read(directory.path().join("shader.spv")).unwrap();

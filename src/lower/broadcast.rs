@@ -1,0 +1,377 @@
+//! Fragment colour broadcast: what a fragment shader writes at location 0 goes to every attachment.
+//!
+//! OpenGL's `gl_FragColor` means all colour attachments, `gl_FragData[n]` means attachment n. SPIR-V
+//! has no such built-in: the output at location 0 is attachment 0 alone. Here it stands for
+//! `gl_FragColor`, and becomes `gl_FragData[0]`; for each further attachment n an output like it is
+//! added at location n, and holds the same when the invocation ends:
+//!
+//! ```text
+//! void main() {
+//!     shader();                          // what was the entry point
+//!     gl_FragData[1] = gl_FragData[0];
+//!     ...
+//! }
+//! ```
+//!
+//! # Why at the end, and not at every store
+//!
+//! Attachments see nothing of an output but its value when the entry point returns, and an invocation
+//! that ends otherwise (`OpKill`, `OpTerminateInvocation`) writes none. So a copy at the end is the same
+//! as a store beside each store, under the same condition and with the same write mask: a component
+//! that was stored has the value of its last store in both, and one that never was has in the first an
+//! undefined value, of which the copy is undefined too. (What a fragment shader leaves unwritten is not
+//! kept in the attachment: that is the pipeline's colour write mask, for both forms alike.)
+//!
+//! It covers every way to store, by whatever name the output goes there: access chains with any index,
+//! `OpCopyMemory`, initializers, called functions, and pointers that are results of instructions which
+//! this crate does not know. (Pointers to outputs cannot be arguments: SPIR-V's logical addressing
+//! allows none, so that compilers write `out` parameters back after the call.) It costs one load and a
+//! store for each attachment however often the shader stores, and lets compilers see that all outputs
+//! are one value.
+//!
+//! # What is broadcast
+//!
+//! Every output of the entry point at location 0: scalars and vectors of whatever component type, and
+//! arrays of one of them. They keep all decorations but `Location`: `Component`, where several share
+//! the location, and `Index`. Built-ins (`FragDepth`, ...) are left alone. An output with `Index` 1
+//! is `gl_SecondaryFragColorEXT`, the second source of dual-source blending, which devices offer on
+//! few attachments (`maxFragmentDualSrcAttachments`, mostly 1): more is an error.
+//!
+//! A shader with an output at another location writes `gl_FragData`, and is refused.
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::interface;
+use crate::capture::describe;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
+use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string};
+
+/// What is broadcast to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The fragment shader's name; `None` takes the only one.
+    pub entry_point: Option<&'a str>,
+    /// Colour attachments of the subpass, or the highest number that the shader is to serve.
+    pub attachments: u32,
+    /// The device's `maxFragmentOutputAttachments`.
+    pub max_attachments: u32,
+    /// The device's `maxFragmentDualSrcAttachments`; 0 where `dualSrcBlend` is not enabled.
+    pub max_dual_source_attachments: u32,
+}
+
+/// A fragment shader that writes to every attachment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broadcast {
+    /// SPIR-V. With one attachment, the words that went in.
+    pub words: Vec<u32>,
+    /// Name of the entry point in `words`.
+    pub entry_point: String,
+    /// The outputs that were added, in the order of locations.
+    pub added: Vec<Output>,
+    /// Whether the shader has a second source for blending (`Index` 1).
+    pub dual_source: bool,
+}
+
+/// An output of the fragment shader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Output {
+    /// The variable.
+    pub variable: Id,
+    /// The variable at location 0 whose value it has.
+    pub source: Id,
+    /// `Location`: the attachment.
+    pub location: u32,
+    /// `Index`: 1 for the second source of dual-source blending.
+    pub index: u32,
+    /// `Component`
+    pub component: u32,
+}
+
+/// A fragment shader whose colour cannot be broadcast.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BroadcastError {
+    /// The words are no SPIR-V module.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The module lacks the fragment shader.
+    #[error(transparent)]
+    EntryPoint(#[from] EntryPointError),
+    /// No attachment, or more than the device has.
+    #[error("{attachments} colour attachments; the device supports 1 to {max_attachments}")]
+    Attachments {
+        /// What was asked for.
+        attachments: u32,
+        /// `maxFragmentOutputAttachments`
+        max_attachments: u32,
+    },
+    /// Nothing to broadcast.
+    #[error("fragment shader '{entry_point}' has no output at location 0")]
+    NoColor {
+        /// The entry point.
+        entry_point: String,
+    },
+    /// An output that is neither a built-in nor has a location.
+    #[error("output {variable} has no Location")]
+    NoLocation {
+        /// The variable's name or id.
+        variable: String,
+    },
+    /// The shader writes `gl_FragData`.
+    #[error(
+        "output {variable} is at location {location}: the shader writes attachments one by one \
+         (gl_FragData), so that location 0 stands for no other"
+    )]
+    FragData {
+        /// The variable's name or id.
+        variable: String,
+        /// The first location above 0 that it takes.
+        location: u32,
+    },
+    /// An output that is no scalar or vector, or array of one whose length is known.
+    #[error("output {variable} at location 0 is {ty}, not a scalar, a vector or an array of one")]
+    Type {
+        /// The variable's name or id.
+        variable: String,
+        /// The type in words.
+        ty: String,
+    },
+    /// A second source for more attachments than can be blended with one.
+    #[error(
+        "output {variable} is the second source of dual-source blending (Index 1), for which the \
+         device supports {max_dual_source_attachments} attachments, not {attachments}"
+    )]
+    DualSource {
+        /// The variable's name or id.
+        variable: String,
+        /// What was asked for.
+        attachments: u32,
+        /// `maxFragmentDualSrcAttachments`
+        max_dual_source_attachments: u32,
+    },
+    /// The entry point's function is that of another entry point too: it cannot be called any more.
+    #[error("entry point '{other}' has the same function as '{entry_point}'")]
+    SharedFunction {
+        /// The entry point.
+        entry_point: String,
+        /// The other one.
+        other: String,
+    },
+    /// An interface too long for one instruction.
+    #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
+    InterfaceLimit(usize),
+}
+
+/// Lets the fragment shader write what it writes at location 0 to every attachment.
+///
+/// # Errors
+/// [`BroadcastError`]
+pub fn broadcast_color(words: &[u32], options: &Options<'_>) -> Result<Broadcast, BroadcastError> {
+    let &Options { attachments, max_attachments, .. } = options;
+    if attachments == 0 || attachments > max_attachments {
+        return Err(BroadcastError::Attachments { attachments, max_attachments });
+    }
+    let mut module = Module::parse(words)?;
+    let entry = find_fragment_shader(&module, options.entry_point)?;
+    let declarations = Declarations::of(&module);
+    let colors = colors(&module, &declarations, &entry, options)?;
+    let mut broadcast = Broadcast {
+        words: Vec::new(),
+        entry_point: entry.name.clone(),
+        added: Vec::new(),
+        dual_source: colors.iter().any(|color| color.index != 0),
+    };
+    if attachments == 1 {
+        broadcast.words = words.to_vec();
+        return Ok(broadcast);
+    }
+    reject_shared_function(&module, &entry)?;
+
+    for location in 1..attachments {
+        broadcast.added.extend(colors.iter().map(|color| color.copy(&mut module, location)));
+    }
+    let wrapper = emit_wrapper(&mut Builder::new(&mut module), &entry, &colors, &broadcast.added);
+    module.edit(Section::ExecutionModes, |_, operands| {
+        if let Some(target) = operands.first_mut()
+            && *target == entry.function.0
+        {
+            *target = wrapper.0;
+        }
+    });
+    replace_entry_point(&mut module, &entry, wrapper, &broadcast.added)?;
+    broadcast.words = module.words();
+    Ok(broadcast)
+}
+
+/// An output at location 0.
+#[derive(Debug, Clone)]
+struct Color {
+    variable: Variable,
+    index: u32,
+    component: u32,
+    /// The operands of `OpDecorate` behind the target, without `Location`.
+    decorations: Vec<Vec<u32>>,
+}
+
+impl Color {
+    /// The same at another location.
+    fn copy(&self, module: &mut Module, location: u32) -> Output {
+        let mut decorations = self.decorations.clone();
+        decorations.push(vec![Decoration::Location as u32, location]);
+        let Variable { id: source, pointer, .. } = self.variable;
+        let variable = module.fresh_id();
+        // Without initializer: the copy is written in any case.
+        let operands = [pointer.0, variable.0, StorageClass::Output as u32];
+        module.push(Section::Declarations, Op::Variable, &operands);
+        for decoration in decorations {
+            let operands = [&[variable.0], decoration.as_slice()].concat();
+            module.push(Section::Annotations, Op::Decorate, &operands);
+        }
+        let array = if self.index == 0 { "gl_FragData" } else { "gl_SecondaryFragDataEXT" };
+        Builder::new(module).name(variable, &format!("{array}[{location}]"));
+        Output { variable, source, location, index: self.index, component: self.component }
+    }
+}
+
+/// The outputs at location 0; an error where there are none, or others.
+fn colors(
+    module: &Module,
+    declarations: &Declarations,
+    entry: &EntryPoint,
+    options: &Options<'_>,
+) -> Result<Vec<Color>, BroadcastError> {
+    let label = |variable: &Variable| interface::label(declarations, variable.id);
+    let mut colors = Vec::new();
+    let outputs = declarations
+        .variables(StorageClass::Output)
+        .filter(|v| entry.interface.contains(&v.id))
+        .filter(|v| interface::built_in(declarations, v.id).is_none());
+    for variable in outputs {
+        let parameter =
+            |which| declarations.decoration(variable.id, which).and_then(|p| p.first()).copied();
+        let location = parameter(Decoration::Location)
+            .ok_or_else(|| BroadcastError::NoLocation { variable: label(variable) })?;
+        if location > 0 {
+            return Err(BroadcastError::FragData { variable: label(variable), location });
+        }
+        match locations(declarations, variable.pointee) {
+            None => {
+                let ty = describe(declarations, variable.pointee);
+                return Err(BroadcastError::Type { variable: label(variable), ty });
+            }
+            Some(1) => {}
+            Some(_) => {
+                return Err(BroadcastError::FragData { variable: label(variable), location: 1 });
+            }
+        }
+        let index = parameter(Decoration::Index).unwrap_or(0);
+        // With one attachment nothing is broadcast.
+        let max_dual_source_attachments = options.max_dual_source_attachments;
+        if index != 0 && options.attachments > max_dual_source_attachments.max(1) {
+            return Err(BroadcastError::DualSource {
+                variable: label(variable),
+                attachments: options.attachments,
+                max_dual_source_attachments,
+            });
+        }
+        let decorations = module
+            .section(Section::Annotations)
+            .filter(|i| i.is(Op::Decorate) && i.id(0) == variable.id)
+            .filter(|i| i.operand(1) != Decoration::Location as u32)
+            .filter_map(|i| Some(i.operands().get(1..)?.to_vec()))
+            .collect();
+        let component = parameter(Decoration::Component).unwrap_or(0);
+        colors.push(Color { variable: *variable, index, component, decorations });
+    }
+    match colors.is_empty() {
+        true => Err(BroadcastError::NoColor { entry_point: entry.name.clone() }),
+        false => Ok(colors),
+    }
+}
+
+/// Locations that a type takes; `None` for what a fragment shader's output cannot be.
+fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
+    match declarations.ty(ty)? {
+        Type::Array { element, length } => {
+            declarations.vector(*element)?;
+            declarations.constant(*length).filter(|length| *length > 0)
+        }
+        _ => declarations.vector(ty).map(|_| 1),
+    }
+}
+
+/// A function that is an entry point cannot be called.
+fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
+    let others = module
+        .section(Section::EntryPoints)
+        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function && !is_entry(*i, entry));
+    match others.filter_map(name).next() {
+        None => Ok(()),
+        Some(other) => {
+            Err(BroadcastError::SharedFunction { entry_point: entry.name.clone(), other })
+        }
+    }
+}
+
+fn name(instruction: Instruction<'_>) -> Option<String> {
+    Some(read_string(instruction.operands().get(2..)?)?.0)
+}
+
+fn is_entry(instruction: Instruction<'_>, entry: &EntryPoint) -> bool {
+    instruction.is(Op::EntryPoint)
+        && instruction.operand(0) == spirv::ExecutionModel::Fragment as u32
+        && instruction.id(1) == entry.function
+        && name(instruction).as_ref() == Some(&entry.name)
+}
+
+/// `void broadcast_main() { shader(); gl_FragData[1] = gl_FragData[0]; ... }`
+fn emit_wrapper(
+    builder: &mut Builder<'_>,
+    entry: &EntryPoint,
+    colors: &[Color],
+    outputs: &[Output],
+) -> Id {
+    let void = builder.void();
+    let procedure = builder.procedure();
+    let mut code = Code::default();
+    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
+    let label = builder.module.fresh_id();
+    code.label(label);
+    code.call(builder, void, entry.function, &[]);
+    for color in colors {
+        let Variable { id, pointee, .. } = color.variable;
+        let value = code.value(builder, Op::Load, pointee, &[id.0]);
+        for output in outputs.iter().filter(|output| output.source == id) {
+            code.push(Op::Store, &[output.variable.0, value.0]);
+        }
+    }
+    code.push(Op::Return, &[]);
+    code.push(Op::FunctionEnd, &[]);
+    builder.module.push_encoded(Section::Functions, code.words());
+    builder.name(wrapper, "broadcast_main");
+    wrapper
+}
+
+/// Makes `function` the entry point, with the added outputs in its interface, which before SPIR-V 1.4
+/// lists inputs and outputs and from then on all globals. The entry points keep their order.
+fn replace_entry_point(
+    module: &mut Module,
+    entry: &EntryPoint,
+    function: Id,
+    added: &[Output],
+) -> Result<(), BroadcastError> {
+    let mut all: Vec<Vec<u32>> =
+        module.section(Section::EntryPoints).map(|i| i.words().to_vec()).collect();
+    let ours = module.section(Section::EntryPoints).position(|i| is_entry(i, entry));
+    if let Some(words) = ours.and_then(|ours| all.get_mut(ours)) {
+        words[2] = function.0;
+        words.extend(added.iter().map(|output| output.variable.0));
+        let length = u16::try_from(words.len())
+            .map_err(|_| BroadcastError::InterfaceLimit(entry.interface.len() + added.len()))?;
+        words[0] = u32::from(length) << 16 | Op::EntryPoint as u32;
+    }
+    module.retain(Section::EntryPoints, |_| false);
+    module.push_encoded(Section::EntryPoints, &all.concat());
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Mesa's varying slots as SPIR-V: a built-in, or a location.
+//!
+//! `gl_varying_slot` has 64 values, 32 of them built-ins of OpenGL and 32 generic, `VAR0` to `VAR31`.
+//! SPIR-V has built-ins for some of the former; the rest need a location that no generic slot takes.
+//! No stage sees another, so that every stage packs in the same way, whatever it uses:
+//!
+//! | location | slot | | location | slot |
+//! |---|---|---|---|---|
+//! | 0 | `COL0` | | 6 | `CLIP_VERTEX` |
+//! | 1 | `COL1` | | 7 | `BOUNDING_BOX0` |
+//! | 2 | `FOGC` | | 8 | `BOUNDING_BOX1` |
+//! | 3 | `BFC0` | | 9 | `VIEW_INDEX`, unless multiview is on |
+//! | 4 | `BFC1` | | 10 | `VIEWPORT_MASK` |
+//! | 5 | `EDGE` | | 11 + n | `VARn`, and `TEXn` |
+//!
+//! `TEX0` to `TEX7` arrive as `VAR0` to `VAR7`: a shader has one or the other.
+//!
+//! A location holds four components. OpenGL has 32 of them, so that 21 are left for generic slots;
+//! Vulkan guarantees no more than 16 (`maxVertexOutputComponents` is at least 64), so that the number
+//! is a parameter that comes from the device.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use spirv::BuiltIn;
+
+/// Locations that belong to slots which SPIR-V has no built-in for, whether a shader uses them or not.
+pub const RESERVED_LOCATIONS: u32 = 11;
+
+/// Locations of OpenGL. What a device has beyond is not used.
+pub const MAX_LOCATIONS: u32 = 32;
+
+macro_rules! varying_slots {
+    ($($variant:ident $name:literal,)*) => {
+        /// A value of Mesa's `gl_varying_slot`, in its order.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[rustfmt::skip]
+        pub enum VaryingSlot {
+            $(#[doc = concat!("`VARYING_SLOT_", $name, "`")] $variant,)*
+        }
+
+        impl VaryingSlot {
+            /// All of them, in their order.
+            pub const ALL: [Self; 64] = [$(Self::$variant),*];
+
+            /// Mesa's name without its prefix `VARYING_SLOT_`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+varying_slots! {
+    Pos "POS", Col0 "COL0", Col1 "COL1", Fogc "FOGC",
+    Tex0 "TEX0", Tex1 "TEX1", Tex2 "TEX2", Tex3 "TEX3",
+    Tex4 "TEX4", Tex5 "TEX5", Tex6 "TEX6", Tex7 "TEX7",
+    Psiz "PSIZ", Bfc0 "BFC0", Bfc1 "BFC1", Edge "EDGE", ClipVertex "CLIP_VERTEX",
+    ClipDist0 "CLIP_DIST0", ClipDist1 "CLIP_DIST1", CullDist0 "CULL_DIST0", CullDist1 "CULL_DIST1",
+    PrimitiveId "PRIMITIVE_ID", Layer "LAYER", Viewport "VIEWPORT", Face "FACE", Pntc "PNTC",
+    TessLevelOuter "TESS_LEVEL_OUTER", TessLevelInner "TESS_LEVEL_INNER",
+    BoundingBox0 "BOUNDING_BOX0", BoundingBox1 "BOUNDING_BOX1",
+    ViewIndex "VIEW_INDEX", ViewportMask "VIEWPORT_MASK",
+    Var0 "VAR0", Var1 "VAR1", Var2 "VAR2", Var3 "VAR3",
+    Var4 "VAR4", Var5 "VAR5", Var6 "VAR6", Var7 "VAR7",
+    Var8 "VAR8", Var9 "VAR9", Var10 "VAR10", Var11 "VAR11",
+    Var12 "VAR12", Var13 "VAR13", Var14 "VAR14", Var15 "VAR15",
+    Var16 "VAR16", Var17 "VAR17", Var18 "VAR18", Var19 "VAR19",
+    Var20 "VAR20", Var21 "VAR21", Var22 "VAR22", Var23 "VAR23",
+    Var24 "VAR24", Var25 "VAR25", Var26 "VAR26", Var27 "VAR27",
+    Var28 "VAR28", Var29 "VAR29", Var30 "VAR30", Var31 "VAR31",
+}
+
+impl VaryingSlot {
+    /// The slot of that value of `gl_varying_slot`.
+    pub fn from_index(index: u32) -> Option<Self> {
+        Self::ALL.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// The value of `gl_varying_slot`.
+    pub const fn index(self) -> u32 {
+        self as u32
+    }
+
+    /// The generic slot `VARn`.
+    pub fn var(n: u32) -> Option<Self> {
+        Self::from_index(Self::Var0.index().checked_add(n)?)
+    }
+
+    /// The n of the generic slot that this arrives as: that of `VARn`, and that of `TEXn`.
+    pub const fn generic(self) -> Option<u32> {
+        const TEX: u32 = VaryingSlot::Tex0.index();
+        const PSIZ: u32 = VaryingSlot::Psiz.index();
+        const VAR: u32 = VaryingSlot::Var0.index();
+        match self.index() {
+            index @ TEX..PSIZ => Some(index - TEX),
+            index @ VAR.. => Some(index - VAR),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for VaryingSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VARYING_SLOT_{}", self.name())
+    }
+}
+
+/// What a slot is in SPIR-V.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Packed {
+    /// A built-in.
+    BuiltIn {
+        /// `SpvBuiltIn`
+        built_in: BuiltIn,
+        /// The element of the built-in that the slot begins at: 4 for `CLIP_DIST1` and `CULL_DIST1`,
+        /// which hold elements 4 to 7 of an array, otherwise 0.
+        first_element: u32,
+    },
+    /// A variable with that `Location`.
+    Location(u32),
+}
+
+/// A slot for which there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SlotError {
+    /// Its location is beyond the last.
+    #[error(
+        "{slot} needs location {location}: of {locations} locations the first {RESERVED_LOCATIONS} \
+         are reserved, and {} left for generic slots",
+        generic_locations(*.locations)
+    )]
+    TooMany {
+        /// The slot.
+        slot: VaryingSlot,
+        /// The location that it would have.
+        location: u32,
+        /// Locations that there are.
+        locations: u32,
+    },
+    /// `TEXn` and `VARn` in one interface.
+    #[error("{first} and {second} both need location {location}")]
+    Clash {
+        /// The one that comes first in the order of slots.
+        first: VaryingSlot,
+        /// The other.
+        second: VaryingSlot,
+        /// The location.
+        location: u32,
+    },
+}
+
+/// Locations that `locations` leave for generic slots.
+pub const fn generic_locations(locations: u32) -> u32 {
+    let locations = if locations < MAX_LOCATIONS { locations } else { MAX_LOCATIONS };
+    locations.saturating_sub(RESERVED_LOCATIONS)
+}
+
+/// How slots are packed: equal for all stages of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Packing {
+    /// Locations of the interface: a quarter of the device's `maxVertexOutputComponents` or of what
+    /// limits the stage otherwise, the least of all stages. Above [`MAX_LOCATIONS`] it makes no
+    /// difference.
+    pub max_locations: u32,
+    /// Whether multiview is on, with which `VIEW_INDEX` is a built-in.
+    pub multiview: bool,
+}
+
+impl Default for Packing {
+    /// OpenGL's 32 locations, no multiview.
+    fn default() -> Self {
+        Self { max_locations: MAX_LOCATIONS, multiview: false }
+    }
+}
+
+impl Packing {
+    /// Where a slot goes.
+    ///
+    /// # Errors
+    /// [`SlotError::TooMany`]
+    pub fn pack(&self, slot: VaryingSlot) -> Result<Packed, SlotError> {
+        use VaryingSlot as S;
+        let built_in = |built_in, first_element| Ok(Packed::BuiltIn { built_in, first_element });
+        let location = match slot {
+            S::Pos => return built_in(BuiltIn::Position, 0),
+            S::Psiz => return built_in(BuiltIn::PointSize, 0),
+            S::ClipDist0 => return built_in(BuiltIn::ClipDistance, 0),
+            S::ClipDist1 => return built_in(BuiltIn::ClipDistance, 4),
+            S::CullDist0 => return built_in(BuiltIn::CullDistance, 0),
+            S::CullDist1 => return built_in(BuiltIn::CullDistance, 4),
+            S::PrimitiveId => return built_in(BuiltIn::PrimitiveId, 0),
+            S::Layer => return built_in(BuiltIn::Layer, 0),
+            S::Viewport => return built_in(BuiltIn::ViewportIndex, 0),
+            S::Face => return built_in(BuiltIn::FrontFacing, 0),
+            S::Pntc => return built_in(BuiltIn::PointCoord, 0),
+            S::TessLevelOuter => return built_in(BuiltIn::TessLevelOuter, 0),
+            S::TessLevelInner => return built_in(BuiltIn::TessLevelInner, 0),
+            S::ViewIndex if self.multiview => return built_in(BuiltIn::ViewIndex, 0),
+            S::Col0 => 0,
+            S::Col1 => 1,
+            S::Fogc => 2,
+            S::Bfc0 => 3,
+            S::Bfc1 => 4,
+            S::Edge => 5,
+            S::ClipVertex => 6,
+            S::BoundingBox0 => 7,
+            S::BoundingBox1 => 8,
+            S::ViewIndex => 9,
+            S::ViewportMask => 10,
+            // All others are generic.
+            _ => RESERVED_LOCATIONS + slot.generic().unwrap_or(0),
+        };
+        let locations = self.max_locations.min(MAX_LOCATIONS);
+        if location >= locations {
+            return Err(SlotError::TooMany { slot, location, locations });
+        }
+        Ok(Packed::Location(location))
+    }
+
+    /// Where the slots of an interface go, in the order of slots.
+    ///
+    /// # Errors
+    /// [`SlotError`] of the first slot without a place of its own.
+    pub fn pack_all(
+        &self,
+        slots: impl IntoIterator<Item = VaryingSlot>,
+    ) -> Result<Vec<(VaryingSlot, Packed)>, SlotError> {
+        let mut slots: Vec<VaryingSlot> = slots.into_iter().collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let mut packed: Vec<(VaryingSlot, Packed)> = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let place = self.pack(slot)?;
+            if let Packed::Location(location) = place
+                && let Some((first, _)) = packed.iter().find(|(_, p)| *p == place)
+            {
+                return Err(SlotError::Clash { first: *first, second: slot, location });
+            }
+            packed.push((slot, place));
+        }
+        Ok(packed)
+    }
+}
+
+#[cfg(test)]
+mod tests;
