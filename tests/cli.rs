@@ -420,7 +420,20 @@ fn a_shader_is_lowered_and_inspected() {
         let bytes = std::fs::read(&lowered).unwrap();
         common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
     }
+    let vertex_shader = vkxfb(&["broadcast-color", &shader, "--text"]);
+    vertex_shader.refuses(&["plain.spv", "no fragment shader"]);
     vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
     vkxfb(&["inspect", &shader, "--varyings", "colour"]).refuses(&["'colour'"]);
     vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
+}
+
+#[test]
+fn a_colour_is_broadcast() {
+    let shaders = Shaders::new();
+    let source = "#version 450\nlayout(location = 0) out vec4 c; void main() { c = vec4(1); }";
+    let words = common::compile_stage("frag", source, &[]);
+    let shader = shaders.file("colour.spv", bytemuck::cast_slice(&words));
+    let text = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--text"]).exits(0).stdout;
+    assert!(text.contains("gl_FragData[2]") || text.contains("gl_FragData_2_"), "{text}");
+    vkxfb(&["broadcast-color", &shader, "--attachments", "9", "--text"]).refuses(&["9", "8"]);
 }

@@ -79,7 +79,7 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::lower::read(&arguments.shader)?;
+    let words = super::read(&arguments.shader)?;
     let inspection =
         inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {

@@ -1,15 +1,14 @@
 //! `vkxfb lower`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, Shader, compute, native, vertex};
-use vkxfb::probe::report::write_atomically;
+use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, words_from_bytes};
 
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
@@ -31,34 +30,16 @@ pub(crate) struct Arguments {
     /// Invocations of a workgroup of the compute backend
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
-    /// Write the module here
-    #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
-    output: Option<PathBuf>,
-    /// Print the module as text; spirv-dis must be installed
-    #[arg(long)]
-    text: bool,
+    #[command(flatten)]
+    output: super::Output,
 }
 
 /// Runs `vkxfb lower`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = read(&arguments.shader)?;
+    let words = super::read(&arguments.shader)?;
     let lowered =
         lower(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
-    if let Some(file) = &arguments.output {
-        write_atomically(file, bytemuck::cast_slice(&lowered))
-            .with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    if arguments.text {
-        let text = super::disassemble(&lowered).context("cannot run spirv-dis")?;
-        super::show(&text)?;
-    }
-    Ok(0)
-}
-
-/// The words of a SPIR-V file.
-pub(super) fn read(file: &Path) -> Result<Vec<u32>> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    words_from_bytes(&bytes).with_context(|| file.display().to_string())
+    arguments.output.put(&lowered)
 }
 
 fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {

@@ -1,6 +1,7 @@
 //! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
 //! found mismatches, 2 it could not run.
 
+mod broadcast;
 mod info;
 mod inspect;
 mod lower;
@@ -8,6 +9,7 @@ mod probe;
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -16,6 +18,8 @@ use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Profile;
+use vkxfb::probe::report::write_atomically;
+use vkxfb::spirv::words_from_bytes;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -43,6 +47,8 @@ Set VKXFB_LOG=debug (or trace) to see what is decided.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Let a fragment shader write its colour to every attachment.
+    BroadcastColor(broadcast::Arguments),
     /// List the devices, the backends that each allows, and why not the others.
     Info(info::Arguments),
     /// Show what a vertex shader captures, and the locations that it leaves.
@@ -81,6 +87,7 @@ pub(crate) fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     let result = match Arguments::parse().command {
+        Command::BroadcastColor(arguments) => broadcast::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Lower(arguments) => lower::run(&arguments),
@@ -108,6 +115,37 @@ fn show(text: &str) -> Result<()> {
 /// A line on standard error. Where there is none to write to, the exit status says it.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+}
+
+/// Where a rewritten module goes.
+#[derive(Debug, clap::Args)]
+struct Output {
+    /// Write the module here
+    #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
+    output: Option<PathBuf>,
+    /// Print the module as text; spirv-dis must be installed
+    #[arg(long)]
+    text: bool,
+}
+
+impl Output {
+    /// Writes a module as the arguments say, and returns the exit status.
+    fn put(&self, words: &[u32]) -> Result<u8> {
+        if let Some(file) = &self.output {
+            write_atomically(file, bytemuck::cast_slice(words))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        if self.text {
+            show(&disassemble(words).context("cannot run spirv-dis")?)?;
+        }
+        Ok(0)
+    }
+}
+
+/// The words of a SPIR-V file.
+fn read(file: &Path) -> Result<Vec<u32>> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    words_from_bytes(&bytes).with_context(|| file.display().to_string())
 }
 
 fn parse_backend(name: &str) -> Result<Backend, String> {
