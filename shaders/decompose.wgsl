@@ -67,28 +67,24 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. Those of primitives that do not exist lie at or above xfb_output_count.
+// The records of an item. Those of primitives that do not exist lie at or above xfb_output_count; of
+// primitives before the first, too: 3 * (0 - 1) wraps to the end of the numbers.
 fn records_of_item(k: u32) -> vec3<u32> {
     let last = sysvals.provoking_vertex;
-    let has_previous = k >= 1u;
     if is_tri_strip() | is_tri_strip_adj() {
         // Every odd primitive is turned: slots 0 2 1, or 1 0 2 where the last vertex is provoking.
         let odd = k & 1u;
         let slot0 = odd & last;
         let slot1 = select(1u, 2u - 2u * last, odd == 0u);
         let slot2 = 2u - (odd & (1u - last));
-        return vec3<u32>(
-            3u * k + slot0,
-            select(NONE, 3u * (k - 1u) + slot1, has_previous),
-            select(NONE, 3u * (k - 2u) + slot2, k >= 2u),
-        );
+        return vec3<u32>(3u * k + slot0, 3u * (k - 1u) + slot1, 3u * (k - 2u) + slot2);
     }
     if is_line_strip() | is_line_strip_adj() {
-        return vec3<u32>(2u * k, select(NONE, 2u * k - 1u, has_previous), NONE);
+        return vec3<u32>(2u * k, 2u * k - 1u, NONE);
     }
     if is_tri_fan() {
         let record = 3u * k + last;
-        return vec3<u32>(record, select(NONE, record - 2u, has_previous), NONE);
+        return vec3<u32>(record, record - 2u, NONE);
     }
     return vec3<u32>(k, NONE, NONE);
 }
