@@ -7,13 +7,12 @@
 //! A hostile module may nest types without end, or into cycles. Two budgets stop the walk: the record's
 //! stride, which every value of a size uses up, and a number of steps for those without.
 
-use super::decorations::{CaptureError, describe, numeric_scalar};
-use super::{GlType, Output, Varying};
+use super::error::{label, labelled};
+use super::types::{MAX_STEPS, basic_type, describe};
+use super::{CaptureError, GlType, Output, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 
-/// Types that a walk may visit. A record has at most 512 dwords, each a few types deep.
-const MAX_STEPS: u32 = 1 << 12;
 /// Types within types.
 const MAX_DEPTH: u32 = 64;
 
@@ -162,7 +161,7 @@ impl<'a> Walk<'a> {
         let end = u64::from(self.offset) + u64::from(output.size());
         if end > u64::from(place.stride) {
             return Err(CaptureError::BeyondStride {
-                output: super::decorations::label(&output),
+                output: label(&output),
                 end,
                 stride: place.stride,
             });
@@ -229,47 +228,6 @@ impl<'a> Walk<'a> {
     }
 
     fn label(&self, place: &Place) -> String {
-        super::decorations::labelled(place.name.as_deref(), place.variable, &place.path)
+        labelled(place.name.as_deref(), place.variable, &place.path)
     }
-}
-
-/// A scalar, vector or matrix of 32-bit or 64-bit components.
-pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> {
-    let (columns, column) = match declarations.ty(ty)? {
-        Type::Matrix { column, count } => (*count, *column),
-        _ => (1, ty),
-    };
-    let (component, rows) = declarations.vector(column)?;
-    let (class, bits) = numeric_scalar(declarations, component)?;
-    let in_range = (1..=4).contains(&rows) && (1..=4).contains(&columns);
-    in_range.then_some(GlType { class, bits, columns, rows })
-}
-
-/// Locations that a type takes: one for each vector of up to four dwords, two for longer ones. 0 for a type
-/// that no walk would get through.
-pub(super) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
-    fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
-        *steps += 1;
-        if *steps > MAX_STEPS {
-            return None;
-        }
-        if let Some(basic) = basic_type(declarations, ty) {
-            return Some(basic.columns * (basic.rows * basic.bits / 32).div_ceil(4));
-        }
-        match declarations.ty(ty)? {
-            Type::Array { element, length } => {
-                let each = count(declarations, *element, steps)?;
-                each.checked_mul(declarations.constant(*length)?)
-            }
-            Type::Struct { members } => {
-                let mut sum = 0u32;
-                for member in members {
-                    sum = sum.checked_add(count(declarations, *member, steps)?)?;
-                }
-                Some(sum)
-            }
-            _ => None,
-        }
-    }
-    count(declarations, ty, &mut 0).unwrap_or(0)
 }

@@ -8,61 +8,13 @@
 
 use spirv::{Decoration, ExecutionMode, Op, StorageClass};
 
-use super::aggregate::{Place, Walk, locations_of};
-use super::{Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
+use super::aggregate::{Place, Walk};
+use super::error::{label, labelled};
+use super::types::{Block, block_type, locations_of};
+use super::{CaptureError, Layout, MAX_XFB_STRIDE};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::{Id, Module, Section};
-use crate::vertex_input::NumericClass;
-
-/// Decorations that describe no capture, or none that is supported. `output` is the variable's or
-/// member's name and id.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
-pub enum CaptureError {
-    #[error("the vertex shader '{entry_point}' lacks the execution mode Xfb: it captures nothing")]
-    NoXfbMode { entry_point: String },
-    #[error("no output has an Offset: there is nothing to capture")]
-    NothingCaptured,
-    #[error("the module uses decoration groups, which are not supported")]
-    DecorationGroups,
-    #[error("output {output} has an Offset, but no {missing}")]
-    MissingDecoration { output: String, missing: &'static str },
-    #[error(
-        "output {output} has XfbBuffer {buffer}; the limit is {max} buffers",
-        max = MAX_XFB_BUFFERS
-    )]
-    BufferLimit { output: String, buffer: u32 },
-    #[error(
-        "output {output} has XfbStride {stride}; it must be a multiple of 4 from 4 to {max}",
-        max = MAX_XFB_STRIDE
-    )]
-    Stride { output: String, stride: u32 },
-    #[error("output {output} has XfbStride {stride}, but buffer {buffer} has {other} elsewhere")]
-    StrideConflict { output: String, buffer: u32, stride: u32, other: u32 },
-    #[error("output {output} has Offset {offset}, which is no multiple of {alignment}")]
-    Misaligned { output: String, offset: u32, alignment: u32 },
-    #[error("output {output} ends at byte {end} of a record of {stride} bytes")]
-    BeyondStride { output: String, end: u64, stride: u32 },
-    #[error("outputs {first} and {second} overlap in buffer {buffer}")]
-    Overlap { first: String, second: String, buffer: u32 },
-    #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
-    MissingStride { output: String, buffer: u32 },
-    #[error("the vertex shader has no output {output}")]
-    NoSuchOutput { output: String },
-    #[error("output {output} cannot be found: the module has no names (OpName)")]
-    NoNames { output: String },
-    #[error("output {output} ends inside a 64-bit component")]
-    SplitComponent { output: String },
-    #[error("{name} has a meaning only where varyings are interleaved")]
-    SpecialName { name: String },
-    #[error("output {output} goes to vertex stream {stream}; a vertex shader has only stream 0")]
-    Stream { output: String, stream: u32 },
-    #[error(
-        "output {output} is {ty}; 32-bit and 64-bit numbers can be captured, and what they make up"
-    )]
-    UnsupportedType { output: String, ty: String },
-}
 
 impl Layout {
     /// What the decorations of `entry`'s outputs capture.
@@ -326,14 +278,6 @@ struct Names {
     gl_name: String,
 }
 
-/// The block that a variable is, or is an array of.
-pub(super) struct Block<'a> {
-    pub(super) ty: Id,
-    pub(super) members: &'a [Id],
-    /// Of an array: its length, where that is known.
-    pub(super) length: Option<Option<u32>>,
-}
-
 /// OpenGL names a member by the block's name, or alone where the block has no instance name.
 fn block_names(
     declarations: &Declarations,
@@ -363,76 +307,4 @@ fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
 
 fn first_parameter(parameters: &[u32]) -> u32 {
     parameters.first().copied().unwrap_or(0)
-}
-
-/// The block of a variable, or of its elements, and the block's members.
-pub(super) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
-    let (ty, length) = match declarations.ty(ty)? {
-        Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
-        _ => (ty, None),
-    };
-    match declarations.ty(ty)? {
-        Type::Struct { members } => {
-            declarations.decoration(ty, Decoration::Block)?;
-            Some(Block { ty, members, length })
-        }
-        _ => None,
-    }
-}
-
-/// Class and bits of a scalar that can be captured.
-pub(super) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
-    match declarations.ty(ty)? {
-        Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
-        Type::Int { width: bits @ (32 | 64), signed: true } => Some((NumericClass::Sint, *bits)),
-        Type::Float { width: bits @ (32 | 64) } => Some((NumericClass::Float, *bits)),
-        _ => None,
-    }
-}
-
-/// Class and components of a 32-bit scalar or vector.
-pub(crate) fn numeric_vector(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
-    let (component, count) = declarations.vector(ty)?;
-    let (class, bits) = numeric_scalar(declarations, component)?;
-    Some((class, count)).filter(|_| bits == 32 && (1..=4).contains(&count))
-}
-
-/// A type in words.
-pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
-    let is_composite =
-        |ty: &Id| matches!(declarations.ty(*ty), Some(Type::Array { .. } | Type::Struct { .. }));
-    match declarations.ty(ty) {
-        Some(Type::Int { width, signed: true }) => format!("int{width}"),
-        Some(Type::Int { width, signed: false }) => format!("uint{width}"),
-        Some(Type::Float { width }) => format!("float{width}"),
-        Some(Type::Vector { component, count }) => {
-            format!("a vector of {count} {}", describe(declarations, *component))
-        }
-        Some(Type::Matrix { column, count }) => {
-            format!("a matrix of {count} columns, each {}", describe(declarations, *column))
-        }
-        // One level is enough to be told, and a hostile module has many.
-        Some(Type::Array { element, .. }) if is_composite(element) => {
-            "an array of arrays or structures".to_owned()
-        }
-        Some(Type::Array { element, .. }) => {
-            format!("an array of {}", describe(declarations, *element))
-        }
-        Some(Type::Struct { .. }) => "a structure".to_owned(),
-        Some(Type::Pointer { .. }) => "a pointer".to_owned(),
-        Some(Type::Other(op)) => format!("{op:?}"),
-        None => "of an unknown type".to_owned(),
-    }
-}
-
-pub(super) fn label(output: &Output) -> String {
-    labelled(output.name.as_deref(), output.variable, &output.path)
-}
-
-pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
-    let path: String = path.iter().map(|member| format!("[{member}]")).collect();
-    match name {
-        Some(name) => format!("'{name}' ({variable}{path})"),
-        None => format!("{variable}{path}"),
-    }
 }

@@ -10,15 +10,19 @@
 
 mod aggregate;
 mod decorations;
+mod error;
 mod list;
+mod outputs;
+mod types;
 mod varying;
 mod varyings;
 
-pub use decorations::CaptureError;
-pub(crate) use decorations::{describe, numeric_vector};
+pub use error::CaptureError;
 pub use list::{Capture, CaptureList, Selector, locations_used};
 pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
+
+pub(crate) use types::{describe, numeric_vector};
 
 use crate::spirv::Id;
 use crate::vertex_input::NumericClass;

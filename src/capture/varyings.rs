@@ -2,7 +2,7 @@
 //! ([OpenGL 4.6 section 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf) "Output
 //! Variables", transform feedback).
 
-use super::list::Outputs;
+use super::outputs::Outputs;
 use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, Selector};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;

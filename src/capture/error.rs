@@ -1,0 +1,67 @@
+//! What is wrong with a capture, and how outputs are named in messages.
+
+use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
+use crate::spirv::Id;
+
+/// Decorations or a list that describe no capture, or none that is supported. `output` is the variable's or
+/// member's name and id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
+pub enum CaptureError {
+    #[error("the vertex shader '{entry_point}' lacks the execution mode Xfb: it captures nothing")]
+    NoXfbMode { entry_point: String },
+    #[error("no output has an Offset: there is nothing to capture")]
+    NothingCaptured,
+    #[error("the module uses decoration groups, which are not supported")]
+    DecorationGroups,
+    #[error("output {output} has an Offset, but no {missing}")]
+    MissingDecoration { output: String, missing: &'static str },
+    #[error(
+        "output {output} has XfbBuffer {buffer}; the limit is {max} buffers",
+        max = MAX_XFB_BUFFERS
+    )]
+    BufferLimit { output: String, buffer: u32 },
+    #[error(
+        "output {output} has XfbStride {stride}; it must be a multiple of 4 from 4 to {max}",
+        max = MAX_XFB_STRIDE
+    )]
+    Stride { output: String, stride: u32 },
+    #[error("output {output} has XfbStride {stride}, but buffer {buffer} has {other} elsewhere")]
+    StrideConflict { output: String, buffer: u32, stride: u32, other: u32 },
+    #[error("output {output} has Offset {offset}, which is no multiple of {alignment}")]
+    Misaligned { output: String, offset: u32, alignment: u32 },
+    #[error("output {output} ends at byte {end} of a record of {stride} bytes")]
+    BeyondStride { output: String, end: u64, stride: u32 },
+    #[error("outputs {first} and {second} overlap in buffer {buffer}")]
+    Overlap { first: String, second: String, buffer: u32 },
+    #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
+    MissingStride { output: String, buffer: u32 },
+    #[error("the vertex shader has no output {output}")]
+    NoSuchOutput { output: String },
+    #[error("output {output} cannot be found: the module has no names (OpName)")]
+    NoNames { output: String },
+    #[error("output {output} ends inside a 64-bit component")]
+    SplitComponent { output: String },
+    #[error("{name} has a meaning only where varyings are interleaved")]
+    SpecialName { name: String },
+    #[error("output {output} goes to vertex stream {stream}; a vertex shader has only stream 0")]
+    Stream { output: String, stream: u32 },
+    #[error(
+        "output {output} is {ty}; 32-bit and 64-bit numbers can be captured, and what they make up"
+    )]
+    UnsupportedType { output: String, ty: String },
+}
+
+/// An output as messages name it.
+pub(super) fn label(output: &Output) -> String {
+    labelled(output.name.as_deref(), output.variable, &output.path)
+}
+
+/// The same of a place within a variable.
+pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
+    let path: String = path.iter().map(|member| format!("[{member}]")).collect();
+    match name {
+        Some(name) => format!("'{name}' ({variable}{path})"),
+        None => format!("{variable}{path}"),
+    }
+}

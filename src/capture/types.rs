@@ -1,0 +1,120 @@
+//! Types as a capture sees them: blocks, and what has a place in a record.
+
+use spirv::Decoration;
+
+use super::GlType;
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::vertex_input::NumericClass;
+
+/// Types that a walk over one value may visit. A record has at most 512 dwords, each a few types deep.
+pub(super) const MAX_STEPS: u32 = 1 << 12;
+
+/// The block that a variable is, or is an array of.
+pub(super) struct Block<'a> {
+    pub(super) ty: Id,
+    pub(super) members: &'a [Id],
+    /// Of an array: its length, where that is known.
+    pub(super) length: Option<Option<u32>>,
+}
+
+/// The block of a variable, or of its elements, and the block's members.
+pub(super) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
+    let (ty, length) = match declarations.ty(ty)? {
+        Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
+        _ => (ty, None),
+    };
+    match declarations.ty(ty)? {
+        Type::Struct { members } => {
+            declarations.decoration(ty, Decoration::Block)?;
+            Some(Block { ty, members, length })
+        }
+        _ => None,
+    }
+}
+
+/// Class and bits of a scalar that can be captured.
+pub(super) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
+    match declarations.ty(ty)? {
+        Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
+        Type::Int { width: bits @ (32 | 64), signed: true } => Some((NumericClass::Sint, *bits)),
+        Type::Float { width: bits @ (32 | 64) } => Some((NumericClass::Float, *bits)),
+        _ => None,
+    }
+}
+
+/// Class and components of a 32-bit scalar or vector.
+pub(crate) fn numeric_vector(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
+    let (component, count) = declarations.vector(ty)?;
+    let (class, bits) = numeric_scalar(declarations, component)?;
+    Some((class, count)).filter(|_| bits == 32 && (1..=4).contains(&count))
+}
+
+/// A type in words.
+pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
+    let is_composite =
+        |ty: &Id| matches!(declarations.ty(*ty), Some(Type::Array { .. } | Type::Struct { .. }));
+    match declarations.ty(ty) {
+        Some(Type::Int { width, signed: true }) => format!("int{width}"),
+        Some(Type::Int { width, signed: false }) => format!("uint{width}"),
+        Some(Type::Float { width }) => format!("float{width}"),
+        Some(Type::Vector { component, count }) => {
+            format!("a vector of {count} {}", describe(declarations, *component))
+        }
+        Some(Type::Matrix { column, count }) => {
+            format!("a matrix of {count} columns, each {}", describe(declarations, *column))
+        }
+        // One level is enough to be told, and a hostile module has many.
+        Some(Type::Array { element, .. }) if is_composite(element) => {
+            "an array of arrays or structures".to_owned()
+        }
+        Some(Type::Array { element, .. }) => {
+            format!("an array of {}", describe(declarations, *element))
+        }
+        Some(Type::Struct { .. }) => "a structure".to_owned(),
+        Some(Type::Pointer { .. }) => "a pointer".to_owned(),
+        Some(Type::Other(op)) => format!("{op:?}"),
+        None => "of an unknown type".to_owned(),
+    }
+}
+
+/// A scalar, vector or matrix of 32-bit or 64-bit components.
+pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> {
+    let (columns, column) = match declarations.ty(ty)? {
+        Type::Matrix { column, count } => (*count, *column),
+        _ => (1, ty),
+    };
+    let (component, rows) = declarations.vector(column)?;
+    let (class, bits) = numeric_scalar(declarations, component)?;
+    let in_range = (1..=4).contains(&rows) && (1..=4).contains(&columns);
+    in_range.then_some(GlType { class, bits, columns, rows })
+}
+
+/// Locations that a type takes: one for each vector of up to four dwords, two for longer ones. 0 for a type
+/// that no walk would get through.
+pub(super) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
+    fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
+        *steps += 1;
+        if *steps > MAX_STEPS {
+            return None;
+        }
+        if let Some(basic) = basic_type(declarations, ty) {
+            return Some(basic.columns * (basic.rows * basic.bits / 32).div_ceil(4));
+        }
+        match declarations.ty(ty)? {
+            Type::Array { element, length } => {
+                let each = count(declarations, *element, steps)?;
+                each.checked_mul(declarations.constant(*length)?)
+            }
+            Type::Struct { members } => {
+                let mut sum = 0u32;
+                for member in members {
+                    sum = sum.checked_add(count(declarations, *member, steps)?)?;
+                }
+                Some(sum)
+            }
+            _ => None,
+        }
+    }
+    count(declarations, ty, &mut 0).unwrap_or(0)
+}
