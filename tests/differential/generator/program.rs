@@ -1,0 +1,321 @@
+//! The program of a generated shader, and what it computes, by interpretation.
+//!
+//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit casts,
+//! and floating-point operations on whole numbers so small that nothing is ever rounded. The free
+//! operations are the exception: a device may round them, by so many ULP.
+
+use super::types::{Length, Scalar, Type};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+}
+
+/// Operations that devices may round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Free {
+    Sin,
+    Sqrt,
+    Divide,
+    Fma,
+    Dot3,
+}
+
+impl Free {
+    /// ULP that a result may differ from the exact one, from the table "Precision of core SPIR-V
+    /// instructions" and that for GLSL.std.450 in the Vulkan environment.
+    pub const fn tolerance(self) -> u32 {
+        match self {
+            // 2^-11 for angles below pi; results from 0.8 to 1 have an ULP of 2^-24.
+            Self::Sin => 1 << 13,
+            // By 1/inversesqrt: 2 and 2.5 ULP.
+            Self::Sqrt => 6,
+            Self::Divide => 3,
+            // A product and a sum of positive numbers, each rounded by 1 ULP.
+            Self::Fma => 3,
+            Self::Dot3 => 6,
+        }
+    }
+
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::Sin | Self::Sqrt => 1,
+            Self::Divide => 2,
+            Self::Fma => 3,
+            Self::Dot3 => 6,
+        }
+    }
+
+    fn value(self, x: &[f64]) -> f64 {
+        match self {
+            Self::Sin => x[0].sin(),
+            Self::Sqrt => x[0].sqrt(),
+            Self::Divide => x[0] / x[1],
+            Self::Fma => x[0].mul_add(x[1], x[2]),
+            Self::Dot3 => x[0] * x[3] + x[1] * x[4] + x[2] * x[5],
+        }
+    }
+}
+
+/// An expression of one scalar. Where no type is said it is a `u32`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Const(Scalar, u64),
+    Vertex,
+    Instance,
+    /// The index of the loop of that number.
+    Index(u32),
+    /// A component of an attribute, of the attribute's type.
+    Attribute(usize, u32),
+    Binary(Op, Scalar, Box<Expr>, Box<Expr>),
+    /// The same bits as another type of that size.
+    Bits(Scalar, Scalar, Box<Expr>),
+    /// A `u64`, `i64` or `double` of two words, the low one first.
+    Pack(Scalar, Box<Expr>, Box<Expr>),
+    /// A `u32`, which must be small, as a number of another type.
+    Convert(Scalar, Box<Expr>),
+    /// One row of a 2x2 matrix, by columns, times a vector.
+    MatrixRow(u32, [Box<Expr>; 4], [Box<Expr>; 2]),
+    /// What an output holds. It must be defined.
+    Load(Box<Access>),
+    Free(Free, Vec<Expr>),
+}
+
+/// From an output to a part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Access {
+    pub output: usize,
+    pub path: Vec<Expr>,
+}
+
+/// A value of any type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Scalar(Expr),
+    Composite(Vec<Value>),
+}
+
+/// How a value comes to its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    Store,
+    /// Part by part into a variable of the function, then load and store.
+    Local,
+    /// Likewise, then `OpCopyMemory`.
+    Copy,
+    /// Returned by a function of its own. The value has no loop indices.
+    Returned,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stmt {
+    Store(Access, Type, Value, Via),
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// Cases from 0 on; anything else does nothing.
+    Switch(Expr, Vec<Vec<Stmt>>),
+    /// Number of the loop, how often, the body.
+    Loop(u32, Length, Vec<Stmt>),
+    /// A function, by its place.
+    Call(usize),
+    Return,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// The first is the entry point; each calls only later ones.
+    pub functions: Vec<Vec<Stmt>>,
+    /// Types of the outputs.
+    pub outputs: Vec<Type>,
+    /// Constants that outputs start as.
+    pub initializers: Vec<Option<Value>>,
+}
+
+/// A scalar of an output after the shader has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell {
+    /// Never written.
+    Undefined,
+    Exact(u64),
+    /// The bits of a float, and by how many ULP it may differ.
+    Near(u32, u32),
+}
+
+/// What the shader reads.
+pub trait Inputs {
+    fn vertex(&self) -> u32;
+    fn instance(&self) -> u32;
+    /// Bits of a component of an attribute.
+    fn attribute(&self, attribute: usize, component: u32) -> u32;
+}
+
+impl Program {
+    /// Each output's scalars after the shader has run.
+    pub fn run(&self, inputs: &dyn Inputs) -> Vec<Vec<Cell>> {
+        let undefined = |ty: &Type| vec![Cell::Undefined; ty.scalars() as usize];
+        let mut machine = Machine {
+            program: self,
+            inputs,
+            outputs: self.outputs.iter().map(undefined).collect(),
+            indices: [0; 16],
+        };
+        for (output, initializer) in self.initializers.iter().enumerate() {
+            if let Some(value) = initializer {
+                machine.write(output, 0, value);
+            }
+        }
+        machine.block(&self.functions[0]);
+        machine.outputs
+    }
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    inputs: &'a dyn Inputs,
+    outputs: Vec<Vec<Cell>>,
+    indices: [u32; 16],
+}
+
+impl Machine<'_> {
+    /// Whether control goes on behind the block.
+    fn block(&mut self, block: &[Stmt]) -> bool {
+        block.iter().all(|stmt| self.stmt(stmt))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Store(access, _, value, _) => {
+                let (output, first) = self.resolve(access);
+                self.write(output, first, value);
+                true
+            }
+            Stmt::If(condition, then, otherwise) => {
+                let taken = if self.word(condition) != 0 { then } else { otherwise };
+                self.block(taken)
+            }
+            Stmt::Switch(selector, cases) => {
+                let case = cases.get(self.word(selector) as usize);
+                case.is_none_or(|case| self.block(case))
+            }
+            Stmt::Loop(number, length, body) => (0..length.get()).all(|index| {
+                self.indices[*number as usize] = index;
+                self.block(body)
+            }),
+            Stmt::Call(function) => {
+                // A return ends the function alone.
+                self.block(&self.program.functions[*function]);
+                true
+            }
+            Stmt::Return => false,
+        }
+    }
+
+    /// The output, and its first scalar that is meant.
+    fn resolve(&self, access: &Access) -> (usize, u32) {
+        let output = access.output;
+        let mut ty = self.program.outputs[output].clone();
+        let mut first = 0;
+        for index in &access.path {
+            let index = self.word(index);
+            assert!(index < ty.part_count(), "the program indexes out of bounds");
+            first += ty.scalars_before(index);
+            ty = ty.part(index);
+        }
+        (output, first)
+    }
+
+    fn write(&mut self, output: usize, first: u32, value: &Value) -> u32 {
+        match value {
+            Value::Composite(parts) => {
+                parts.iter().fold(first, |at, part| self.write(output, at, part))
+            }
+            Value::Scalar(expr) => {
+                self.outputs[output][first as usize] = self.eval(expr);
+                first + 1
+            }
+        }
+    }
+
+    fn word(&self, expr: &Expr) -> u32 {
+        self.bits(expr) as u32
+    }
+
+    fn bits(&self, expr: &Expr) -> u64 {
+        match self.eval(expr) {
+            Cell::Exact(bits) => bits,
+            other => panic!("the program computes with {other:?}"),
+        }
+    }
+
+    fn eval(&self, expr: &Expr) -> Cell {
+        let small = |expr: &Expr| f32::from_bits(self.word(expr));
+        Cell::Exact(match expr {
+            Expr::Const(_, bits) => *bits,
+            Expr::Vertex => self.inputs.vertex().into(),
+            Expr::Instance => self.inputs.instance().into(),
+            Expr::Index(number) => self.indices[*number as usize].into(),
+            Expr::Attribute(attribute, component) => {
+                self.inputs.attribute(*attribute, *component).into()
+            }
+            Expr::Binary(op, scalar, a, b) => binary(*op, *scalar, self.bits(a), self.bits(b)),
+            Expr::Bits(_, _, a) => self.bits(a),
+            Expr::Pack(_, low, high) => self.bits(low) | (self.bits(high) << 32),
+            Expr::Convert(scalar, a) => {
+                let number = self.word(a);
+                match scalar {
+                    Scalar::F32 => (number as f32).to_bits().into(),
+                    Scalar::F64 => f64::from(number).to_bits(),
+                    _ => number.into(),
+                }
+            }
+            Expr::MatrixRow(row, matrix, vector) => {
+                let row = *row as usize;
+                let sum = small(&matrix[row]) * small(&vector[0])
+                    + small(&matrix[2 + row]) * small(&vector[1]);
+                sum.to_bits().into()
+            }
+            Expr::Load(access) => {
+                let (output, first) = self.resolve(access);
+                return self.outputs[output][first as usize];
+            }
+            Expr::Free(op, arguments) => {
+                let numbers: Vec<f64> = arguments.iter().map(|a| small(a).into()).collect();
+                return Cell::Near((op.value(&numbers) as f32).to_bits(), op.tolerance());
+            }
+        })
+    }
+}
+
+fn binary(op: Op, scalar: Scalar, a: u64, b: u64) -> u64 {
+    let float = |a: f64, b: f64| match op {
+        Op::Add => a + b,
+        Op::Sub => a - b,
+        Op::Mul => a * b,
+        _ => panic!("{op:?} of floats"),
+    };
+    let int = match op {
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::Mul => a.wrapping_mul(b),
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::Xor => a ^ b,
+        Op::Shl => a << b,
+        Op::Shr => a >> b,
+    };
+    match scalar {
+        Scalar::F32 => {
+            let [a, b] = [a, b].map(|x| f64::from(f32::from_bits(x as u32)));
+            (float(a, b) as f32).to_bits().into()
+        }
+        Scalar::F64 => float(f64::from_bits(a), f64::from_bits(b)).to_bits(),
+        _ if scalar.is_64() => int,
+        _ => int as u32 as u64,
+    }
+}

@@ -1,0 +1,243 @@
+//! Types of outputs, and the three ways in which they are counted: scalars, bytes of a record, locations.
+//!
+//! What a captured type is in memory comes from the specification alone (chapter "Transform feedback"),
+//! and shares nothing with the crate: components go one by one, everything is tightly packed, and what
+//! contains 64-bit components starts at a multiple of 8.
+
+use super::rng::Rng;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scalar {
+    F32,
+    I32,
+    U32,
+    F64,
+    I64,
+    U64,
+}
+
+impl Scalar {
+    pub const fn is_64(self) -> bool {
+        matches!(self, Self::F64 | Self::I64 | Self::U64)
+    }
+
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    pub const fn bytes(self) -> u32 {
+        if self.is_64() { 8 } else { 4 }
+    }
+}
+
+/// What gives an array its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Length {
+    Literal(u32),
+    /// A specialisation constant, by its place in [`super::Generated`]'s list, and its value.
+    Spec(usize, u32),
+    /// `OpSpecConstantOp IAdd` of one and a literal: place, literal, sum.
+    SpecSum(usize, u32, u32),
+}
+
+impl Length {
+    pub const fn get(self) -> u32 {
+        match self {
+            Self::Literal(length) | Self::Spec(_, length) | Self::SpecSum(_, _, length) => length,
+        }
+    }
+
+    pub const fn is_literal(self) -> bool {
+        matches!(self, Self::Literal(_))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Type {
+    Scalar(Scalar),
+    Vector(Scalar, u32),
+    /// Component, columns, rows.
+    Matrix(Scalar, u32, u32),
+    Array(Box<Type>, Length),
+    Struct(Vec<Type>),
+}
+
+/// A scalar of a captured value: bytes from where the value starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub offset: u32,
+    pub scalar: Scalar,
+}
+
+impl Type {
+    /// Parts that an index selects.
+    pub fn part_count(&self) -> u32 {
+        match self {
+            Self::Scalar(_) => 0,
+            Self::Vector(_, count) | Self::Matrix(_, count, _) => *count,
+            Self::Array(_, length) => length.get(),
+            Self::Struct(members) => members.len() as u32,
+        }
+    }
+
+    pub fn part(&self, index: u32) -> Type {
+        match self {
+            Self::Scalar(_) => panic!("a scalar has no parts"),
+            Self::Vector(scalar, _) => Self::Scalar(*scalar),
+            Self::Matrix(scalar, _, rows) => Self::Vector(*scalar, *rows),
+            Self::Array(element, _) => (**element).clone(),
+            Self::Struct(members) => members[index as usize].clone(),
+        }
+    }
+
+    /// Whether all parts are of one type, so that an index may be computed.
+    pub const fn is_uniform(&self) -> bool {
+        matches!(self, Self::Vector(..) | Self::Matrix(..) | Self::Array(..))
+    }
+
+    pub fn scalars(&self) -> u32 {
+        match self {
+            Self::Scalar(_) => 1,
+            Self::Vector(_, count) => *count,
+            Self::Matrix(_, columns, rows) => columns * rows,
+            Self::Array(element, length) => element.scalars() * length.get(),
+            Self::Struct(members) => members.iter().map(Self::scalars).sum(),
+        }
+    }
+
+    /// Scalars in front of a part.
+    pub fn scalars_before(&self, index: u32) -> u32 {
+        match self {
+            Self::Struct(members) => members[..index as usize].iter().map(Self::scalars).sum(),
+            _ => self.part(0).scalars() * index,
+        }
+    }
+
+    pub fn any_scalar(&self, test: fn(Scalar) -> bool) -> bool {
+        match self {
+            Self::Scalar(scalar) | Self::Vector(scalar, _) | Self::Matrix(scalar, ..) => {
+                test(*scalar)
+            }
+            Self::Array(element, _) => element.any_scalar(test),
+            Self::Struct(members) => members.iter().any(|m| m.any_scalar(test)),
+        }
+    }
+
+    /// Multiple of bytes at which it is captured.
+    pub fn alignment(&self) -> u32 {
+        if self.any_scalar(Scalar::is_64) { 8 } else { 4 }
+    }
+
+    /// Whether a specialisation constant has a say in its size.
+    pub fn is_specialised(&self) -> bool {
+        match self {
+            Self::Array(element, length) => !length.is_literal() || element.is_specialised(),
+            Self::Struct(members) => members.iter().any(Self::is_specialised),
+            _ => false,
+        }
+    }
+
+    /// Where its scalars are captured, if it is captured at a multiple of its alignment, and where it
+    /// ends.
+    pub fn places(&self) -> (Vec<Place>, u32) {
+        let mut places = Vec::new();
+        let end = self.place(0, &mut places);
+        (places, end)
+    }
+
+    fn place(&self, at: u32, places: &mut Vec<Place>) -> u32 {
+        let at = at.next_multiple_of(self.alignment());
+        match self {
+            Self::Scalar(scalar) => {
+                places.push(Place { offset: at, scalar: *scalar });
+                at + scalar.bytes()
+            }
+            _ => (0..self.part_count()).fold(at, |at, index| self.part(index).place(at, places)),
+        }
+    }
+
+    pub fn bytes(&self) -> u32 {
+        self.places().1
+    }
+
+    /// Locations of the interface.
+    pub fn locations(&self) -> u32 {
+        match self {
+            Self::Scalar(_) => 1,
+            Self::Vector(scalar, count) => 1 + u32::from(scalar.is_64() && *count > 2),
+            Self::Matrix(scalar, columns, rows) => {
+                columns * Self::Vector(*scalar, *rows).locations()
+            }
+            Self::Array(element, length) => element.locations() * length.get(),
+            Self::Struct(members) => members.iter().map(Self::locations).sum(),
+        }
+    }
+}
+
+/// What a random type may be.
+#[derive(Debug, Clone)]
+pub struct Palette {
+    pub scalars: Vec<Scalar>,
+    pub aggregates: bool,
+    /// Lengths that specialisation constants give.
+    pub spec_lengths: Vec<Length>,
+}
+
+impl Palette {
+    /// A type of at most so many locations.
+    pub fn any(&self, rng: &mut Rng, locations: u32, depth: u32) -> Type {
+        // Most big types do not fit: a few tries, then something small.
+        for _ in 0..6 {
+            let ty = self.draw(rng, depth);
+            if ty.locations() <= locations {
+                return ty;
+            }
+        }
+        Type::Vector(rng.pick(&[Scalar::F32, Scalar::U32, Scalar::I32]), rng.range(2, 4))
+    }
+
+    fn draw(&self, rng: &mut Rng, depth: u32) -> Type {
+        let scalar = rng.pick(&self.scalars);
+        let kind = if self.aggregates { rng.below(100) } else { rng.below(45) };
+        match kind {
+            0..15 => Type::Scalar(scalar),
+            15..45 => Type::Vector(scalar, rng.range(2, 4)),
+            45..62 => {
+                let scalar = match scalar {
+                    Scalar::F64 | Scalar::I64 | Scalar::U64
+                        if self.scalars.contains(&Scalar::F64) =>
+                    {
+                        Scalar::F64
+                    }
+                    _ => Scalar::F32,
+                };
+                Type::Matrix(scalar, rng.range(2, 4), rng.range(2, 4))
+            }
+            _ if depth == 0 => Type::Scalar(scalar),
+            62..82 => {
+                let length = match self.spec_lengths.is_empty() || rng.percent(70) {
+                    true => Length::Literal(rng.range(1, 4)),
+                    false => rng.pick(&self.spec_lengths),
+                };
+                Type::Array(Box::new(self.draw(rng, depth - 1)), length)
+            }
+            _ => self.structure(rng, depth - 1),
+        }
+    }
+
+    fn structure(&self, rng: &mut Rng, depth: u32) -> Type {
+        let members: Vec<Type> = (0..rng.range(1, 4)).map(|_| self.draw(rng, depth)).collect();
+        Type::Struct(even(members))
+    }
+}
+
+/// Whether a structure with 64-bit components ends where its last member ends, as the rules for SPIR-V
+/// say, or at the next multiple of 8, as GLSL adds, matters only for a 32-bit value that follows it
+/// inside of another structure or array. One more dword, and both say the same.
+fn even(mut members: Vec<Type>) -> Vec<Type> {
+    let whole = Type::Struct(members.clone());
+    if whole.alignment() == 8 && !whole.bytes().is_multiple_of(8) {
+        members.push(Type::Scalar(Scalar::U32));
+    }
+    members
+}

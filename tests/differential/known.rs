@@ -1,0 +1,76 @@
+//! What a backend of a device cannot be asked, and what drivers get wrong in their own captures. The
+//! other backends are held against the model all the same.
+
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{Gpu, Message};
+use vkxfb::topology::PrimitiveTopology;
+
+use crate::generator::Generated;
+use crate::generator::interface::{BuiltIn, Variable};
+
+/// A fault of a driver's own capture: where it applies, native may differ from the model.
+pub struct Fault {
+    driver: &'static str,
+    applies: fn(&Generated) -> bool,
+    pub reason: &'static str,
+}
+
+/// Each goes once the driver is mended: where none of its shaders differs, the test fails.
+const FAULTS: &[Fault] = &[
+    Fault {
+        driver: "llvmpipe",
+        applies: |shader| {
+            shader.has_built_in(BuiltIn::ClipDistance) && shader.has_built_in(BuiltIn::CullDistance)
+        },
+        reason: "lavapipe 22.3 takes cull distances for clip distances where both are there",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |shader| {
+            let is_captured =
+                |v: &Variable| v.is_whole_block() && v.items().iter().any(|m| m.captured.is_some());
+            shader.interface.variables.iter().any(is_captured)
+        },
+        reason: "Mesa gives every member the Offset of a block's variable, or none the one of an array's",
+    },
+];
+
+/// The fault that a native capture of a shader may show.
+pub fn fault(gpu: &Gpu, shader: &Generated) -> Option<&'static Fault> {
+    let driver = &gpu.capabilities().driver_name;
+    FAULTS.iter().find(|f| f.driver == driver && (f.applies)(shader))
+}
+
+/// Whether the validation layer is known to be wrong.
+///
+/// 1.3.239 looks for a store to PointSize by walking the calls and the access chains of a module in no
+/// fixed order, and gives up at a chain that is only read: the stores of the vertex backend read what
+/// they capture. The native backend's module, which is the same without them, passes.
+pub fn is_false_message(backend: Backend, message: &Message) -> bool {
+    backend == Backend::Vertex
+        && message.id.contains("VUID-VkGraphicsPipelineCreateInfo-Vertex-07722")
+}
+
+/// Why a shader is not captured by a backend.
+pub fn excluded(
+    gpu: &Gpu,
+    backend: Backend,
+    shader: &Generated,
+    topology: PrimitiveTopology,
+) -> Option<&'static str> {
+    let has = |which| shader.has_built_in(which);
+    let enabled = gpu.context().enabled();
+    if backend == Backend::Compute {
+        return None;
+    }
+    if has(BuiltIn::Layer) || has(BuiltIn::ViewportIndex) {
+        return Some("the device is opened without shaderOutputLayer and -ViewportIndex");
+    }
+    if topology.has_adjacency() && !enabled.geometry_shader {
+        return Some("adjacency without geometryShader");
+    }
+    if backend == Backend::Vertex {
+        return None;
+    }
+    (!enabled.preserve_provoking_vertex).then_some("the driver may rotate primitives")
+}

@@ -1,0 +1,211 @@
+//! Thousands of random vertex shaders, captured by every backend of the device and held against a model
+//! that runs them on the CPU.
+//!
+//! | variable | |
+//! |---|---|
+//! | `VKXFB_SHADERS` | how many, 2000 by default |
+//! | `VKXFB_SEED` | seed of the first; each next shader has the next seed |
+//! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
+//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
+//! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
+//!
+//! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed lie in
+//! the directory for temporary files as `vkxfb-<seed>-<who>.spv`. A driver that crashes takes the test
+//! with it, and leaves there which seeds were under way, as `vkxfb-differential-*.running`.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+#![cfg(feature = "probe")]
+
+mod case;
+mod generator;
+mod known;
+mod run;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use generator::interface::{BuiltIn, Shape};
+use generator::program::Cell;
+use generator::types::{Scalar, Type};
+use generator::{Generated, Space, generate};
+use run::{Report, Worker};
+
+/// Shaders of one submission.
+const BATCH: u64 = 20;
+
+fn variable(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
+}
+
+#[test]
+fn random_shaders_capture_what_the_model_says() {
+    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_SHADERS", 2000));
+    let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
+    let next = AtomicU64::new(0);
+    let report = std::thread::scope(|scope| {
+        let work = |thread| {
+            let next = &next;
+            move || {
+                let mut worker = Worker::new(thread);
+                loop {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if start >= count || worker.report.failures.len() > 20 {
+                        return worker.finish();
+                    }
+                    let end = count.min(start + BATCH);
+                    worker.batch(&(start..end).map(|i| first.wrapping_add(i)).collect::<Vec<_>>());
+                }
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|t| scope.spawn(work(t))).collect();
+        let reports = workers.into_iter().map(|w| w.join().unwrap());
+        reports.fold(Report::default(), Report::and)
+    });
+    eprintln!("{report}");
+    let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
+    assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+}
+
+/// A wrong model is noticed on every backend.
+#[test]
+fn a_wrong_model_is_found_out() {
+    let mut worker = Worker::new(0);
+    worker.perturb = true;
+    worker.batch(&(0..8).collect::<Vec<_>>());
+    let report = worker.finish();
+    let captured: u64 = report.captured.values().sum();
+    assert!(captured > 8, "{report}");
+    assert_eq!(report.failures.len() as u64, captured, "{report}");
+}
+
+/// Every kind of shader comes up, and most of what is captured has a value.
+#[test]
+fn the_generator_reaches_everything() {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let (mut cells, mut undefined, mut near) = (0, 0, 0);
+    for seed in 0..600 {
+        let shader = generate(seed, &Space::whole());
+        for cell in shader.cells(1, 5) {
+            cells += 1;
+            undefined += u32::from(cell == Cell::Undefined);
+            near += u32::from(matches!(cell, Cell::Near(..)));
+        }
+        for feature in features(&shader) {
+            *seen.entry(feature).or_default() += 1;
+        }
+    }
+    assert!(undefined > cells / 50 && undefined < cells / 4, "{undefined} of {cells}");
+    assert!(near > cells / 500 && near < cells / 20, "{near} of {cells}");
+    let all = [
+        "array of arrays",
+        "array of blocks",
+        "array of structures",
+        "attributes",
+        "block",
+        "block with an offset",
+        "clip distances",
+        "component",
+        "cull distances",
+        "double",
+        "four buffers",
+        "gap",
+        "initializer",
+        "int64",
+        "layer",
+        "location on block",
+        "location on member",
+        "matrix",
+        "matrix of doubles",
+        "point size",
+        "position",
+        "specialised length",
+        "structure in structure",
+        "viewport index",
+    ];
+    let missing: Vec<_> = all.iter().filter(|f| seen.get(*f).is_none_or(|n| *n < 5)).collect();
+    assert!(missing.is_empty(), "{missing:?} of {seen:?}");
+}
+
+/// The same seed gives the same shader, and what comes before it does not matter.
+#[test]
+fn shaders_depend_on_the_seed_alone() {
+    for seed in 0..50 {
+        let words = generate(seed, &Space::whole()).words;
+        assert_eq!(words, generate(seed, &Space::whole()).words);
+        assert_ne!(words, generate(seed + 1, &Space::whole()).words);
+    }
+}
+
+/// What is captured of a shader.
+fn features(shader: &Generated) -> Vec<&'static str> {
+    let mut features = Vec::new();
+    for variable in &shader.interface.variables {
+        if variable.items().iter().all(|item| item.captured.is_none()) {
+            continue;
+        }
+        if let Shape::Block { location, .. } = &variable.shape {
+            features.push("block");
+            features.extend(location.map(|_| "location on block"));
+            features.extend(variable.elements().map(|_| "array of blocks"));
+            features.extend(variable.is_whole_block().then_some("block with an offset"));
+            let on_member = variable.items().iter().any(|m| m.location.is_some());
+            features.extend(on_member.then_some("location on member"));
+        }
+    }
+    for item in shader.items().filter(|item| item.captured.is_some()) {
+        features.extend(item.built_in.map(|which| match which {
+            BuiltIn::Position => "position",
+            BuiltIn::PointSize => "point size",
+            BuiltIn::ClipDistance => "clip distances",
+            BuiltIn::CullDistance => "cull distances",
+            BuiltIn::Layer => "layer",
+            BuiltIn::ViewportIndex => "viewport index",
+        }));
+        features.extend(item.component.map(|_| "component"));
+        types(&item.ty, &mut features);
+    }
+    let bytes = shader.captured.iter().map(|c| c.scalar.bytes()).sum::<u32>();
+    let strides = shader.interface.strides.iter().flatten();
+    features.extend((bytes < strides.clone().sum()).then_some("gap"));
+    features.extend((strides.count() == 4).then_some("four buffers"));
+    features.extend((!shader.attributes.is_empty()).then_some("attributes"));
+    let initialized = shader.program.initializers.iter().any(Option::is_some);
+    features.extend(initialized.then_some("initializer"));
+    features.sort_unstable();
+    features.dedup();
+    features
+}
+
+fn types(ty: &Type, features: &mut Vec<&'static str>) {
+    let scalar = match ty {
+        Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => Some(scalar),
+        _ => None,
+    };
+    features.extend(scalar.and_then(|scalar| match scalar {
+        Scalar::F64 => Some("double"),
+        Scalar::I64 | Scalar::U64 => Some("int64"),
+        _ => None,
+    }));
+    match ty {
+        Type::Matrix(Scalar::F64, ..) => features.push("matrix of doubles"),
+        Type::Matrix(..) => features.push("matrix"),
+        Type::Array(element, length) => {
+            features.extend((!length.is_literal()).then_some("specialised length"));
+            match **element {
+                Type::Array(..) => features.push("array of arrays"),
+                Type::Struct(..) => features.push("array of structures"),
+                _ => {}
+            }
+            types(element, features);
+        }
+        Type::Struct(members) => {
+            let nested = members.iter().any(|m| matches!(m, Type::Struct(_)));
+            features.extend(nested.then_some("structure in structure"));
+            members.iter().for_each(|m| types(m, features));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,361 @@
+//! Lowers, validates and captures batches of shaders on a device.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use vkxfb::capture::CaptureError;
+use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Profile, VertexData};
+use vkxfb::runtime::{Pipeline, PipelineDesc};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::case::{Case, Target};
+use crate::generator::Space;
+use crate::generator::interface::BuiltIn;
+use crate::known;
+
+/// What happened.
+#[derive(Default)]
+pub struct Report {
+    pub shaders: u64,
+    /// Captures that were compared, by backend.
+    pub captured: BTreeMap<Backend, u64>,
+    /// Captures that were left out, by backend and reason.
+    pub excluded: BTreeMap<(Backend, &'static str), u64>,
+    /// Native captures that may show a known fault of the driver, and those that did, by fault.
+    pub faults: BTreeMap<&'static str, (u64, u64)>,
+    pub failures: Vec<String>,
+    /// Modules that spirv-val saw.
+    pub validated: u64,
+    /// Where the time went.
+    pub times: BTreeMap<&'static str, Duration>,
+}
+
+impl Report {
+    pub fn and(mut self, other: Self) -> Self {
+        self.shaders += other.shaders;
+        self.validated += other.validated;
+        for (backend, count) in other.captured {
+            *self.captured.entry(backend).or_default() += count;
+        }
+        for (reason, count) in other.excluded {
+            *self.excluded.entry(reason).or_default() += count;
+        }
+        for (reason, (seen, shown)) in other.faults {
+            let both = self.faults.entry(reason).or_default();
+            *both = (both.0 + seen, both.1 + shown);
+        }
+        for (what, time) in other.times {
+            *self.times.entry(what).or_default() += time;
+        }
+        self.failures.extend(other.failures);
+        self
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} shaders, {} modules validated", self.shaders, self.validated)?;
+        for (backend, count) in &self.captured {
+            writeln!(f, "{backend}: {count} captured")?;
+        }
+        for ((backend, reason), count) in &self.excluded {
+            writeln!(f, "{backend}: {count} left out: {reason}")?;
+        }
+        for (reason, (seen, shown)) in &self.faults {
+            writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
+        }
+        for (what, time) in &self.times {
+            writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
+        }
+        self.failures.iter().try_for_each(|failure| writeln!(f, "\n{failure}"))
+    }
+}
+
+/// A device, and what was done with it.
+pub struct Worker {
+    gpu: Gpu,
+    space: Space,
+    topologies: Vec<PrimitiveTopology>,
+    tools: bool,
+    thread: u64,
+    /// Makes the model wrong.
+    pub perturb: bool,
+    pub report: Report,
+}
+
+/// A capture that waits for its turn.
+struct Job<'a> {
+    case: &'a Case,
+    backend: Backend,
+    pipeline: Pipeline,
+}
+
+fn is_on(name: &str) -> bool {
+    std::env::var_os(name).is_none_or(|value| value != "0")
+}
+
+impl Worker {
+    pub fn new(thread: u64) -> Self {
+        let validation = is_on("VKXFB_TEST_VALIDATION");
+        let options = OpenOptions { device: None, profile: Profile::Full, validation };
+        let gpu = Gpu::open(&options)
+            .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        let caps = gpu.capabilities();
+        let mut space = Space::whole();
+        space.float64 = caps.shader_float64;
+        space.int64 = caps.shader_int64;
+        space.clip = caps.shader_clip_distance;
+        space.cull = caps.shader_cull_distance;
+        let adjacency = gpu.context().enabled().geometry_shader;
+        let topologies = PrimitiveTopology::ALL
+            .into_iter()
+            .filter(|t| adjacency || !t.has_adjacency())
+            .collect();
+        let (tools, report) = (is_on("VKXFB_TEST_TOOLS"), Report::default());
+        Self { gpu, space, topologies, tools, thread, perturb: false, report }
+    }
+
+    /// Closes the device.
+    pub fn finish(mut self) -> Report {
+        let messages = self.gpu.close();
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
+
+    fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
+        let start = Instant::now();
+        let result = f(self);
+        *self.report.times.entry(what).or_default() += start.elapsed();
+        result
+    }
+
+    /// Captures the shaders of some seeds by every backend, and compares.
+    pub fn batch(&mut self, seeds: &[u64]) {
+        // A driver that crashes takes the test with it; this tells where.
+        let running = std::env::temp_dir().join(format!(
+            "vkxfb-differential-{}-{}.running",
+            std::process::id(),
+            self.thread
+        ));
+        std::fs::write(&running, format!("seeds {seeds:?}\n")).unwrap();
+        let cases: Vec<Case> = self.timed("generate", |worker| {
+            let case = |seed: &u64| Case::new(*seed, &worker.space, &worker.topologies);
+            seeds.iter().map(case).collect()
+        });
+        let mut jobs = Vec::new();
+        for case in &cases {
+            self.report.shaders += 1;
+            if let Err(error) = self.validate(&case.shader.words, case.shader.target()) {
+                self.fail(case, "the generator", &case.shader.words, &error);
+                continue;
+            }
+            for backend in self.gpu.backends().to_vec() {
+                self.prepare(case, backend, &mut jobs);
+            }
+        }
+        self.capture(&jobs);
+        for job in jobs {
+            self.gpu.destroy_pipeline(job.pipeline);
+        }
+        let _ = std::fs::remove_file(running);
+    }
+
+    fn prepare<'a>(&mut self, case: &'a Case, backend: Backend, jobs: &mut Vec<Job<'a>>) {
+        let lowered = match self.timed("lower", |_| lower(case, backend)) {
+            Ok(lowered) => lowered,
+            // What is as yet unsupported says so.
+            Err(LowerError::Capture(CaptureError::UnsupportedType { .. })) => {
+                let reason = "the layout does not support the type";
+                *self.report.excluded.entry((backend, reason)).or_default() += 1;
+                return;
+            }
+            Err(error) => {
+                return self.fail(case, backend.name(), &case.shader.words, &error.to_string());
+            }
+        };
+        // Native is the module itself, which was validated.
+        if backend != Backend::Native
+            && let Err(error) = self.validate(&lowered.words, case.shader.target())
+        {
+            return self.fail(case, backend.name(), &lowered.words, &error);
+        }
+        if let Some(reason) = known::excluded(&self.gpu, backend, &case.shader, case.topology) {
+            *self.report.excluded.entry((backend, reason)).or_default() += 1;
+            return;
+        }
+        let desc = PipelineDesc {
+            shader: &lowered,
+            topology: case.topology,
+            provoking_vertex: ProvokingVertex::First,
+            vertex_input: &case.shader.vertex_input,
+            set_layouts: &[],
+            specialize: case.specialize,
+            render_pass: self.gpu.render_pass(),
+            cache: ash::vk::PipelineCache::null(),
+        };
+        let pipeline = self.timed("pipelines", |worker| {
+            // SAFETY: the context is of a live device, and the words are valid.
+            unsafe { Pipeline::new(worker.gpu.context(), &desc) }
+        });
+        match pipeline {
+            Ok(pipeline) => jobs.push(Job { case, backend, pipeline }),
+            Err(error) => self.fail(case, backend.name(), &lowered.words, &error.to_string()),
+        }
+        for message in self.gpu.take_messages() {
+            if known::is_false_message(backend, &message) {
+                continue;
+            }
+            self.fail(case, backend.name(), &lowered.words, &message.to_string());
+        }
+    }
+
+    fn capture(&mut self, jobs: &[Job<'_>]) {
+        let targets: Vec<Vec<Option<Target>>> = jobs.iter().map(|j| j.case.targets()).collect();
+        let vertices: Vec<_> = jobs.iter().map(|j| j.case.vertex_buffers()).collect();
+        let bound: Vec<Vec<Option<CaptureTarget<'_>>>> = targets
+            .iter()
+            .map(|targets| targets.iter().map(|t| t.as_ref().map(bind)).collect())
+            .collect();
+        let data: Vec<Vec<VertexData<'_>>> = vertices
+            .iter()
+            .map(|v| {
+                v.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect()
+            })
+            .collect();
+        let requests: Vec<CaptureRequest<'_>> = jobs
+            .iter()
+            .enumerate()
+            .map(|(i, job)| CaptureRequest {
+                pipeline: &job.pipeline,
+                vertex_data: &data[i],
+                descriptor_sets: &[],
+                draws: &job.case.draws,
+                buffers: &bound[i],
+            })
+            .collect();
+        // SAFETY: the pipelines are of this device; the vertex data holds every vertex.
+        let results = self.timed("capture", |worker| unsafe { worker.gpu.capture(&requests) });
+        let seeds: Vec<u64> = jobs.iter().map(|j| j.case.seed).collect();
+        for message in self.gpu.take_messages() {
+            self.report.failures.push(format!("one of the seeds {seeds:?}: {message}"));
+        }
+        let results = match results {
+            Ok(results) => results,
+            Err(error) => {
+                self.report.failures.push(format!("the seeds {seeds:?}: {error:?}"));
+                return;
+            }
+        };
+        let start = Instant::now();
+        for (job, result) in jobs.iter().zip(results) {
+            *self.report.captured.entry(job.backend).or_default() += 1;
+            let mut expected = job.case.expected();
+            if self.perturb {
+                expected.perturb();
+            }
+            let compared = expected.compare(&result);
+            let shader = &job.case.shader;
+            let fault = known::fault(&self.gpu, shader).filter(|_| job.backend == Backend::Native);
+            if let Some(fault) = fault {
+                let (seen, shown) = self.report.faults.entry(fault.reason).or_default();
+                *seen += 1;
+                *shown += u64::from(compared.is_err());
+            } else if let Err(error) = compared {
+                self.fail(job.case, job.backend.name(), &job.case.shader.words, &error);
+            }
+        }
+        *self.report.times.entry("compare").or_default() += start.elapsed();
+    }
+
+    fn fail(&mut self, case: &Case, who: &str, words: &[u32], error: &str) {
+        let file = match self.perturb {
+            true => PathBuf::new(),
+            false => write_words(case.seed, who, words),
+        };
+        let draws = &case.draws;
+        self.report.failures.push(format!(
+            "seed {}, {who}: {error}\n  {}\n  {draws:?}\n{}",
+            case.seed,
+            file.display(),
+            describe(case)
+        ));
+    }
+
+    /// Whether spirv-val takes a module, or what it says.
+    fn validate(&mut self, words: &[u32], target: &str) -> Result<(), String> {
+        if !self.tools {
+            return Ok(());
+        }
+        self.report.validated += 1;
+        self.timed("spirv-val", |_| spirv_val(words, target))
+    }
+}
+
+fn bind(target: &Target) -> CaptureTarget<'_> {
+    CaptureTarget { initial: &target.initial, offset: target.offset, size: target.size }
+}
+
+fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
+    let shader = &Shader::new(&case.shader.words);
+    match backend {
+        Backend::Native => native::lower(shader),
+        Backend::Vertex => vertex::lower(shader),
+        Backend::Compute => {
+            let options = compute::Options {
+                vertex_input: &case.shader.vertex_input,
+                workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+            };
+            compute::lower(shader, &options)
+        }
+    }
+}
+
+/// Through standard input, which takes 4 ms a module.
+fn spirv_val(words: &[u32], target: &str) -> Result<(), String> {
+    let mut child = Command::new("spirv-val")
+        .args(["--target-env", target, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("spirv-val: {error} (tests/setup.sh installs it)"));
+    let written = child.stdin.take().unwrap().write_all(bytemuck::cast_slice(words));
+    let output = child.wait_with_output().unwrap();
+    match output.status.success() {
+        true => written.map_err(|error| error.to_string()),
+        false => Err(format!("spirv-val: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// A module for closer looks.
+fn write_words(seed: u64, who: &str, words: &[u32]) -> PathBuf {
+    let name = format!("vkxfb-{seed}-{}.spv", who.replace(' ', "-"));
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, bytemuck::cast_slice(words)).unwrap();
+    file
+}
+
+/// The outputs, in a few lines.
+fn describe(case: &Case) -> String {
+    let shader = &case.shader;
+    let mut text = format!("  {:?}, strides {:?}\n", shader.version, shader.interface.strides);
+    for (number, variable) in shader.interface.variables.iter().enumerate() {
+        if variable.is_block() {
+            let (elements, whole) = (variable.elements(), variable.is_whole_block());
+            text += &format!("  out{number}: block, elements {elements:?}, whole {whole}\n");
+        }
+        for (member, item) in variable.items().iter().enumerate() {
+            let which = item.built_in.map_or(String::new(), |b: BuiltIn| format!(" {b:?}"));
+            text += &format!(
+                "  out{number}.{member}:{which} {:?} location {:?} component {:?} {:?}\n",
+                item.ty, item.location, item.component, item.captured
+            );
+        }
+    }
+    text
+}
