@@ -437,7 +437,7 @@ fn defaults_and_draw_parameters_are_supplied() {
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;
     use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
-    use vkxfb::lower::{Captures, compute, vertex};
+    use vkxfb::lower::{Captures, compute, native, vertex};
 
     let mut gpu = open(Profile::Full);
     let shader = ProbeShader::two_buffers();
@@ -457,9 +457,14 @@ fn lists_capture_what_decorations_do() {
         vertex_input: &shader.vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
     };
-    for lowered in
-        [vertex::lower(&source).unwrap(), compute::lower(&source, &compute_options).unwrap()]
-    {
+    for lowered in [
+        native::lower(&source).unwrap(),
+        vertex::lower(&source).unwrap(),
+        compute::lower(&source, &compute_options).unwrap(),
+    ] {
+        if !is_legal(&gpu, lowered.backend, options(TRI_STRIP)) {
+            continue;
+        }
         let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
         let capture = Capture {
             draws: vec![(TRI_STRIP, draw(9, 2))],

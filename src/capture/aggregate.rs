@@ -231,3 +231,26 @@ impl<'a> Walk<'a> {
         labelled(place.name.as_deref(), place.variable, &place.path)
     }
 }
+
+/// What a value of a variable is stored as, from offset 0 on. Nothing for what cannot be captured.
+pub(crate) fn pieces_of(
+    declarations: &Declarations,
+    variable: Id,
+    path: Vec<u32>,
+    ty: Id,
+) -> Vec<Output> {
+    let place = Place {
+        buffer: 0,
+        stride: super::MAX_XFB_STRIDE,
+        variable,
+        path,
+        name: None,
+        gl_name: String::new(),
+        component: 0,
+    };
+    let (mut outputs, mut varyings) = (Vec::new(), Vec::new());
+    match Walk::new(declarations, &mut outputs, &mut varyings, 0, None).capture(ty, &place) {
+        Ok(()) => outputs,
+        Err(_) => Vec::new(),
+    }
+}

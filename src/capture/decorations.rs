@@ -91,6 +91,7 @@ impl Layout {
             stride: of_variable(Decoration::XfbStride),
             stream: of_variable(Decoration::Stream),
             offset: of_variable(Decoration::Offset),
+            follows: false,
             location: of_variable(Decoration::Location),
             component: of_variable(Decoration::Component).unwrap_or(0),
         };
@@ -165,6 +166,7 @@ impl Layout {
                     stride: of_member(Decoration::XfbStride).or(of_variable.stride),
                     stream: of_member(Decoration::Stream).or(of_variable.stream),
                     offset: of_member(Decoration::Offset).or(next_offset),
+                    follows: member > 0 && of_member(Decoration::Offset).is_none(),
                     location: member_location,
                     component: of_member(Decoration::Component).unwrap_or(0),
                 };
@@ -232,7 +234,7 @@ impl Layout {
             true => 8,
             false => 4,
         };
-        if !offset.is_multiple_of(alignment) {
+        if !decorated.follows && !offset.is_multiple_of(alignment) {
             return Err(CaptureError::Misaligned { output, offset, alignment });
         }
         Ok(end)
@@ -268,6 +270,8 @@ struct Decorated {
     stride: Option<u32>,
     stream: Option<u32>,
     offset: Option<u32>,
+    /// Whether the offset is only where the member before ended; alignment may move the value on.
+    follows: bool,
     location: Option<u32>,
     component: u32,
 }

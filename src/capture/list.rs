@@ -247,6 +247,14 @@ pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeS
     outputs.leaves.iter().filter_map(of_leaf).flatten().collect()
 }
 
+/// The 32-bit components of the built-ins that an entry point puts out: they count against the limit on
+/// output components, as locations do.
+pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoint) -> u32 {
+    let outputs = Outputs::of(declarations, entry);
+    let built_ins = outputs.leaves.iter().filter(|leaf| leaf.built_in.is_some());
+    built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
+}
+
 /// Where in a record.
 #[derive(Debug, Clone, Copy)]
 struct Record {

@@ -22,7 +22,9 @@ pub use list::{Capture, CaptureList, Selector, locations_used};
 pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
 
-pub(crate) use types::{describe, numeric_vector};
+pub(crate) use aggregate::pieces_of;
+pub(crate) use list::built_in_components;
+pub(crate) use types::{block_type, describe, locations_of, numeric_vector};
 
 use crate::spirv::Id;
 use crate::vertex_input::NumericClass;

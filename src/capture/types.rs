@@ -11,15 +11,15 @@ use crate::vertex_input::NumericClass;
 pub(super) const MAX_STEPS: u32 = 1 << 12;
 
 /// The block that a variable is, or is an array of.
-pub(super) struct Block<'a> {
-    pub(super) ty: Id,
-    pub(super) members: &'a [Id],
+pub(crate) struct Block<'a> {
+    pub(crate) ty: Id,
+    pub(crate) members: &'a [Id],
     /// Of an array: its length, where that is known.
-    pub(super) length: Option<Option<u32>>,
+    pub(crate) length: Option<Option<u32>>,
 }
 
 /// The block of a variable, or of its elements, and the block's members.
-pub(super) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
+pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
         _ => (ty, None),
@@ -92,7 +92,7 @@ pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> 
 
 /// Locations that a type takes: one for each vector of up to four dwords, two for longer ones. 0 for a type
 /// that no walk would get through.
-pub(super) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
+pub(crate) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;
         if *steps > MAX_STEPS {

@@ -220,13 +220,7 @@ pub(super) fn set_entry_point(
         return Err(LowerError::InterfaceLimit(interface.len()));
     }
     operands.extend(interface.iter().map(|id| id.0));
-    let is_old = |i: Instruction<'_>| {
-        let name = i.operands().get(2..).and_then(crate::spirv::read_string);
-        i.operand(0) == ExecutionModel::Vertex as u32
-            && i.id(1) == old.function
-            && name.is_some_and(|(name, _)| name == old.name)
-    };
-    module.retain(Section::EntryPoints, |i| !is_old(i));
+    module.retain(Section::EntryPoints, |i| !old.is(i));
     module.push(Section::EntryPoints, Op::EntryPoint, &operands);
     Ok(())
 }
@@ -264,4 +258,18 @@ pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> 
             None => false,
         }
     })
+}
+
+/// Whether a structure of a variable is part of what another variable or pointer is, so that its members'
+/// decorations are not of that variable alone.
+pub(super) fn shares_structure(declarations: &Declarations, variable: &Variable) -> bool {
+    let ours = structures(declarations, vec![variable.pointee]);
+    let storages = [StorageClass::Input, StorageClass::Output, StorageClass::Private];
+    let others = storages
+        .iter()
+        .flat_map(|storage| declarations.variables(*storage))
+        .filter(|other| other.id != variable.id)
+        .map(|other| other.pointee)
+        .chain(declarations.pointees(&BUFFER_STORAGES));
+    !structures(declarations, others.collect()).is_disjoint(&ours)
 }

@@ -1,6 +1,7 @@
 //! Rewriting a vertex shader for a backend: SPIR-V words in, words and a report of what they bind out.
 //!
-//! [`native`] takes the shader as it is. [`vertex`] lets it store its own contributions. [`compute`]
+//! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures
+//! apart, so that this needs no outputs of its own. [`vertex`] lets it store its own contributions. [`compute`]
 //! turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
 //! the decomposition is written; `library` gives the stubs there their bodies.
 
@@ -14,6 +15,7 @@ mod interface;
 mod library;
 pub mod native;
 pub mod reflect;
+pub mod split_blocks;
 mod store;
 pub mod vertex;
 
@@ -43,9 +45,25 @@ pub enum LowerError {
     /// A mistake in this crate's shader library.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A list for the driver's own capture, which wants decorations.
-    #[error("an explicit list cannot be captured by the native backend as yet")]
-    NativeList,
+    /// More outputs than the device has room for.
+    #[error(
+        "the captures need {needed} output locations of their own, of which {left} are left \
+         (the limit is {max_output_components} components)"
+    )]
+    LocationBudget {
+        /// Locations that the captures need, beyond the shader's own.
+        needed: u32,
+        /// Locations that are left.
+        left: u32,
+        /// The limit: the device's `maxVertexOutputComponents`, or what limits the stage otherwise.
+        max_output_components: u32,
+    },
+    /// Decorations on a group of ids, which hide what they decorate.
+    #[error("the module uses decoration groups, which are not supported")]
+    DecorationGroups,
+    /// A stage whose outputs the driver captures otherwise, or not at all.
+    #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
+    Stage(spirv::ExecutionModel),
     /// The sysvals take the push constants.
     #[error(
         "the shader has push constants ('{variable}'), which are not supported on this backend as yet"

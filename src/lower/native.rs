@@ -1,29 +1,182 @@
-//! The shader as it is, for the driver's own `VK_EXT_transform_feedback`.
+//! Capture by the driver's own `VK_EXT_transform_feedback`, of a list in place of decorations if need be.
+//!
+//! A driver captures what is decorated: whole variables, and whole members of blocks, each tightly packed
+//! from its `Offset` on. A list says which dwords go where, whatever they belong to. So
+//!
+//! - captures are merged, and where they cover all of a variable as its decoration would lay it out, that
+//!   variable is decorated: it is *inlined*, and costs nothing;
+//! - of all else, dwords that lie side by side in a record become an output of their own, a `uint` or a
+//!   vector of up to four, which a new entry point writes after the shader's body: *explicit* outputs.
+//!   These take locations, of which a device has few.
+//!
+//! Structures that are no blocks are not inlined: the padding of 64-bit members within one is where
+//! drivers disagree. [`split_blocks`](super::split_blocks) first makes variables of their members, and
+//! then they are. Nor are arrays of blocks (one decoration would fill several buffers), blocks whose type
+//! another variable has too, and 64-bit components that the list does not align to 8 bytes.
+//!
+//! The limit on output components counts those of built-ins, and the locations up to the last one; gaps
+//! between the shader's own locations are filled first.
 
+mod explicit;
+mod inline;
+
+use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
+
+use super::interface::{self, XFB_DECORATIONS};
 use super::{Backend, Captures, LowerError, Lowered, Shader};
-use crate::spirv::Module;
+use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::find_vertex_shader;
+use crate::spirv::entry_point::{find_entry_point, find_vertex_shader, isolate, shares_function};
+use crate::spirv::{Module, Section};
 
-/// Checks a vertex shader with capture decorations, and leaves it unchanged.
+/// The least `maxVertexOutputComponents` that the specification allows.
+pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
+
+/// Takes a vertex shader for the driver's own capture: as it is, if its decorations say what is captured;
+/// decorated anew, as [`emit`] does it for a device with [`MIN_OUTPUT_COMPONENTS`], for a list.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, or a list in place of decorations.
+/// [`LowerError`]: no module, no vertex shader, nothing to capture; with a list also what [`emit`] says.
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
-    if let Captures::List(_) = shader.captures {
-        return Err(LowerError::NativeList);
+    if let Captures::List(list) = shader.captures {
+        let mut options = Options::new(list);
+        options.entry_point = shader.entry_point;
+        return Ok(emit(shader.words, &options)?.lowered);
     }
     let module = Module::parse(shader.words)?;
     let entry = find_vertex_shader(&module, shader.entry_point)?;
     let declarations = Declarations::of(&module);
-    Ok(Lowered {
+    let layout = shader.layout(&module, &declarations, &entry)?;
+    let has_side_effects = interface::has_side_effects(&module, &declarations);
+    Ok(lowered(shader.words.to_vec(), entry.name, layout, has_side_effects))
+}
+
+fn lowered(
+    words: Vec<u32>,
+    entry_point: String,
+    layout: Layout,
+    has_side_effects: bool,
+) -> Lowered {
+    Lowered {
         backend: Backend::Native,
-        words: shader.words.to_vec(),
-        layout: shader.layout(&module, &declarations, &entry)?,
-        entry_point: entry.name,
+        words,
+        entry_point,
+        layout,
         topology_spec_ids: None,
         attribute_locations: Vec::new(),
         workgroup_size: 0,
-        has_side_effects: super::interface::has_side_effects(&module, &declarations),
+        has_side_effects,
+    }
+}
+
+/// What [`emit`] is to decorate.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// `Vertex` or `TessellationEvaluation`.
+    pub stage: ExecutionModel,
+    /// The shader's name; `None` takes the only one of the stage.
+    pub entry_point: Option<&'a str>,
+    /// What is captured.
+    pub list: &'a CaptureList,
+    /// The device's `maxVertexOutputComponents`, or `maxTessellationEvaluationOutputComponents`.
+    pub max_output_components: u32,
+}
+
+impl<'a> Options<'a> {
+    /// The only vertex shader, on a device that has no more than it must.
+    pub const fn new(list: &'a CaptureList) -> Self {
+        Self {
+            stage: ExecutionModel::Vertex,
+            entry_point: None,
+            list,
+            max_output_components: MIN_OUTPUT_COMPONENTS,
+        }
+    }
+}
+
+/// A module decorated as a list says.
+#[derive(Debug, Clone)]
+pub struct Emitted {
+    /// The shader. Its layout is in terms of the shader's own outputs.
+    pub lowered: Lowered,
+    /// Variables and members of blocks that were decorated.
+    pub inlined: u32,
+    /// Outputs that were added.
+    pub explicit: u32,
+    /// The locations that were added, in ascending order.
+    pub locations: Vec<u32>,
+    /// Output components in use, as [`Options::max_output_components`] counts them.
+    pub output_components: u32,
+}
+
+/// Decorates a shader for the driver's own capture of a list. What capture decorations the module has are
+/// removed, those of other entry points too.
+///
+/// # Errors
+/// [`LowerError`]: no module, no such shader, another stage, a list that [`Layout::from_list`] refuses, or
+/// [`LowerError::LocationBudget`].
+pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError> {
+    if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
+        return Err(LowerError::Stage(options.stage));
+    }
+    let mut module = Module::parse(words)?;
+    let entry = find_entry_point(&module, options.stage, options.entry_point)?;
+    if module
+        .section(Section::Annotations)
+        .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
+    {
+        return Err(LowerError::DecorationGroups);
+    }
+    // Neither an execution mode nor a call can be of one of two entry points that are one function.
+    if shares_function(&module, &entry) {
+        isolate(&mut module, &entry);
+    }
+    let declarations = Declarations::of(&module);
+    let layout = Layout::from_list(&declarations, &entry, options.list)?;
+    let has_side_effects = interface::has_side_effects(&module, &declarations);
+    let (inlined, rest) = inline::inline(&declarations, &entry, &layout);
+
+    interface::strip_decorations(
+        &mut module,
+        &declarations,
+        &[StorageClass::Output],
+        &XFB_DECORATIONS,
+    );
+    interface::strip_xfb_mode(&mut module);
+    module.add_capability(Capability::TransformFeedback);
+    for target in &inlined {
+        target.decorate(&mut module);
+    }
+    let mut function = entry.function;
+    let mut added = explicit::Added::default();
+    if !rest.outputs.is_empty() {
+        let mut io = entry.interface.clone();
+        (function, added) =
+            explicit::add_outputs(&mut module, &declarations, &entry, &rest, options)?;
+        io.extend(&added.variables);
+        interface::move_execution_modes(&mut module, &entry, function);
+        interface::set_entry_point(
+            &mut module,
+            &declarations,
+            &entry,
+            options.stage,
+            function,
+            io,
+        )?;
+    }
+    let operands = [function.0, ExecutionMode::Xfb as u32];
+    module.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
+
+    let used = locations_used(&declarations, &entry);
+    let last = used.last().into_iter().chain(&added.locations).max();
+    let locations = last.map_or(0, |last| last.saturating_add(1));
+    Ok(Emitted {
+        inlined: inlined.len() as u32,
+        explicit: added.variables.len() as u32,
+        locations: added.locations,
+        output_components: locations
+            .saturating_mul(4)
+            .saturating_add(built_in_components(&declarations, &entry)),
+        lowered: lowered(module.words(), entry.name, layout, has_side_effects),
     })
 }

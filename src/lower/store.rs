@@ -40,6 +40,19 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
     chunks
 }
 
+/// A value that is captured as one: a `u32`, or a vector of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    pub(super) buffer: u32,
+    /// Bytes of a record in that buffer.
+    pub(super) stride: u32,
+    /// Bytes from the start of the record.
+    pub(super) offset: u32,
+    /// 1 to 4.
+    pub(super) components: u32,
+    pub(super) value: Id,
+}
+
 /// What the stores read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outputs<'a> {
@@ -105,6 +118,25 @@ impl Outputs<'_> {
         }
         code.push(Op::Return, &[]);
         Ok(code)
+    }
+
+    /// The captured dwords in groups of up to four that lie side by side in a record.
+    pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Group> {
+        let values: Vec<Loaded> =
+            self.layout.outputs.iter().map(|o| self.load(builder, code, o)).collect();
+        let mut groups = Vec::new();
+        for (buffer, stride) in self.layout.buffers() {
+            for chunk in chunks(self.layout, buffer) {
+                groups.push(Group {
+                    buffer: buffer as u32,
+                    stride,
+                    offset: chunk.dword * 4,
+                    components: chunk.parts.len() as u32,
+                    value: gather(builder, code, &values, &chunk),
+                });
+            }
+        }
+        groups
     }
 
     /// An output's bits.

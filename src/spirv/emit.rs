@@ -203,6 +203,11 @@ impl Code {
         self.value(builder, Op::FunctionCall, ty, &operands)
     }
 
+    /// An instruction that is already encoded.
+    pub fn copy(&mut self, words: &[u32]) {
+        self.words.extend_from_slice(words);
+    }
+
     /// The encoded instructions.
     pub fn words(&self) -> &[u32] {
         &self.words

@@ -4,17 +4,30 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{ExecutionModel, Op, StorageClass};
 
-use super::{Id, Module, Section, read_string, result_of};
+use super::{Id, Instruction, Module, Section, read_string, result_of};
 
 /// `OpEntryPoint`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
+    /// The stage.
+    pub model: ExecutionModel,
     /// The function.
     pub function: Id,
     /// The name.
     pub name: String,
     /// The interface.
     pub interface: Vec<Id>,
+}
+
+impl EntryPoint {
+    /// Whether that `OpEntryPoint` is this one.
+    pub(crate) fn is(&self, i: Instruction<'_>) -> bool {
+        let name = i.operands().get(2..).and_then(read_string);
+        i.is(Op::EntryPoint)
+            && i.operand(0) == self.model as u32
+            && i.id(1) == self.function
+            && name.is_some_and(|(name, _)| name == self.name)
+    }
 }
 
 /// A module without the entry point that was asked for.
@@ -56,7 +69,7 @@ pub fn find_vertex_shader(
     module: &Module,
     name: Option<&str>,
 ) -> Result<EntryPoint, EntryPointError> {
-    find(module, ExecutionModel::Vertex, "vertex", name)
+    find_entry_point(module, ExecutionModel::Vertex, name)
 }
 
 /// The fragment shader of that name, or the only one.
@@ -67,22 +80,26 @@ pub fn find_fragment_shader(
     module: &Module,
     name: Option<&str>,
 ) -> Result<EntryPoint, EntryPointError> {
-    find(module, ExecutionModel::Fragment, "fragment", name)
+    find_entry_point(module, ExecutionModel::Fragment, name)
 }
 
-fn find(
+/// The shader of that stage and name, or the only one of the stage.
+///
+/// # Errors
+/// [`EntryPointError`] with what the module has instead.
+pub fn find_entry_point(
     module: &Module,
     model: ExecutionModel,
-    stage: &'static str,
     name: Option<&str>,
 ) -> Result<EntryPoint, EntryPointError> {
+    let stage = stage_name(model);
     let all: Vec<(u32, EntryPoint)> = module
         .section(Section::EntryPoints)
         .filter(|i| i.is(Op::EntryPoint))
         .filter_map(|i| {
             let (name, length) = read_string(i.operands().get(2..)?)?;
             let interface = i.operands()[2 + length..].iter().map(|id| Id(*id)).collect();
-            Some((i.operand(0), EntryPoint { function: i.id(1), name, interface }))
+            Some((i.operand(0), EntryPoint { model, function: i.id(1), name, interface }))
         })
         .collect();
     let found = || {
@@ -106,6 +123,18 @@ fn find(
     }
 }
 
+fn stage_name(model: ExecutionModel) -> &'static str {
+    match model {
+        ExecutionModel::Vertex => "vertex",
+        ExecutionModel::TessellationControl => "tessellation control",
+        ExecutionModel::TessellationEvaluation => "tessellation evaluation",
+        ExecutionModel::Geometry => "geometry",
+        ExecutionModel::Fragment => "fragment",
+        ExecutionModel::GLCompute => "compute",
+        _ => "such",
+    }
+}
+
 /// Whether the entry point's function is that of another entry point too.
 pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
     module
@@ -117,14 +146,7 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
 
 /// Removes all other entry points, with the functions and interface variables that only they use.
 pub fn isolate(module: &mut Module, entry: &EntryPoint) {
-    let is_ours = |i: super::Instruction<'_>| {
-        i.operand(0) == ExecutionModel::Vertex as u32
-            && i.id(1) == entry.function
-            && i.operands()
-                .get(2..)
-                .and_then(read_string)
-                .is_some_and(|(name, _)| name == entry.name)
-    };
+    let is_ours = |i: Instruction<'_>| entry.is(i);
     if module.section(Section::EntryPoints).all(is_ours) {
         return;
     }
@@ -165,7 +187,7 @@ pub fn isolate(module: &mut Module, entry: &EntryPoint) {
 }
 
 /// Removes debug info that refers to something removed, and is therefore removed too.
-fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
+pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
     let sets: HashSet<Id> = module
         .section(Section::Imports)
         .filter(|i| {

@@ -57,7 +57,7 @@ pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<I
 
 /// Calls `visit` with every operand that is an id. Returns false for an opcode, or a kind of operand,
 /// whose ids are not known: then some may be missing.
-pub(super) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> bool {
+pub(crate) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> bool {
     let Some((first, operands)) = words.split_first_mut() else { return false };
     let Some(grammar) = lookup(*first as u16) else { return false };
     let mut at = 0;

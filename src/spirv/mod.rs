@@ -21,6 +21,7 @@ pub mod link;
 mod module;
 
 pub use grammar::result_of;
+pub(crate) use grammar::visit_ids;
 pub use module::{Instruction, Module, ParseError, ParseErrorKind, Section, words_from_bytes};
 
 use std::fmt;

@@ -186,6 +186,12 @@ pub struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
+    /// The instruction of those words, of which there must be one at least.
+    pub(crate) fn new(words: &'a [u32]) -> Self {
+        debug_assert!(!words.is_empty());
+        Self { words }
+    }
+
     /// The opcode, known or not.
     pub fn opcode(self) -> u16 {
         self.words[0] as u16

@@ -1,0 +1,204 @@
+//! What of a layout can be captured by decorating the shader's own outputs.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Decoration, Op, StorageClass};
+
+use crate::capture::{Layout, Output, block_type, pieces_of};
+use crate::lower::interface;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::{Id, Module, Section};
+
+/// A variable, or a member of a block, that is decorated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    /// The variable, or the block's type.
+    id: Id,
+    /// Of a block: the member.
+    member: Option<u32>,
+    buffer: u32,
+    stride: u32,
+    offset: u32,
+}
+
+impl Target {
+    pub(super) fn decorate(&self, module: &mut Module) {
+        for (decoration, value) in [
+            (Decoration::XfbBuffer, self.buffer),
+            (Decoration::XfbStride, self.stride),
+            (Decoration::Offset, self.offset),
+        ] {
+            decorate(module, self.id, self.member, decoration, value);
+        }
+    }
+}
+
+fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decoration, value: u32) {
+    match member {
+        None => {
+            let operands = [id.0, decoration as u32, value];
+            module.push(Section::Annotations, Op::Decorate, &operands);
+        }
+        Some(member) => {
+            let operands = [id.0, member, decoration as u32, value];
+            module.push(Section::Annotations, Op::MemberDecorate, &operands);
+        }
+    }
+}
+
+/// A captured dword: the variable, the path to the scalar, vector or column, and which dword of it.
+type Dword = (Id, Vec<u32>, u32);
+
+/// Where captured dwords go: the output of the layout, the buffer, and the offset in bytes.
+type Destinations = HashMap<Dword, Vec<(usize, u32, u32)>>;
+
+/// What can be captured by decorating what is there, and the layout of all else.
+pub(super) fn inline(
+    declarations: &Declarations,
+    entry: &EntryPoint,
+    layout: &Layout,
+) -> (Vec<Target>, Layout) {
+    let mut destinations = Destinations::new();
+    for (index, output) in layout.outputs.iter().enumerate() {
+        let variable = declarations.variable(output.variable);
+        let ty = variable.and_then(|v| declarations.type_at(v.pointee, &output.path));
+        let dwords_each = output.bits / 32;
+        // A list may take single components, which are named by one index more.
+        let parent = output.path.split_last().filter(|(_, parent)| {
+            let of = variable.and_then(|v| declarations.type_at(v.pointee, parent));
+            ty.is_some()
+                && matches!(of.and_then(|of| declarations.ty(of)), Some(Type::Vector { .. }))
+        });
+        let (path, first) = match parent {
+            Some((component, parent)) => (parent, component * dwords_each),
+            None => (output.path.as_slice(), 0),
+        };
+        for dword in 0..output.dwords() {
+            destinations
+                .entry((output.variable, path.to_vec(), first + dword))
+                .or_default()
+                .push((index, output.buffer, output.offset + dword * 4));
+        }
+    }
+
+    let mut targets = Vec::new();
+    let mut done = HashSet::new();
+    for unit in units(declarations, entry) {
+        let Some((buffer, offset, outputs)) = unit.place(declarations, layout, &destinations)
+        else {
+            continue;
+        };
+        let Some(stride) = layout.strides[buffer as usize] else { continue };
+        // A block is captured to one buffer.
+        let is_elsewhere =
+            |t: &Target| t.member.is_some() && t.id == unit.target.0 && t.buffer != buffer;
+        if unit.target.1.is_some() && targets.iter().any(is_elsewhere) {
+            continue;
+        }
+        done.extend(outputs);
+        let (id, member) = unit.target;
+        targets.push(Target { id, member, buffer, stride, offset });
+    }
+    let left = layout.outputs.iter().enumerate().filter(|(index, _)| !done.contains(index));
+    let mut rest =
+        Layout { outputs: left.map(|(_, output)| output.clone()).collect(), ..Layout::default() };
+    for output in &rest.outputs {
+        rest.strides[output.buffer as usize] = layout.strides[output.buffer as usize];
+    }
+    (targets, rest)
+}
+
+/// What one set of decorations captures.
+struct Unit {
+    /// The variable, or a block's type and a member.
+    target: (Id, Option<u32>),
+    variable: Id,
+    path: Vec<u32>,
+    ty: Id,
+}
+
+impl Unit {
+    /// Buffer and offset at which the layout has the whole of it, and the outputs that it is there.
+    fn place(
+        &self,
+        declarations: &Declarations,
+        layout: &Layout,
+        destinations: &Destinations,
+    ) -> Option<(u32, u32, HashSet<usize>)> {
+        let pieces = pieces_of(declarations, self.variable, self.path.clone(), self.ty);
+        let wide = pieces.iter().any(|piece| piece.bits == 64);
+        for (_, buffer, base) in self.captured(destinations, pieces.first()?, 0) {
+            let stride = layout.strides.get(*buffer as usize).copied().flatten()?;
+            if wide && !(base.is_multiple_of(8) && stride.is_multiple_of(8)) {
+                continue;
+            }
+            let dwords =
+                pieces.iter().flat_map(|piece| (0..piece.dwords()).map(move |d| (piece, d)));
+            let found: Option<HashSet<usize>> = dwords
+                .map(|(piece, dword)| {
+                    let offset = base + piece.offset + dword * 4;
+                    let is_there = |(_, b, o): &&(usize, u32, u32)| b == buffer && *o == offset;
+                    let captured = self.captured(destinations, piece, dword);
+                    captured.iter().find(is_there).map(|(index, ..)| *index)
+                })
+                .collect();
+            if let Some(found) = found {
+                return Some((*buffer, *base, found));
+            }
+        }
+        None
+    }
+
+    /// Where a dword of it goes.
+    fn captured<'d>(
+        &self,
+        destinations: &'d Destinations,
+        piece: &Output,
+        dword: u32,
+    ) -> &'d [(usize, u32, u32)] {
+        let key = (self.variable, piece.path.clone(), dword);
+        destinations.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Variables and members of blocks that may be decorated.
+fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for variable in declarations.variables(StorageClass::Output) {
+        let Variable { id, pointee, .. } = *variable;
+        if !entry.interface.contains(&id) {
+            continue;
+        }
+        match block_type(declarations, pointee) {
+            None if !contains_structure(declarations, pointee) => {
+                units.push(Unit { target: (id, None), variable: id, path: vec![], ty: pointee });
+            }
+            Some(block)
+                if block.length.is_none()
+                    && !interface::shares_structure(declarations, variable) =>
+            {
+                let members = (0u32..).zip(block.members);
+                units.extend(
+                    members.filter(|(_, ty)| !contains_structure(declarations, **ty)).map(
+                        |(member, ty)| Unit {
+                            target: (block.ty, Some(member)),
+                            variable: id,
+                            path: vec![member],
+                            ty: *ty,
+                        },
+                    ),
+                );
+            }
+            _ => {}
+        }
+    }
+    units
+}
+
+fn contains_structure(declarations: &Declarations, mut ty: Id) -> bool {
+    while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
+        ty = *element;
+    }
+    matches!(declarations.ty(ty), Some(Type::Struct { .. }))
+}

@@ -1,0 +1,372 @@
+//! One output variable for each member of a structure.
+//!
+//! Every output of the entry point that is a structure, a block, or an array of structures that are no
+//! blocks, becomes one variable for each member, nested structures and elements again, until none is left:
+//! `out S { dmat3x4 a; struct { float b; } c[2]; } s` becomes `s_a`, `s_c_0_b` and `s_c_1_b`. Each has the
+//! member's location (its own, or the next behind the member before it), its interpolation, and the place
+//! in the record at which the structure's decorations captured it: the bytes that are captured stay the
+//! same. Access chains are rewritten, loads and stores of whole structures taken apart, initialisers too
+//! (`rewrite`). The structure's types stay, for the values that have them.
+//!
+//! What is left are variables of which each can be captured by its own decorations, so that
+//! [`native`](super::native) needs no locations.
+//!
+//! Blocks with built-ins stay as they are. Arrays of blocks, arrays of structures with an index that is no
+//! constant, and pointers into structures that anything but loads, stores and copies uses are errors. The
+//! stage that reads the outputs matches them by location; it need not be rewritten where it reads
+//! variables, or a block.
+
+mod error;
+mod rewrite;
+
+pub use error::SplitError;
+
+use spirv::{Decoration, ExecutionModel, Op, StorageClass};
+
+use super::interface;
+use crate::capture::{CaptureError, Layout, block_type, describe, locations_of};
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::emit::Builder;
+use crate::spirv::entry_point::{EntryPoint, find_entry_point};
+use crate::spirv::{Id, Instruction, Module, Section, result_of};
+
+/// Variables that structures may become: more than any device has output components for.
+const MAX_VARIABLES: usize = 512;
+
+/// What [`split_blocks`] is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// `Vertex` or `TessellationEvaluation`: in others outputs are arrays, one element for each vertex, or
+    /// not captured.
+    pub stage: ExecutionModel,
+    /// The shader's name; `None` takes the only one of the stage.
+    pub entry_point: Option<&'a str>,
+}
+
+impl Default for Options<'_> {
+    /// The only vertex shader.
+    fn default() -> Self {
+        Self { stage: ExecutionModel::Vertex, entry_point: None }
+    }
+}
+
+/// A module without structures among its entry point's outputs, but for those with built-ins.
+#[derive(Debug, Clone)]
+pub struct Split {
+    /// SPIR-V: the words that went in where there was nothing to split.
+    pub words: Vec<u32>,
+    /// Name of the entry point.
+    pub entry_point: String,
+    /// The new variables.
+    pub members: Vec<Member>,
+}
+
+/// A variable that was a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The new variable.
+    pub variable: Id,
+    /// The variable that it was a member of; the module no longer has it.
+    pub of: Id,
+    /// Indices that led from the one to the other.
+    pub path: Vec<u32>,
+    /// `Location`
+    pub location: u32,
+}
+
+/// Splits the structures among the outputs of an entry point.
+///
+/// # Errors
+/// [`SplitError`]
+pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, SplitError> {
+    if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
+        return Err(SplitError::Stage(options.stage));
+    }
+    let mut module = Module::parse(words)?;
+    let entry = find_entry_point(&module, options.stage, options.entry_point)?;
+    if module
+        .section(Section::Annotations)
+        .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
+    {
+        return Err(SplitError::DecorationGroups);
+    }
+    let declarations = Declarations::of(&module);
+    let layout = captured(&module, &declarations, &entry)?;
+    let mut outputs = Vec::new();
+    let mut members = Vec::new();
+    for variable in declarations.variables(StorageClass::Output) {
+        if entry.interface.contains(&variable.id) && is_split(&declarations, variable)? {
+            let mut walk = Walk {
+                builder: Builder::new(&mut module),
+                declarations: &declarations,
+                layout: &layout,
+                variable,
+                members: &mut members,
+                steps: 0,
+            };
+            let location = first(declarations.decoration(variable.id, Decoration::Location));
+            let name = declarations.name(variable.id).unwrap_or_default().to_owned();
+            let decorations = walk.decorations(variable.id, None);
+            let root = walk.node(variable.pointee, vec![], location, &name, &decorations)?.0;
+            outputs.push(Output { variable: *variable, root });
+        }
+    }
+    let entry_point = entry.name;
+    if outputs.is_empty() {
+        return Ok(Split { words: words.to_vec(), entry_point, members });
+    }
+    rewrite::rewrite(&mut module, &declarations, &outputs)?;
+    Ok(Split { words: module.words(), entry_point, members })
+}
+
+/// What the decorations capture; nothing where there are none.
+fn captured(
+    module: &Module,
+    declarations: &Declarations,
+    entry: &EntryPoint,
+) -> Result<Layout, CaptureError> {
+    match Layout::from_decorations(module, declarations, entry) {
+        Err(CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured) => {
+            Ok(Layout::default())
+        }
+        other => other,
+    }
+}
+
+/// Whether an output is a structure that is to be split.
+fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, SplitError> {
+    let mut ty = variable.pointee;
+    while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
+        ty = *element;
+    }
+    let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(false) };
+    let is_built_in =
+        |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
+    if (0..members.len() as u32).any(is_built_in) {
+        return Ok(false);
+    }
+    if block_type(declarations, variable.pointee).is_some_and(|block| block.length.is_some()) {
+        let variable = interface::label(declarations, variable.id);
+        return Err(SplitError::ArrayOfBlocks { variable });
+    }
+    Ok(true)
+}
+
+/// An output that is split.
+struct Output {
+    variable: Variable,
+    root: Node,
+}
+
+/// A value within an output.
+enum Node {
+    /// A structure, or an array of them, with the type and the parts.
+    Inner(Id, Vec<Node>),
+    /// What has become a variable, with its type.
+    Leaf(Id, Id),
+}
+
+/// Decorations, as the operands of `OpDecorate` behind the target.
+type Decorations = Vec<Vec<u32>>;
+
+/// Decorations of a structure or a member that are not what its parts have as variables: those that place
+/// it, which are worked out anew, and the layout that only memory has.
+const NOT_INHERITED: [Decoration; 10] = [
+    Decoration::Block,
+    Decoration::Location,
+    Decoration::XfbBuffer,
+    Decoration::XfbStride,
+    Decoration::Offset,
+    Decoration::Stream,
+    Decoration::RowMajor,
+    Decoration::ColMajor,
+    Decoration::MatrixStride,
+    Decoration::ArrayStride,
+];
+
+/// Makes the variables of one output.
+struct Walk<'a> {
+    builder: Builder<'a>,
+    declarations: &'a Declarations,
+    layout: &'a Layout,
+    variable: &'a Variable,
+    members: &'a mut Vec<Member>,
+    /// Values visited: what has no members must not go on for ever.
+    steps: usize,
+}
+
+impl Walk<'_> {
+    /// The node of a value, and the location behind it.
+    fn node(
+        &mut self,
+        ty: Id,
+        path: Vec<u32>,
+        mut location: Option<u32>,
+        name: &str,
+        inherited: &Decorations,
+    ) -> Result<(Node, Option<u32>), SplitError> {
+        self.steps += 1;
+        if self.steps > 4 * MAX_VARIABLES {
+            return Err(SplitError::TooManyMembers);
+        }
+        if !self.contains_structure(ty) {
+            return self.leaf(ty, path, location, name, inherited);
+        }
+        let mut parts = Vec::new();
+        let declarations = self.declarations;
+        match declarations.ty(ty) {
+            Some(Type::Struct { members }) => {
+                for (member, part) in (0u32..).zip(members) {
+                    let own = declarations.member_decoration(ty, member, Decoration::Location);
+                    location = first(own).or(location);
+                    let name = match declarations.member_name(ty, member) {
+                        Some(member_name) if name.is_empty() => member_name.to_owned(),
+                        Some(member_name) => format!("{name}_{member_name}"),
+                        None => format!("{name}_{member}"),
+                    };
+                    let mut decorations = inherited.clone();
+                    decorations.extend(self.decorations(ty, Some(member)));
+                    let path = [path.as_slice(), &[member]].concat();
+                    let (node, next) = self.node(*part, path, location, &name, &decorations)?;
+                    location = next;
+                    parts.push(node);
+                }
+            }
+            Some(Type::Array { element, length }) => {
+                let length = declarations.constant(*length);
+                let length = length.ok_or_else(|| self.member_type(ty, &path))?;
+                for index in 0..length {
+                    let path = [path.as_slice(), &[index]].concat();
+                    let name = format!("{name}_{index}");
+                    let (node, next) = self.node(*element, path, location, &name, inherited)?;
+                    location = next;
+                    parts.push(node);
+                }
+            }
+            _ => return Err(self.member_type(ty, &path)),
+        }
+        Ok((Node::Inner(ty, parts), location))
+    }
+
+    /// Makes a variable.
+    fn leaf(
+        &mut self,
+        ty: Id,
+        path: Vec<u32>,
+        location: Option<u32>,
+        name: &str,
+        inherited: &Decorations,
+    ) -> Result<(Node, Option<u32>), SplitError> {
+        if self.members.len() >= MAX_VARIABLES {
+            return Err(SplitError::TooManyMembers);
+        }
+        let locations = locations_of(self.declarations, ty);
+        if locations == 0 {
+            return Err(self.member_type(ty, &path));
+        }
+        let Some(location) = location else {
+            let variable = interface::label(self.declarations, self.variable.id);
+            return Err(SplitError::NoLocation { variable, path });
+        };
+        let mut decorations = inherited.clone();
+        decorations.push(vec![Decoration::Location as u32, location]);
+        // The first that is captured of it is where it begins.
+        let captured = self
+            .layout
+            .outputs
+            .iter()
+            .filter(|output| output.variable == self.variable.id && output.path.starts_with(&path))
+            .min_by_key(|output| output.offset);
+        if let Some(output) = captured
+            && let Some(stride) = self.layout.strides.get(output.buffer as usize).copied().flatten()
+        {
+            decorations.push(vec![Decoration::XfbBuffer as u32, output.buffer]);
+            decorations.push(vec![Decoration::XfbStride as u32, stride]);
+            decorations.push(vec![Decoration::Offset as u32, output.offset]);
+        }
+        decorations.sort_unstable();
+        decorations.dedup();
+
+        let initializer = self.initializer(ty, &path)?;
+        let pointer = self.builder.pointer(StorageClass::Output, ty);
+        let module = &mut *self.builder.module;
+        let variable = module.fresh_id();
+        for decoration in decorations {
+            let operands = [&[variable.0], decoration.as_slice()].concat();
+            module.push(Section::Annotations, Op::Decorate, &operands);
+        }
+        let mut operands = vec![pointer.0, variable.0, StorageClass::Output as u32];
+        operands.extend(initializer.map(|id| id.0));
+        module.push(Section::Declarations, Op::Variable, &operands);
+        if !name.is_empty() {
+            self.builder.name(variable, name);
+        }
+        self.members.push(Member { variable, of: self.variable.id, path, location });
+        Ok((Node::Leaf(ty, variable), location.checked_add(locations)))
+    }
+
+    /// What a variable or a member hands down to its parts.
+    fn decorations(&self, target: Id, member: Option<u32>) -> Decorations {
+        let annotations = self.builder.module.section(Section::Annotations);
+        let of_target = annotations.filter(|i| i.id(0) == target).filter_map(|i| match member {
+            None if i.is(Op::Decorate) => i.operands().get(1..),
+            Some(member) if i.is(Op::MemberDecorate) && i.operand(1) == member => {
+                i.operands().get(2..)
+            }
+            _ => None,
+        });
+        let is_inherited =
+            |d: &&[u32]| d.first().is_some_and(|d| NOT_INHERITED.iter().all(|n| *n as u32 != *d));
+        of_target.filter(is_inherited).map(<[u32]>::to_vec).collect()
+    }
+
+    /// A member's part of the variable's initialiser.
+    fn initializer(&mut self, ty: Id, path: &[u32]) -> Result<Option<Id>, SplitError> {
+        let module = &*self.builder.module;
+        let find = |id| {
+            let is_it = |i: &Instruction<'_>| result_of(*i).1 == Some(id);
+            module.section(Section::Declarations).find(is_it)
+        };
+        let Some(variable) = find(self.variable.id).filter(|i| i.operands().len() > 3) else {
+            return Ok(None);
+        };
+        let initializer = variable.id(3);
+        let mut constant = initializer;
+        for index in path {
+            let parts = match find(constant).and_then(|i| Some((i.op()?, i.operands()))) {
+                Some((Op::ConstantNull, _)) => {
+                    return Ok(Some(self.builder.declare(Op::ConstantNull, &[ty.0])));
+                }
+                Some((Op::ConstantComposite | Op::SpecConstantComposite, operands)) => operands,
+                _ => &[],
+            };
+            constant = match parts.get(2 + *index as usize) {
+                Some(part) => Id(*part),
+                None => {
+                    let variable = interface::label(self.declarations, self.variable.id);
+                    return Err(SplitError::Initializer { variable, initializer });
+                }
+            };
+        }
+        Ok(Some(constant))
+    }
+
+    fn member_type(&self, ty: Id, path: &[u32]) -> SplitError {
+        SplitError::MemberType {
+            variable: interface::label(self.declarations, self.variable.id),
+            path: path.to_vec(),
+            ty: describe(self.declarations, ty),
+        }
+    }
+
+    fn contains_structure(&self, mut ty: Id) -> bool {
+        while let Some(Type::Array { element, .. }) = self.declarations.ty(ty) {
+            ty = *element;
+        }
+        matches!(self.declarations.ty(ty), Some(Type::Struct { .. }))
+    }
+}
+
+fn first(parameters: Option<&[u32]>) -> Option<u32> {
+    parameters?.first().copied()
+}

@@ -1,0 +1,270 @@
+//! Putting the new variables in the place of the old ones.
+//!
+//! Under the logical addressing model a pointer to an output is the variable itself, the result of an
+//! access chain or a copy of either, and is defined before it is used in the order of the words. So one
+//! walk over the functions suffices, which knows of every pointer to a structure what it points to.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::Op;
+
+use super::{Node, Output, SplitError};
+use crate::lower::interface;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::remove_debug_info;
+use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
+
+/// Rewrites all that refers to the outputs, and removes them.
+pub(super) fn rewrite(
+    module: &mut Module,
+    declarations: &Declarations,
+    outputs: &[Output],
+) -> Result<(), SplitError> {
+    let mut removed: HashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
+    // First, since it may refer to any of them, and says nothing that the program means.
+    remove_debug_info(module, &mut removed);
+    replace_in_interfaces(module, outputs)?;
+
+    let functions: Vec<Vec<u32>> =
+        module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
+    let pointers = outputs.iter().map(|output| {
+        let target = Target { output, node: &output.root };
+        (output.variable.id, target)
+    });
+    let mut rewriter = Rewriter {
+        builder: Builder::new(module),
+        declarations,
+        pointers: pointers.collect(),
+        aliases: HashMap::new(),
+        code: Code::default(),
+    };
+    for mut words in functions {
+        rewriter.instruction(&mut words)?;
+    }
+    removed.extend(rewriter.pointers.keys());
+    removed.extend(rewriter.aliases.keys());
+    let code = rewriter.code;
+    module.retain(Section::Functions, |_| false);
+    module.push_encoded(Section::Functions, code.words());
+
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && removed.contains(&i.id(1))));
+    for section in [Section::Names, Section::Annotations] {
+        module.retain(section, |i| {
+            let targets_id = matches!(
+                i.op(),
+                Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
+            );
+            !(targets_id && removed.contains(&i.id(0)))
+        });
+    }
+    Ok(())
+}
+
+/// Lets every entry point that lists an output list its members in its place.
+fn replace_in_interfaces(module: &mut Module, outputs: &[Output]) -> Result<(), SplitError> {
+    let mut all = Code::default();
+    for i in module.section(Section::EntryPoints) {
+        let name = i.operands().get(2..).and_then(crate::spirv::read_string);
+        let Some((_, length)) = name.filter(|_| i.is(Op::EntryPoint)) else {
+            all.copy(i.words());
+            continue;
+        };
+        let mut operands = i.operands()[..2 + length].to_vec();
+        for id in &i.operands()[2 + length..] {
+            match outputs.iter().find(|output| output.variable.id.0 == *id) {
+                Some(output) => output.root.leaves(&mut operands),
+                None => operands.push(*id),
+            }
+        }
+        if operands.len() >= usize::from(u16::MAX) {
+            return Err(SplitError::InterfaceLimit(operands.len() - 2 - length));
+        }
+        all.push(Op::EntryPoint, &operands);
+    }
+    module.retain(Section::EntryPoints, |_| false);
+    module.push_encoded(Section::EntryPoints, all.words());
+    Ok(())
+}
+
+impl Node {
+    /// Appends the variables.
+    fn leaves(&self, ids: &mut Vec<u32>) {
+        match self {
+            Self::Inner(_, parts) => parts.iter().for_each(|part| part.leaves(ids)),
+            Self::Leaf(_, variable) => ids.push(variable.0),
+        }
+    }
+
+    fn ty(&self) -> Id {
+        match self {
+            Self::Inner(ty, _) | Self::Leaf(ty, _) => *ty,
+        }
+    }
+}
+
+/// What a pointer to a structure points to.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    output: &'a Output,
+    node: &'a Node,
+}
+
+struct Rewriter<'m, 'a> {
+    builder: Builder<'m>,
+    declarations: &'a Declarations,
+    /// Pointers to structures, by id; nothing has them any more.
+    pointers: HashMap<Id, Target<'a>>,
+    /// Pointers to whole members, by id, and the variables that these are now.
+    aliases: HashMap<Id, Id>,
+    code: Code,
+}
+
+impl<'a> Rewriter<'_, 'a> {
+    fn instruction(&mut self, words: &mut [u32]) -> Result<(), SplitError> {
+        if !self.aliases.is_empty() {
+            visit_ids(words, |id| {
+                if let Some(variable) = self.aliases.get(&Id(*id)) {
+                    *id = variable.0;
+                }
+            });
+        }
+        let i = Instruction::new(words);
+        let target = |index| self.pointers.get(&i.id(index)).copied();
+        match i.op() {
+            Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                if let Some(target) = target(2) {
+                    return self.access_chain(i, target);
+                }
+            }
+            Some(Op::CopyObject) => {
+                if let Some(target) = target(2) {
+                    self.pointers.insert(i.id(1), target);
+                    return Ok(());
+                }
+            }
+            Some(Op::Load) => {
+                if let Some(target) = target(2) {
+                    self.load(target.node, Some(i.id(1)));
+                    return Ok(());
+                }
+            }
+            Some(Op::Store) => {
+                if let Some(target) = target(0) {
+                    self.store(target.node, i.id(1));
+                    return Ok(());
+                }
+            }
+            Some(Op::CopyMemory) => match (target(0), target(1)) {
+                (None, None) => {}
+                (Some(to), None) => {
+                    let value = self.builder.module.fresh_id();
+                    self.code.push(Op::Load, &[to.node.ty().0, value.0, i.operand(1)]);
+                    self.store(to.node, value);
+                    return Ok(());
+                }
+                (to, Some(from)) => {
+                    let value = self.load(from.node, None);
+                    match to {
+                        Some(to) => self.store(to.node, value),
+                        None => self.code.push(Op::Store, &[i.operand(0), value.0]),
+                    }
+                    return Ok(());
+                }
+            },
+            _ => {}
+        }
+        self.reject_pointers(i)?;
+        self.code.copy(words);
+        Ok(())
+    }
+
+    /// A chain that ends at a member is that variable; one that goes on starts there; one that ends before
+    /// is a pointer to a structure.
+    fn access_chain(
+        &mut self,
+        i: Instruction<'_>,
+        Target { output, mut node }: Target<'a>,
+    ) -> Result<(), SplitError> {
+        let instruction = i.id(1);
+        let label = || interface::label(self.declarations, output.variable.id);
+        let mut indices = i.operands().get(3..).unwrap_or_default();
+        while let (Node::Inner(ty, parts), Some((index, rest))) = (node, indices.split_first()) {
+            let Some(index) = self.declarations.constant(Id(*index)) else {
+                let is_array = matches!(self.declarations.ty(*ty), Some(Type::Array { .. }));
+                return Err(match is_array {
+                    true => SplitError::DynamicIndex { variable: label(), instruction },
+                    false => SplitError::InvalidIndex { variable: label(), instruction },
+                });
+            };
+            node = parts
+                .get(index as usize)
+                .ok_or_else(|| SplitError::InvalidIndex { variable: label(), instruction })?;
+            indices = rest;
+        }
+        match node {
+            Node::Inner(..) => {
+                self.pointers.insert(instruction, Target { output, node });
+            }
+            Node::Leaf(_, variable) if indices.is_empty() => {
+                self.aliases.insert(instruction, *variable);
+            }
+            Node::Leaf(_, variable) => {
+                let mut operands = vec![i.operand(0), instruction.0, variable.0];
+                operands.extend(indices);
+                self.code.push(i.op().unwrap_or(Op::AccessChain), &operands);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a structure, as `result` or as a new id.
+    fn load(&mut self, node: &Node, result: Option<Id>) -> Id {
+        let parts: Vec<u32> = match node {
+            Node::Inner(_, parts) => parts.iter().map(|part| self.load(part, None).0).collect(),
+            Node::Leaf(_, variable) => vec![variable.0],
+        };
+        let op = match node {
+            Node::Inner(..) => Op::CompositeConstruct,
+            Node::Leaf(..) => Op::Load,
+        };
+        let result = result.unwrap_or_else(|| self.builder.module.fresh_id());
+        let operands = [&[node.ty().0, result.0], parts.as_slice()].concat();
+        self.code.push(op, &operands);
+        result
+    }
+
+    fn store(&mut self, node: &Node, value: Id) {
+        match node {
+            Node::Inner(_, parts) => {
+                for (index, part) in (0u32..).zip(parts) {
+                    let operands = [value.0, index];
+                    let builder = &mut self.builder;
+                    let value =
+                        self.code.value(builder, Op::CompositeExtract, part.ty(), &operands);
+                    self.store(part, value);
+                }
+            }
+            Node::Leaf(_, variable) => self.code.push(Op::Store, &[variable.0, value.0]),
+        }
+    }
+
+    /// Whatever else has a pointer to a structure cannot be kept.
+    fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
+        let mut words = i.words().to_vec();
+        let mut found = None;
+        visit_ids(&mut words, |id| {
+            if let Some(target) = self.pointers.get(&Id(*id)) {
+                found.get_or_insert((Id(*id), target.output));
+            }
+        });
+        match found {
+            None => Ok(()),
+            Some((pointer, output)) => Err(SplitError::PointerUse {
+                variable: interface::label(self.declarations, output.variable.id),
+                pointer,
+                opcode: i.opcode(),
+            }),
+        }
+    }
+}
