@@ -21,6 +21,8 @@
 //!
 //! * `gpu-allocator`: [`runtime::MemoryAllocator`] for `gpu_allocator::vulkan::Allocator`.
 //! * `probe`: the winding probe as a library, with a headless device.
+//! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. What is captured of them says a
+//!   [`capture::CaptureList`].
 //! * `cli` (default): the command.
 
 #[cfg(doctest)]
@@ -29,6 +31,8 @@ struct Readme;
 
 pub mod capture;
 pub mod draw;
+#[cfg(any(feature = "glsl", feature = "wgsl"))]
+pub mod frontend;
 pub mod lower;
 #[cfg(feature = "probe")]
 pub mod probe;

@@ -5,7 +5,9 @@
 mod common;
 
 use spirv::BuiltIn;
-use vkxfb::capture::{BufferMode, Capture, CaptureError, CaptureList, Layout, Selector};
+use vkxfb::capture::{
+    BufferMode, Capture, CaptureError, CaptureList, Layout, Selector, locations_used,
+};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::{EntryPoint, find_vertex_shader};
@@ -227,4 +229,36 @@ fn records_have_limits() {
     assert!(matches!(list(0, 0, None), Err(CaptureError::MissingStride { .. })));
     assert!(matches!(list(7, 0, Some(16)), Err(CaptureError::BufferLimit { buffer: 7, .. })));
     assert!(matches!(list(0, u32::MAX - 3, Some(16)), Err(CaptureError::BeyondStride { .. })));
+}
+
+/// A component that no location has neither overflows nor takes billions of locations.
+#[test]
+fn a_hostile_component_takes_few_locations() {
+    let words = common::assemble(
+        "OpCapability Shader
+         OpMemoryModel Logical GLSL450
+         OpEntryPoint Vertex %1 \"main\" %2
+         OpDecorate %2 Location 7
+         OpDecorate %2 Component 4294967295
+         %3 = OpTypeVoid
+         %4 = OpTypeFloat 32
+         %5 = OpTypeVector %4 4
+         %6 = OpTypePointer Output %5
+         %2 = OpVariable %6 Output
+         %7 = OpTypeFunction %3
+         %1 = OpFunction %3 None %7
+         %8 = OpLabel
+         OpReturn
+         OpFunctionEnd",
+        "vulkan1.0",
+    );
+    let module = Module::parse(&words).unwrap();
+    let declarations = Declarations::of(&module);
+    let entry = find_vertex_shader(&module, None).unwrap();
+    let used: Vec<u32> = locations_used(&declarations, &entry).into_iter().collect();
+    assert_eq!(used, [7, 8]);
+    let selector = Selector::Location { location: 7, component: u32::MAX, components: 2 };
+    let captures = vec![Capture { selector, buffer: 0, offset: 0 }];
+    let list = CaptureList { captures, strides: [Some(8), None, None, None] };
+    assert_eq!(Layout::from_list(&declarations, &entry, &list).unwrap().outputs.len(), 2);
 }

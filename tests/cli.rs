@@ -411,15 +411,18 @@ fn a_shader_is_lowered_and_inspected() {
     let text = vkxfb(&["inspect", &shader, "--varyings", "matrix", "--separate"]).exits(0).stdout;
     assert!(text.contains("GL_FLOAT_MAT2") && text.contains("locations used: 3 4"), "{text}");
 
-    for backend in ["vertex", "compute"] {
+    for backend in ["native", "vertex", "compute"] {
         let lowered = shaders.path("lowered.spv");
         let mut arguments = vec!["lower", &shader, "--backend", backend, "--varyings", "matrix"];
         arguments.extend(["-o", lowered.to_str().unwrap(), "--text"]);
         let text = vkxfb(&arguments).exits(0).stdout;
-        assert!(text.contains("xfb_store_record"), "{text}");
+        let stores = if backend == "native" { "XfbStride" } else { "xfb_store_record" };
+        assert!(text.contains(stores), "{text}");
         let bytes = std::fs::read(&lowered).unwrap();
         common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
     }
+    let split = vkxfb(&["split-blocks", &shader, "--text"]).exits(0).stdout;
+    assert!(split.contains("matrix"), "{split}");
     let vertex_shader = vkxfb(&["broadcast-color", &shader, "--text"]);
     vertex_shader.refuses(&["plain.spv", "no fragment shader"]);
     vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
@@ -436,4 +439,43 @@ fn a_colour_is_broadcast() {
     let text = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--text"]).exits(0).stdout;
     assert!(text.contains("gl_FragData[2]") || text.contains("gl_FragData_2_"), "{text}");
     vkxfb(&["broadcast-color", &shader, "--attachments", "9", "--text"]).refuses(&["9", "8"]);
+}
+
+/// By their extension; whatever is SPIR-V is taken as that.
+#[test]
+fn sources_are_compiled() {
+    let shaders = Shaders::new();
+    let wgsl = shaders.file(
+        "a.wgsl",
+        b"struct Out { @builtin(position) p: vec4f, @location(3) colour: vec3f }
+          @vertex fn main() -> Out { return Out(); }",
+    );
+    let glsl = shaders.file(
+        "a.vert",
+        b"#version 450\nlayout(location = 3) out vec3 colour;\nvoid main() { colour = vec3(1); gl_Position = vec4(1); }",
+    );
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    for file in [&wgsl, &glsl] {
+        let ran = vkxfb(&["inspect", file, "--varyings", "colour", "--json"]).exits(0);
+        let json = ran.json();
+        assert_eq!(json["outputs"][0]["location"], 3, "{json}");
+        for backend in ["vertex", "compute"] {
+            let lower = ["lower", file, "--varyings", "colour", "--backend", backend, "-o", out];
+            vkxfb(&lower).exits(0);
+            let bytes = std::fs::read(out).unwrap();
+            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+        }
+    }
+    let spirv = shaders.glsl("spirv.vert", CAPTURES);
+    vkxfb(&["inspect", &spirv]).exits(0);
+    let decorated = shaders.file("xfb.vert", CAPTURES.trim_start().as_bytes());
+    vkxfb(&["inspect", &decorated]).refuses(&[
+        "xfb.vert: 3:",
+        "xfb_buffer",
+        "--varyings",
+        "glslang",
+    ]);
+    let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
+    vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
 }

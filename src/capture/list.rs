@@ -201,7 +201,7 @@ impl Layout {
                         offset: offset + i * output.bits / 8,
                         components: 1,
                         path,
-                        component: output.component + (from + i) * dwords_each,
+                        component: output.component.saturating_add((from + i) * dwords_each),
                         name: output.name.as_ref().map(|name| format!("{name}[{}]", from + i)),
                         ..(*output).clone()
                     });
@@ -241,8 +241,9 @@ pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeS
     let outputs = Outputs::of(declarations, entry);
     let of_leaf = |leaf: &Leaf| {
         let location = leaf.output.location.filter(|_| leaf.built_in.is_none())?;
-        let last = (leaf.output.component + leaf.output.dwords()).div_ceil(4).max(1);
-        Some(location..location.saturating_add(last))
+        // A location has four components, whatever a module says.
+        let count = (leaf.output.component.min(3) + leaf.output.dwords()).div_ceil(4).max(1);
+        Some(location..location.saturating_add(count))
     };
     outputs.leaves.iter().filter_map(of_leaf).flatten().collect()
 }

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 /// Runs `vkxfb broadcast-color`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader)?;
+    let words = super::read_spirv(&arguments.shader)?;
     let options = Options {
         entry_point: arguments.entry_point.as_deref(),
         attachments: arguments.attachments,

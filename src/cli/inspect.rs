@@ -15,7 +15,7 @@ use vkxfb::spirv::entry_point::find_vertex_shader;
 /// Arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A vertex shader in SPIR-V
+    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl)
     shader: PathBuf,
     /// Its entry point, where there are several
     #[arg(long, value_name = "NAME")]
@@ -79,7 +79,7 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader)?;
+    let words = super::read(&arguments.shader, arguments.entry_point.as_deref())?;
     let inspection =
         inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {

@@ -13,7 +13,7 @@ use vkxfb::spirv::entry_point::find_vertex_shader;
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A vertex shader in SPIR-V
+    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl)
     shader: PathBuf,
     /// native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 /// Runs `vkxfb lower`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader)?;
+    let words = super::read(&arguments.shader, arguments.entry_point.as_deref())?;
     let lowered =
         lower(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     arguments.output.put(&lowered)

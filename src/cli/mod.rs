@@ -6,7 +6,9 @@ mod info;
 mod inspect;
 mod lower;
 mod probe;
+mod split;
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
+use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::report::write_atomically;
@@ -55,6 +58,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Rewrite a vertex shader for a backend.
     Lower(lower::Arguments),
+    /// Make one variable of each member of a vertex shader's output blocks and structures.
+    SplitBlocks(split::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
 }
@@ -91,6 +96,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Lower(arguments) => lower::run(&arguments),
+        Command::SplitBlocks(arguments) => split::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
     };
     match result {
@@ -142,8 +148,22 @@ impl Output {
     }
 }
 
+/// The words of a vertex shader's file: SPIR-V, or by the extension WGSL or GLSL, which is compiled.
+fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
+    let path = || file.display().to_string();
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", path()))?;
+    let source = || std::str::from_utf8(&bytes).with_context(path);
+    match (words_from_bytes(&bytes), file.extension().and_then(OsStr::to_str)) {
+        // What a compiler wrote may be called as its source.
+        (Ok(words), _) if !words.is_empty() => Ok(words),
+        (_, Some("wgsl")) => wgsl::vertex_shader(source()?, entry_point).with_context(path),
+        (_, Some("vert" | "glsl")) => glsl::vertex_shader(source()?).with_context(path),
+        (words, _) => words.with_context(path),
+    }
+}
+
 /// The words of a SPIR-V file.
-fn read(file: &Path) -> Result<Vec<u32>> {
+fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     words_from_bytes(&bytes).with_context(|| file.display().to_string())
 }

@@ -227,34 +227,26 @@ pub(super) fn set_entry_point(
 
 /// Whether the shader changes memory that others see.
 pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> bool {
-    let is_shared = |ty: Id| {
-        matches!(
-            declarations.ty(ty),
-            Some(Type::Pointer { storage, .. }) if [
-                StorageClass::StorageBuffer as u32,
-                StorageClass::Uniform as u32,
-                StorageClass::PhysicalStorageBuffer as u32,
-                StorageClass::Image as u32,
-            ].contains(storage)
-        )
-    };
-    let mut pointers: HashSet<Id> = HashSet::new();
-    for i in module.section(Section::Declarations).filter(|i| i.is(Op::Variable)) {
-        if is_shared(i.id(0)) {
-            pointers.insert(i.id(1));
-        }
-    }
+    const SHARED: [StorageClass; 4] = [
+        StorageClass::StorageBuffer,
+        StorageClass::Uniform,
+        StorageClass::PhysicalStorageBuffer,
+        StorageClass::Image,
+    ];
+    let types: HashSet<Id> = declarations.pointers(&SHARED).collect();
+    let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
+    let mut pointers: HashSet<Id> = variables.map(|variable| variable.id).collect();
     module.section(Section::Functions).any(|i| {
-        if let (Some(ty), Some(id)) = result_of(i)
-            && is_shared(ty)
+        // Most shaders have no such type, and an empty set is asked for nothing.
+        if !types.is_empty()
+            && let (Some(ty), Some(id)) = result_of(i)
+            && types.contains(&ty)
         {
             pointers.insert(id);
         }
         match i.op() {
             Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => pointers.contains(&i.id(0)),
-            Some(Op::ImageWrite) => true,
-            Some(Op::AtomicLoad) => false,
-            Some(op) => format!("{op:?}").starts_with("Atomic"),
+            Some(op) => op == Op::ImageWrite || is_atomic_write(op),
             None => false,
         }
     })
@@ -272,4 +264,32 @@ pub(super) fn shares_structure(declarations: &Declarations, variable: &Variable)
         .map(|other| other.pointee)
         .chain(declarations.pointees(&BUFFER_STORAGES));
     !structures(declarations, others.collect()).is_disjoint(&ours)
+}
+
+/// Whether an atomic instruction changes memory.
+fn is_atomic_write(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        AtomicStore
+            | AtomicExchange
+            | AtomicCompareExchange
+            | AtomicCompareExchangeWeak
+            | AtomicIIncrement
+            | AtomicIDecrement
+            | AtomicIAdd
+            | AtomicISub
+            | AtomicSMin
+            | AtomicUMin
+            | AtomicSMax
+            | AtomicUMax
+            | AtomicAnd
+            | AtomicOr
+            | AtomicXor
+            | AtomicFlagTestAndSet
+            | AtomicFlagClear
+            | AtomicFMinEXT
+            | AtomicFMaxEXT
+            | AtomicFAddEXT
+    )
 }

@@ -187,6 +187,16 @@ impl Declarations {
         })
     }
 
+    /// Pointer types into any of the storage classes.
+    pub fn pointers(&self, storages: &[StorageClass]) -> impl Iterator<Item = Id> {
+        self.types.iter().filter_map(move |(id, ty)| match ty {
+            Type::Pointer { storage, .. } => {
+                storages.iter().any(|s| *s as u32 == *storage).then_some(*id)
+            }
+            _ => None,
+        })
+    }
+
     /// Global variables in one storage class.
     pub fn variables(&self, storage: StorageClass) -> impl Iterator<Item = &Variable> {
         self.variables.iter().filter(move |v| v.storage == storage as u32)

@@ -8,33 +8,48 @@ use super::{Id, Instruction, read_string};
 
 type Grammar = rspirv::grammar::Instruction<'static>;
 
+/// What parsing asks of every instruction, looked up once.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    grammar: &'static Grammar,
+    /// Index among the operands of the result type.
+    ty: Option<usize>,
+    /// Index among the operands of the result.
+    result: Option<usize>,
+    is_type: bool,
+}
+
 /// The table by opcode: rspirv's own look-up is linear.
-static BY_OPCODE: LazyLock<Vec<Option<&'static Grammar>>> = LazyLock::new(|| {
+static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
     let mut table = Vec::new();
-    for instruction in INSTRUCTION_TABLE.iter() {
-        let opcode = instruction.opcode as usize;
+    for grammar in INSTRUCTION_TABLE.iter() {
+        let opcode = grammar.opcode as usize;
         if table.len() <= opcode {
             table.resize(opcode + 1, None);
         }
-        table[opcode] = Some(instruction);
+        let position = |kind| grammar.operands.iter().take(2).position(|o| o.kind == kind);
+        table[opcode] = Some(Entry {
+            grammar,
+            ty: position(OperandKind::IdResultType),
+            result: position(OperandKind::IdResult),
+            is_type: grammar.opname.starts_with("Type"),
+        });
     }
     table
 });
 
-fn lookup(opcode: u16) -> Option<&'static Grammar> {
-    BY_OPCODE.get(usize::from(opcode)).copied().flatten()
+fn lookup(opcode: u16) -> Option<&'static Entry> {
+    BY_OPCODE.get(usize::from(opcode))?.as_ref()
 }
 
 /// Index among the operands of the result type and of the result.
 fn result_positions(opcode: u16) -> (Option<usize>, Option<usize>) {
-    let Some(grammar) = lookup(opcode) else { return (None, None) };
-    let position = |kind| grammar.operands.iter().take(2).position(|o| o.kind == kind);
-    (position(OperandKind::IdResultType), position(OperandKind::IdResult))
+    lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
 /// Whether an instruction declares a type.
 pub(super) fn is_type(opcode: u16) -> bool {
-    lookup(opcode).is_some_and(|grammar| grammar.opname.starts_with("Type"))
+    lookup(opcode).is_some_and(|entry| entry.is_type)
 }
 
 /// The result type and the result of an instruction, each where it has one. Both are absent for an
@@ -59,7 +74,7 @@ pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<I
 /// whose ids are not known: then some may be missing.
 pub(crate) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> bool {
     let Some((first, operands)) = words.split_first_mut() else { return false };
-    let Some(grammar) = lookup(*first as u16) else { return false };
+    let Some(Entry { grammar, .. }) = lookup(*first as u16) else { return false };
     let mut at = 0;
     for logical in grammar.operands {
         let repeat = logical.quantifier == OperandQuantifier::ZeroOrMore;

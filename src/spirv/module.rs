@@ -273,7 +273,7 @@ impl Module {
             arena: words.to_vec(),
             sections: Default::default(),
         };
-        let mut defined = HashSet::new();
+        let mut defined = Defined::new(bound, words.len());
         let mut section = Section::Capabilities;
         let mut in_function = false;
         let mut at = HEADER_WORDS;
@@ -305,7 +305,10 @@ impl Module {
                 return fail(at, ParseErrorKind::FunctionNesting);
             }
             in_function = (in_function || begins) && !ends;
-            section = Section::of(instruction.opcode()).map_or(section, |s| s.max(section));
+            // Behind the last section comes no other.
+            if section < Section::Functions {
+                section = Section::of(instruction.opcode()).map_or(section, |s| s.max(section));
+            }
             module.sections[section as usize].push(Span { start: at as u32, length: count as u16 });
             at += count;
         }
@@ -415,6 +418,39 @@ impl Module {
 
     fn span(&self, span: Span) -> &[u32] {
         words_of(&self.arena, span)
+    }
+}
+
+/// Result ids that were seen.
+///
+/// Compilers number densely, for which bits are several times as fast as a hash table; a header that claims
+/// many more ids than the module has words gets the table, so that memory stays in proportion.
+enum Defined {
+    Dense(Vec<u64>),
+    Sparse(HashSet<u32>),
+}
+
+impl Defined {
+    /// For ids below `bound` in a module of `words` words.
+    fn new(bound: u32, words: usize) -> Self {
+        let bits = (bound as usize).div_ceil(64);
+        match bits <= words {
+            true => Self::Dense(vec![0; bits]),
+            false => Self::Sparse(HashSet::new()),
+        }
+    }
+
+    /// Adds an id below the bound; false where it was there.
+    fn insert(&mut self, id: u32) -> bool {
+        match self {
+            Self::Sparse(ids) => ids.insert(id),
+            Self::Dense(bits) => {
+                let (word, bit) = (&mut bits[id as usize / 64], 1 << (id % 64));
+                let is_new = *word & bit == 0;
+                *word |= bit;
+                is_new
+            }
+        }
     }
 }
 

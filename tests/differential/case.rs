@@ -58,7 +58,7 @@ impl Case {
         let shader = generate(seed, space);
         let rng = &mut Rng::new(!seed);
         // Points need a size.
-        let has_size = shader.has_built_in(BuiltIn::PointSize);
+        let has_size = shader.built_in(BuiltIn::PointSize).is_some();
         let is_legal = |t: &&PrimitiveTopology| has_size || **t != PrimitiveTopology::PointList;
         let legal: Vec<_> = topologies.iter().filter(is_legal).copied().collect();
         let topology = rng.pick(&legal);

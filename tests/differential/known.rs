@@ -20,16 +20,21 @@ const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
         applies: |shader| {
-            shader.has_built_in(BuiltIn::ClipDistance) && shader.has_built_in(BuiltIn::CullDistance)
+            let count = |which| shader.built_in(which).map_or(0, |item| item.ty.part_count());
+            let (clip, cull) = (count(BuiltIn::ClipDistance), count(BuiltIn::CullDistance));
+            clip > 0 && clip % 4 + cull > 4
         },
-        reason: "lavapipe 22.3 takes cull distances for clip distances where both are there",
+        reason: "lavapipe 22.3 mixes up cull distances that begin and end in different vectors",
     },
     Fault {
         driver: "llvmpipe",
         applies: |shader| {
-            let is_captured =
-                |v: &Variable| v.is_whole_block() && v.items().iter().any(|m| m.captured.is_some());
-            shader.interface.variables.iter().any(is_captured)
+            let is_wrong = |v: &Variable| {
+                v.is_whole_block()
+                    && v.items()[0].captured.is_some()
+                    && (v.items().len() > 1 || v.elements().is_some())
+            };
+            shader.interface.variables.iter().any(is_wrong)
         },
         reason: "Mesa gives every member the Offset of a block's variable, or none the one of an array's",
     },
@@ -58,7 +63,7 @@ pub fn excluded(
     shader: &Generated,
     topology: PrimitiveTopology,
 ) -> Option<&'static str> {
-    let has = |which| shader.has_built_in(which);
+    let has = |which| shader.built_in(which).is_some();
     let enabled = gpu.context().enabled();
     if backend == Backend::Compute {
         return None;

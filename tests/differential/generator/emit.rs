@@ -58,7 +58,7 @@ impl Emitter<'_> {
         let Generated { version, .. } = self.shader;
         self.module.capability(Capability::Shader);
         self.module.capability(Capability::TransformFeedback);
-        let has = |which| self.shader.has_built_in(which);
+        let has = |which| self.shader.built_in(which).is_some();
         let uses = |test| self.shader.items().any(|item| item.ty.any_scalar(test));
         let [float64, int64] =
             [uses(|s| s == Scalar::F64), uses(|s| s.is_64() && s != Scalar::F64)];

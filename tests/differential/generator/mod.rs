@@ -314,8 +314,8 @@ impl Generated {
         self.vertex_input.bindings.iter().map(buffer).collect()
     }
 
-    pub fn has_built_in(&self, which: BuiltIn) -> bool {
-        self.items().any(|item| item.built_in == Some(which))
+    pub fn built_in(&self, which: BuiltIn) -> Option<&interface::Item> {
+        self.items().find(|item| item.built_in == Some(which))
     }
 
     pub fn items(&self) -> impl Iterator<Item = &interface::Item> {

@@ -1,0 +1,111 @@
+//! What lowering costs: a shader of common size, and two that grow tenfold each, over which the time should
+//! grow tenfold too.
+//!
+//! The modules are made of a probe shader and as many functions as it takes: straight code and a
+//! branch over floats, with the names and decorations that compilers emit. `cargo bench --bench rewrite`
+
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use spirv::{Decoration, Op, StorageClass};
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Shader, compute, vertex};
+use vkxfb::spirv::emit::{Builder, Code};
+use vkxfb::spirv::{Id, Module, Section, words_from_bytes};
+
+/// Words of the modules, to which the last function adds up to one more of its size.
+const SIZES: [usize; 3] = [5_000, 50_000, 500_000];
+
+/// Operations of a function.
+const STEPS: u32 = 40;
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(args = SIZES)]
+fn parse(bencher: Bencher<'_, '_>, size: usize) {
+    let words = module(size);
+    bencher.counter(ItemsCount::new(words.len())).bench(|| Module::parse(black_box(&words)));
+}
+
+#[divan::bench(args = SIZES)]
+fn lower_vertex(bencher: Bencher<'_, '_>, size: usize) {
+    let words = module(size);
+    bencher
+        .counter(ItemsCount::new(words.len()))
+        .bench(|| vertex::lower(&Shader::new(black_box(&words))).unwrap());
+}
+
+#[divan::bench(args = SIZES)]
+fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
+    let words = module(size);
+    let vertex_input = vertex_reads(&words, None).unwrap().packed_vertex_input();
+    let options = compute::Options {
+        vertex_input: &vertex_input,
+        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+    };
+    bencher
+        .counter(ItemsCount::new(words.len()))
+        .bench(|| compute::lower(&Shader::new(black_box(&words)), &options).unwrap());
+}
+
+/// A module of at least `size` words.
+fn module(size: usize) -> Vec<u32> {
+    let words = words_from_bytes(include_bytes!("../shaders/probe/attributes.spv")).unwrap();
+    let mut module = Module::parse(&words).unwrap();
+    let mut builder = Builder::new(&mut module);
+    let mut length = words.len();
+    let mut functions = 0;
+    while length < size {
+        length += add_function(&mut builder, functions);
+        functions += 1;
+    }
+    builder.module.words()
+}
+
+/// `float step(float x) { float y = x; ...; if (x < y) y = -y; return y; }`. Returns its words.
+fn add_function(builder: &mut Builder<'_>, number: u32) -> usize {
+    let float = builder.declare(Op::TypeFloat, &[32]);
+    let ty = builder.declare(Op::TypeFunction, &[float.0, float.0]);
+    let pointer = builder.pointer(StorageClass::Function, float);
+    let mut code = Code::default();
+    let mut decorated: Vec<Id> = Vec::new();
+
+    let function = code.value(builder, Op::Function, float, &[0, ty.0]);
+    let x = code.value(builder, Op::FunctionParameter, float, &[]);
+    let [entry, then, merge] = [(); 3].map(|()| builder.module.fresh_id());
+    code.label(entry);
+    let y = code.value(builder, Op::Variable, pointer, &[StorageClass::Function as u32]);
+    code.push(Op::Store, &[y.0, x.0]);
+    for step in 0..STEPS {
+        let loaded = code.value(builder, Op::Load, float, &[y.0]);
+        let op = [Op::FMul, Op::FAdd, Op::FSub][step as usize % 3];
+        let result = code.value(builder, op, float, &[loaded.0, x.0]);
+        code.push(Op::Store, &[y.0, result.0]);
+        if step.is_multiple_of(4) {
+            decorated.push(result);
+        }
+    }
+    let loaded = code.value(builder, Op::Load, float, &[y.0]);
+    let bool_type = builder.bool();
+    let is_less = code.value(builder, Op::FOrdLessThan, bool_type, &[x.0, loaded.0]);
+    code.push(Op::SelectionMerge, &[merge.0, 0]);
+    code.push(Op::BranchConditional, &[is_less.0, then.0, merge.0]);
+    code.label(then);
+    let negated = code.value(builder, Op::FNegate, float, &[loaded.0]);
+    code.push(Op::Store, &[y.0, negated.0]);
+    code.push(Op::Branch, &[merge.0]);
+    code.label(merge);
+    let result = code.value(builder, Op::Load, float, &[y.0]);
+    code.push(Op::ReturnValue, &[result.0]);
+    code.push(Op::FunctionEnd, &[]);
+
+    builder.module.push_encoded(Section::Functions, code.words());
+    builder.name(function, &format!("step{number}"));
+    for result in &decorated {
+        builder.decorate(*result, Decoration::NoContraction, &[]);
+    }
+    code.words().len() + 5 + 3 * decorated.len()
+}

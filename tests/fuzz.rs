@@ -1,0 +1,111 @@
+//! Damaged modules: whatever goes in, an error or a module comes out, soon and in little memory; and of
+//! what spirv-val accepts, comes what spirv-val accepts.
+//!
+//! `VKXFB_FUZZ_CASES` says how many cases, `VKXFB_FUZZ_SEED` which. `tests/fuzz/` is the same for
+//! cargo-fuzz.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+#[path = "fuzz/mutate.rs"]
+mod mutate;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+use mutate::Case;
+
+/// More than the slowest machine needs for modules of a few thousand words.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Bytes that may live at a time.
+const MEMORY: usize = 64 << 20;
+
+/// One case in so many is held against spirv-val, which is slow to start.
+const VALIDATED: u32 = 4;
+
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator, but for the numbers.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        PEAK.fetch_max(LIVE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: the caller's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn variable(name: &str, default: u32) -> u32 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// What spirv-val says against the words.
+fn complaint(words: &[u32]) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("case.spv");
+    std::fs::write(&file, bytemuck::cast_slice(words)).unwrap();
+    let output = Command::new("spirv-val")
+        .args(["--target-env", "vulkan1.3"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("spirv-val: {error} (tests/setup.sh installs it)"));
+    (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn damaged_modules_end_in_errors_or_in_modules() {
+    let cases = variable("VKXFB_FUZZ_CASES", 12_000);
+    let seed = variable("VKXFB_FUZZ_SEED", 0);
+    let mut key = [0; 32];
+    key[..4].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
+    let (run, lowered, validated) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    TestRunner::new_with_rng(config, rng)
+        .run(&vec(any::<u8>(), 0..160), |bytes| {
+            let case = Case::new(&bytes);
+            let before = LIVE.load(Relaxed);
+            PEAK.store(before, Relaxed);
+            let start = Instant::now();
+            let modules = case.run();
+            let (elapsed, peak) = (start.elapsed(), PEAK.load(Relaxed).saturating_sub(before));
+            prop_assert!(elapsed < TIME, "{elapsed:?}");
+            prop_assert!(peak < MEMORY, "{peak} bytes");
+            run.set(run.get() + 1);
+            lowered.set(lowered.get() + modules.len());
+            if run.get() % VALIDATED != 0 || modules.is_empty() || complaint(&case.words).is_some()
+            {
+                return Ok(());
+            }
+            for (backend, words) in modules {
+                if let Some(complaint) = complaint(&words) {
+                    return Err(TestCaseError::fail(format!("{backend}: {complaint}")));
+                }
+                validated.set(validated.get() + 1);
+            }
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    println!("{} cases, {} modules, {} validated", run.get(), lowered.get(), validated.get());
+    assert!(lowered.get() > 0 || cases == 0);
+}
