@@ -17,15 +17,8 @@ use vkxfb::spirv::entry_point::find_vertex_shader;
 pub(crate) struct Arguments {
     /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl)
     shader: PathBuf,
-    /// Its entry point, where there are several
-    #[arg(long, value_name = "NAME")]
-    entry_point: Option<String>,
-    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    varyings: Vec<String>,
-    /// With --varyings: one buffer an output
-    #[arg(long, requires = "varyings")]
-    separate: bool,
+    #[command(flatten)]
+    captured: super::Captured,
     /// Locations that the device has: maxVertexOutputComponents / 4
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_locations: u32,
@@ -79,7 +72,7 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader, arguments.entry_point.as_deref())?;
+    let words = super::read(&arguments.shader, arguments.captured.entry_point())?;
     let inspection =
         inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {
@@ -92,14 +85,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 
 fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
     let module = Module::parse(words)?;
-    let entry = find_vertex_shader(&module, arguments.entry_point.as_deref())?;
+    let entry = find_vertex_shader(&module, arguments.captured.entry_point())?;
     let declarations = Declarations::of(&module);
-    let entry_point = arguments.entry_point.as_deref();
-    let layout =
-        match super::lower::list(entry_point, words, &arguments.varyings, arguments.separate)? {
-            None => Layout::from_decorations(&module, &declarations, &entry)?,
-            Some(list) => Layout::from_list(&declarations, &entry, &list)?,
-        };
+    let layout = match arguments.captured.list(words)? {
+        None => Layout::from_decorations(&module, &declarations, &entry)?,
+        Some(list) => Layout::from_list(&declarations, &entry, &list)?,
+    };
     let used: BTreeSet<u32> = locations_used(&declarations, &entry);
     Ok(Inspection {
         entry_point: entry.name,

@@ -18,11 +18,14 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
+use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::report::write_atomically;
-use vkxfb::spirv::words_from_bytes;
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::{Module, words_from_bytes};
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -121,6 +124,40 @@ fn show(text: &str) -> Result<()> {
 /// A line on standard error. Where there is none to write to, the exit status says it.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+}
+
+/// Which vertex shader, and what of it is captured.
+#[derive(Debug, clap::Args)]
+struct Captured {
+    /// Its entry point, where there are several
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    varyings: Vec<String>,
+    /// With --varyings: one buffer an output
+    #[arg(long, requires = "varyings")]
+    separate: bool,
+}
+
+impl Captured {
+    /// The entry point that was named.
+    fn entry_point(&self) -> Option<&str> {
+        self.entry_point.as_deref()
+    }
+
+    /// The list that was given; `None` leaves it to the decorations.
+    fn list(&self, words: &[u32]) -> Result<Option<CaptureList>> {
+        if self.varyings.is_empty() {
+            return Ok(None);
+        }
+        let module = Module::parse(words)?;
+        let entry = find_vertex_shader(&module, self.entry_point())?;
+        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
+        let declarations = Declarations::of(&module);
+        let list = CaptureList::from_varyings(&declarations, &entry, &self.varyings, mode)?;
+        Ok(Some(list))
+    }
 }
 
 /// Where a rewritten module goes.
