@@ -7,6 +7,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use crate::generator::Generated;
 use crate::generator::interface::{BuiltIn, Variable};
+use crate::generator::types::Type;
 
 /// A fault of a driver's own capture: where it applies, native may differ from the model.
 pub struct Fault {
@@ -37,6 +38,38 @@ const FAULTS: &[Fault] = &[
             shader.interface.variables.iter().any(is_wrong)
         },
         reason: "Mesa gives every member the Offset of a block's variable, or none the one of an array's",
+    },
+    // `flat out dvec2 v` with `v.x = 5.25; v.y = 6.5;` captures zeros, with `v = dvec2(5.25, 6.5)` it is
+    // right. Where no 64-bit vector is captured it shows in one of a thousand shaders. Seen with
+    // 580.159.04.
+    Fault {
+        driver: "NVIDIA",
+        applies: |shader| {
+            let is_wide = |v: &Variable| {
+                let items = v.items().iter();
+                let mut types = items.map(|item| &item.ty);
+                types.any(|ty| {
+                    ty.alignment() == 8 && (v.is_block() || !matches!(ty, Type::Scalar(_)))
+                })
+            };
+            shader.interface.variables.iter().any(is_wide)
+        },
+        reason: "NVIDIA mixes up the dwords of 64-bit values that are parts of an output",
+    },
+    // It reads what lies at location 0 instead. Seen with 580.159.04; without the structure, which is
+    // what block splitting makes of it, it is right.
+    Fault {
+        driver: "NVIDIA",
+        applies: |shader| {
+            let is_struct = |ty: &Type| matches!(ty, Type::Struct(_));
+            shader
+                .interface
+                .variables
+                .iter()
+                .filter(|v| v.is_block())
+                .any(|v| v.items().iter().any(|m| m.location.is_some() && m.ty.contains(is_struct)))
+        },
+        reason: "NVIDIA ignores the Location of a block's member that is a structure",
     },
 ];
 

@@ -6,6 +6,7 @@
 //! | `VKXFB_SHADERS` | how many, 2000 by default |
 //! | `VKXFB_SEED` | seed of the first; each next shader has the next seed |
 //! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
+//! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
 //!
@@ -43,6 +44,7 @@ fn variable(name: &str, default: u64) -> u64 {
 fn random_shaders_capture_what_the_model_says() {
     let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_SHADERS", 2000));
     let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
+    let failures = variable("VKXFB_FAILURES", 20);
     let next = AtomicU64::new(0);
     let report = std::thread::scope(|scope| {
         let work = |thread| {
@@ -51,7 +53,7 @@ fn random_shaders_capture_what_the_model_says() {
                 let mut worker = Worker::new(thread);
                 loop {
                     let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                    if start >= count || worker.report.failures.len() > 20 {
+                    if start >= count || worker.report.failures.len() as u64 > failures {
                         return worker.finish();
                     }
                     let end = count.min(start + BATCH);

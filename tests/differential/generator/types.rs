@@ -90,6 +90,16 @@ impl Type {
         }
     }
 
+    /// Whether the type, or one that it consists of, is what is asked for.
+    pub fn contains(&self, is_wanted: fn(&Type) -> bool) -> bool {
+        let inside = match self {
+            Self::Scalar(_) | Self::Vector(..) | Self::Matrix(..) => false,
+            Self::Array(element, _) => element.contains(is_wanted),
+            Self::Struct(members) => members.iter().any(|m| m.contains(is_wanted)),
+        };
+        inside || is_wanted(self)
+    }
+
     /// Whether all parts are of one type, so that an index may be computed.
     pub const fn is_uniform(&self) -> bool {
         matches!(self, Self::Vector(..) | Self::Matrix(..) | Self::Array(..))
