@@ -1,6 +1,6 @@
 // Vertex pulling: what fixed-function vertex input does, for 32-bit formats.
 
-const INLINE_ATTRIBUTES: u32 = 3u;
+const INLINE_ATTRIBUTES: u32 = 1u;
 
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {

@@ -385,6 +385,7 @@ fn defaults_and_draw_parameters_are_supplied() {
         shader: &lowered,
         topology: PrimitiveTopology::PointList,
         provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
         specialize: false,

@@ -5,6 +5,7 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
+use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::{Module, words_from_bytes};
@@ -682,4 +683,12 @@ fn hostile_inputs_are_refused() {
     assert_eq!(errors(vector, "OpDecorate %2 Location 256"), limit(256));
     let error = errors(vector, "OpDecorate %2 Location 0\nOpDecorate %2 Component 0xffffffff");
     assert!(matches!(error, LowerError::InputType { .. }), "{error}");
+}
+
+/// The kernels that prepare captures are whole modules.
+#[test]
+fn kernels_are_valid() {
+    for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
+        common::validate(&vkxfb::lower::kernel::lower(kernel).unwrap(), "vulkan1.1");
+    }
 }

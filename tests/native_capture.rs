@@ -132,6 +132,7 @@ fn capture(gpu: &mut Gpu, lowered: &Lowered, list: &CaptureList) -> Vec<Option<V
         shader: lowered,
         topology: PrimitiveTopology::TriangleStrip,
         provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
         specialize: false,

@@ -12,6 +12,7 @@ pub mod compute;
 mod device_address;
 mod inputs;
 mod interface;
+pub mod kernel;
 mod library;
 pub mod native;
 pub mod reflect;

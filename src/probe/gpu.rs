@@ -22,7 +22,7 @@ pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
 
 use self::instance::Instance;
 use crate::lower::Backend;
-use crate::runtime::{Capabilities, Context, RuntimeError, required_features};
+use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -61,6 +61,7 @@ pub struct Gpu {
     fence: vk::Fence,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
+    kernels: Kernels,
     allocator: Option<Allocator>,
     timeout: Duration,
     state: State,
@@ -121,7 +122,10 @@ impl Gpu {
             .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created so.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
-            Ok(context) => context,
+            Ok(mut context) => {
+                context.set_indirect_dispatch(options.profile != Profile::Bifrost);
+                context
+            }
             Err(error) => {
                 // SAFETY: nothing was made of the device.
                 unsafe { device.destroy_device(None) };
@@ -143,6 +147,7 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
+            kernels: Kernels::default(),
             allocator: None,
             timeout: TIMEOUT,
             state: State::Idle,
@@ -191,6 +196,7 @@ impl Gpu {
                 .first()
                 .copied()
                 .unwrap_or_default();
+            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
                 .map_err(RuntimeError::vulkan("vkCreateFence"))?;
@@ -265,6 +271,11 @@ impl Gpu {
         let messages = Arc::clone(&self.instance.messages);
         drop(self);
         messages.take()
+    }
+
+    /// The kernels of the device.
+    pub const fn kernels(&self) -> Kernels {
+        self.kernels
     }
 
     /// Enters a render pass instance of [`render_pass`](Self::render_pass).
@@ -380,6 +391,7 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
+            self.kernels.destroy(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

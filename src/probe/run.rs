@@ -254,6 +254,7 @@ fn make_pipeline(
         shader,
         topology,
         provoking_vertex: group.provoking,
+        primitive_restart: false,
         vertex_input: &group.subject.vertex_input,
         set_layouts: &[],
         specialize,

@@ -54,6 +54,7 @@ pub fn pipeline(
         shader: lowered,
         topology: options.topology,
         provoking_vertex: options.provoking,
+        primitive_restart: false,
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
         specialize: options.specialize,

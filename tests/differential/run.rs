@@ -192,6 +192,7 @@ impl Worker {
             shader: &lowered,
             topology: case.topology,
             provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
             vertex_input: &case.shader.vertex_input,
             set_layouts: &[],
             specialize: case.specialize,
