@@ -17,7 +17,7 @@ mod types;
 mod varying;
 mod varyings;
 
-pub use error::CaptureError;
+pub use error::{CaptureError, LengthError};
 pub use list::{Capture, CaptureList, Selector, locations_used};
 pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;

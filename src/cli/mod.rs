@@ -6,6 +6,7 @@ mod info;
 mod inspect;
 mod lower;
 mod probe;
+mod specialize;
 mod split;
 
 use std::ffi::OsStr;
@@ -20,12 +21,12 @@ use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::{glsl, wgsl};
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, words_from_bytes};
+use vkxfb::spirv::words_from_bytes;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -38,8 +39,7 @@ struct Arguments {
     command: Command,
 }
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   vkxfb info                          which devices there are, and what each allows
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
@@ -49,7 +49,7 @@ Examples:
   vkxfb lower my.vert.spv --backend compute --text
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
-Set VKXFB_LOG=debug (or trace) to see what is decided.";
+Set VKXFB_LOG=debug (or trace) to see what is decided."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -138,6 +138,8 @@ struct Captured {
     /// With --varyings: one buffer an output
     #[arg(long, requires = "varyings")]
     separate: bool,
+    #[command(flatten)]
+    constants: specialize::Constants,
 }
 
 impl Captured {
@@ -146,15 +148,15 @@ impl Captured {
         self.entry_point.as_deref()
     }
 
-    /// The list that was given; `None` leaves it to the decorations.
-    fn list(&self, words: &[u32]) -> Result<Option<CaptureList>> {
+    /// The list that was given for a shader; `None` leaves it to the decorations.
+    fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
         if self.varyings.is_empty() {
             return Ok(None);
         }
-        let module = Module::parse(words)?;
+        let module = shader.module()?;
         let entry = find_vertex_shader(&module, self.entry_point())?;
-        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
         let declarations = Declarations::of(&module);
+        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
         let list = CaptureList::from_varyings(&declarations, &entry, &self.varyings, mode)?;
         Ok(Some(list))
     }
