@@ -2,7 +2,7 @@
 
 use spirv::Op;
 
-use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
+use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, RecordError};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
@@ -41,6 +41,8 @@ pub enum CaptureError {
     NoSuchOutput { output: String },
     #[error("output {output} cannot be found: the module has no names (OpName)")]
     NoNames { output: String },
+    #[error(transparent)]
+    StreamOutput(#[from] RecordError),
     #[error("output {output} ends inside a 64-bit component")]
     SplitComponent { output: String },
     #[error("{name} has a meaning only where varyings are interleaved")]

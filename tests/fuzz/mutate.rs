@@ -5,7 +5,10 @@
 //! to vary and to shorten bytes vary and shorten cases, and few cases are refused by their header.
 
 use spirv::{BuiltIn, Op};
-use vkxfb::capture::{BufferMode, Capture, CaptureList, Layout, Selector, locations_used};
+use vkxfb::capture::{
+    BufferMode, Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
+    StreamOutputInfo, locations_used,
+};
 use vkxfb::lower::broadcast::{self, broadcast_color};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Shader, compute, native, vertex};
@@ -140,6 +143,9 @@ impl Case {
             let names = ["gl_Position", "gl_SkipComponents3", "colour", "nested.inner[1].wide"];
             let _ = CaptureList::from_varyings(&declarations, &entry, &names, mode);
         }
+        if let Some(list) = &self.list {
+            let _ = CaptureList::from_stream_output(&module, &declarations, &entry, &records(list));
+        }
         locations_used(&declarations, &entry);
     }
 }
@@ -206,6 +212,32 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
         }
         _ => words.swap(at, spans[bytes.below(spans.len())].0),
     }
+}
+
+/// Stream-output records with the numbers of a list.
+fn records(list: &CaptureList) -> StreamOutputInfo {
+    let record = |capture: &Capture| {
+        let Selector::Location { location, component, components } = capture.selector else {
+            return None;
+        };
+        Some(StreamOutput {
+            register_index: location,
+            start_component: component,
+            num_components: if components > 31 { components } else { components % 5 },
+            output_buffer: capture.buffer,
+            dst_offset: capture.offset / 4,
+            stream: 0,
+        })
+    };
+    let outputs: Vec<StreamOutput> = list.captures.iter().filter_map(record).collect();
+    // Every slot, in every second case, for what is not there.
+    let outputs_written = outputs.len().is_multiple_of(2).then_some(u64::MAX);
+    let locations = match list.captures.len().is_multiple_of(3) {
+        true => SlotLocations::Packed,
+        false => SlotLocations::Unpacked,
+    };
+    let strides = list.strides.map(|stride| stride.unwrap_or(0) / 4);
+    StreamOutputInfo { outputs, strides, locations, outputs_written }
 }
 
 fn list(bytes: &mut Bytes<'_>) -> CaptureList {
