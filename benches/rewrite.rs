@@ -41,7 +41,7 @@ fn lower_vertex(bencher: Bencher<'_, '_>, size: usize) {
 #[divan::bench(args = SIZES)]
 fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     let words = module(size);
-    let vertex_input = vertex_reads(&words, None).unwrap().packed_vertex_input();
+    let vertex_input = vertex_reads(&Shader::new(&words)).unwrap().packed_vertex_input();
     let options = compute::Options {
         vertex_input: &vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,

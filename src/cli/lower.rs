@@ -33,15 +33,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 
 fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
     let entry_point = arguments.captured.entry_point();
-    let list = arguments.captured.list(words)?;
+    let specialization = arguments.captured.constants.specialization();
+    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let list = arguments.captured.list(&shader)?;
     let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let shader = Shader { words, entry_point, captures };
+    let shader = Shader { captures, ..shader };
     let lowered = match arguments.backend {
         Backend::Native => native::lower(&shader)?,
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
             // What would be bound is not known here: tightly packed, as the shader reads it.
-            let reads = vertex_reads(words, entry_point)?;
+            let reads = vertex_reads(&shader)?;
             let vertex_input = reads.packed_vertex_input();
             let workgroup_size = arguments.workgroup_size;
             compute::lower(

@@ -20,10 +20,13 @@ pub mod split_blocks;
 mod store;
 pub mod vertex;
 
+use std::collections::BTreeSet;
+
 use crate::capture::{CaptureError, CaptureList, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{EntryPoint, EntryPointError};
 use crate::spirv::link::LinkError;
+use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
 use crate::topology::XfbTopology;
 use crate::vertex_input::NumericClass;
@@ -43,6 +46,9 @@ pub enum LowerError {
     /// The decorations describe no capture that is supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// Values that the module's specialisation constants cannot have.
+    #[error(transparent)]
+    Specialization(#[from] SpecializationError),
     /// A mistake in this crate's shader library.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -59,9 +65,6 @@ pub enum LowerError {
         /// The limit: the device's `maxVertexOutputComponents`, or what limits the stage otherwise.
         max_output_components: u32,
     },
-    /// Decorations on a group of ids, which hide what they decorate.
-    #[error("the module uses decoration groups, which are not supported")]
-    DecorationGroups,
     /// A stage whose outputs the driver captures otherwise, or not at all.
     #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
     Stage(spirv::ExecutionModel),
@@ -151,6 +154,13 @@ pub struct Shader<'a> {
     pub entry_point: Option<&'a str>,
     /// What is captured.
     pub captures: Captures<'a>,
+    /// The values of specialisation constants: what `VkSpecializationInfo` would give the pipeline.
+    ///
+    /// They are written into the lowered module, and the constants without a value become their defaults:
+    /// lengths of arrays decide where a record's values lie, so that a layout belongs to one set of values.
+    /// A pipeline is given none of them again, and cannot contradict the layout by others. Another set of
+    /// values is another lowering.
+    pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 /// Where it says what is captured.
@@ -166,7 +176,24 @@ pub enum Captures<'a> {
 impl<'a> Shader<'a> {
     /// The only vertex shader of a module, with what its decorations capture.
     pub const fn new(words: &'a [u32]) -> Self {
-        Self { words, entry_point: None, captures: Captures::Decorations }
+        Self { words, entry_point: None, captures: Captures::Decorations, specialization: &[] }
+    }
+
+    /// The module with its specialisation constants made constants: what a [`CaptureList`] for this shader
+    /// is made from, where lengths of arrays depend on them.
+    ///
+    /// # Errors
+    /// [`LowerError::Parse`], [`LowerError::Specialization`].
+    pub fn module(&self) -> Result<Module, LowerError> {
+        Ok(self.specialized()?.0)
+    }
+
+    /// The same, and the `SpecId`s that an application may use of the pipeline, to no effect.
+    fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
+        let mut module = Module::parse(self.words)?;
+        let mut spec_ids = specialize(&mut module, self.specialization)?;
+        spec_ids.extend(self.specialization.iter().map(|constant| constant.constant_id));
+        Ok((module, spec_ids))
     }
 
     /// The layout of what is captured.

@@ -4,18 +4,23 @@
 //! The bytes are a program: which seed, which mutations, which list. So libFuzzer's and proptest's ways
 //! to vary and to shorten bytes vary and shorten cases, and few cases are refused by their header.
 
-use spirv::BuiltIn;
-use vkxfb::capture::{BufferMode, Capture, CaptureList, Layout, Selector, locations_used};
+use spirv::{BuiltIn, Op};
+use vkxfb::capture::{
+    BufferMode, Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
+    StreamOutputInfo, locations_used,
+};
 use vkxfb::lower::broadcast::{self, broadcast_color};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, words_from_bytes};
 
-/// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`, `two` was assembled
-/// and has two vertex shaders and a fragment shader.
-const SEEDS: [&[u8]; 7] = [
+/// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`, the others were
+/// assembled: `two` has two vertex shaders and a fragment shader, `specialized` specialisation constants that
+/// decide an array's length, and decoration groups.
+const SEEDS: [&[u8]; 8] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
     include_bytes!("../../shaders/probe/attributes.spv"),
@@ -23,6 +28,7 @@ const SEEDS: [&[u8]; 7] = [
     include_bytes!("seeds/everything.spv"),
     include_bytes!("seeds/fragment.spv"),
     include_bytes!("seeds/two.spv"),
+    include_bytes!("seeds/specialized.spv"),
 ];
 
 /// Words of the header, which is rarely worth damaging.
@@ -31,6 +37,12 @@ const HEADER: usize = 5;
 /// Values that a limit or a sum may trip over.
 const EDGES: [u32; 10] =
     [0, 1, 2, 3, 255, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
+
+/// Values of specialisation constants; the first fits no array's length.
+const SPECIALIZATION: [SpecializationConstant<'static>; 2] = [
+    SpecializationConstant { constant_id: 0, data: &[0xff; 4] },
+    SpecializationConstant { constant_id: 1, data: &[2, 0, 0, 0] },
+];
 
 /// A damaged module, and what is asked of it.
 #[derive(Debug, Clone)]
@@ -84,8 +96,13 @@ impl Case {
     /// Lowers the case in every way; the modules that came out.
     pub fn run(&self) -> Vec<(&'static str, Vec<u32>)> {
         let captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
-        let shader = Shader { words: &self.words, entry_point: self.entry_point, captures };
-        let reads = vertex_reads(&self.words, self.entry_point);
+        let shader = Shader {
+            entry_point: self.entry_point,
+            captures,
+            specialization: &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..],
+            ..Shader::new(&self.words)
+        };
+        let reads = vertex_reads(&shader);
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
         let options =
             compute::Options { vertex_input: &vertex_input, workgroup_size: self.workgroup_size };
@@ -110,7 +127,12 @@ impl Case {
     /// Reads what can be read without lowering.
     fn reflect(&self) {
         let Ok(module) = Module::parse(&self.words) else { return };
-        assert_eq!(module.words(), self.words);
+        let groups = [Op::DecorationGroup, Op::GroupDecorate, Op::GroupMemberDecorate];
+        let has_groups =
+            |words: &[u32]| words.iter().any(|w| groups.iter().any(|op| w & 0xffff == *op as u32));
+        if !has_groups(&self.words) {
+            assert_eq!(module.words(), self.words);
+        }
         let Ok(entry) = find_vertex_shader(&module, self.entry_point) else { return };
         let declarations = Declarations::of(&module);
         let _ = Layout::from_decorations(&module, &declarations, &entry);
@@ -120,6 +142,9 @@ impl Case {
         for mode in [BufferMode::Interleaved, BufferMode::Separate] {
             let names = ["gl_Position", "gl_SkipComponents3", "colour", "nested.inner[1].wide"];
             let _ = CaptureList::from_varyings(&declarations, &entry, &names, mode);
+        }
+        if let Some(list) = &self.list {
+            let _ = CaptureList::from_stream_output(&module, &declarations, &entry, &records(list));
         }
         locations_used(&declarations, &entry);
     }
@@ -187,6 +212,32 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
         }
         _ => words.swap(at, spans[bytes.below(spans.len())].0),
     }
+}
+
+/// Stream-output records with the numbers of a list.
+fn records(list: &CaptureList) -> StreamOutputInfo {
+    let record = |capture: &Capture| {
+        let Selector::Location { location, component, components } = capture.selector else {
+            return None;
+        };
+        Some(StreamOutput {
+            register_index: location,
+            start_component: component,
+            num_components: if components > 31 { components } else { components % 5 },
+            output_buffer: capture.buffer,
+            dst_offset: capture.offset / 4,
+            stream: 0,
+        })
+    };
+    let outputs: Vec<StreamOutput> = list.captures.iter().filter_map(record).collect();
+    // Every slot, in every second case, for what is not there.
+    let outputs_written = outputs.len().is_multiple_of(2).then_some(u64::MAX);
+    let locations = match list.captures.len().is_multiple_of(3) {
+        true => SlotLocations::Packed,
+        false => SlotLocations::Unpacked,
+    };
+    let strides = list.strides.map(|stride| stride.unwrap_or(0) / 4);
+    StreamOutputInfo { outputs, strides, locations, outputs_written }
 }
 
 fn list(bytes: &mut Bytes<'_>) -> CaptureList {
