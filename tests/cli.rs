@@ -451,6 +451,27 @@ fn a_shader_is_lowered_and_inspected() {
     vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
 }
 
+/// An element of an array alone has to become an output of its own, and 16 locations and Position are more
+/// than every device has.
+#[test]
+fn output_components_of_the_device_are_an_argument() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) out vec4 all[14];
+        layout(location = 14) out mat2x4 matrix[1];
+        void main() { gl_Position = vec4(1); }";
+    let shader = shaders.glsl("full.spv", source);
+    let arguments = ["lower", &shader, "--backend", "native", "--varyings", "all[2]", "--text"];
+    vkxfb(&arguments).refuses(&["1 output locations", "64 components"]);
+    let wider = [&arguments[..], &["--max-output-components", "128"]].concat();
+    let text = vkxfb(&wider).exits(0).stdout;
+    assert!(text.contains("OpDecorate %xfb_0_0 Location 16"), "{text}");
+    // What may be decorated where it is needs no location.
+    let whole = ["lower", &shader, "--backend", "native", "--varyings", "matrix", "--text"];
+    vkxfb(&whole).exits(0);
+}
+
 #[test]
 fn a_colour_is_broadcast() {
     let shaders = Shaders::new();
