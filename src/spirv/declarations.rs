@@ -83,7 +83,10 @@ type Decorations = Vec<(u32, Vec<u32>)>;
 pub struct Declarations {
     types: HashMap<Id, Type>,
     constants: HashMap<Id, u32>,
+    /// In the module's order.
     variables: Vec<Variable>,
+    /// Where in `variables` each is.
+    variable_indices: HashMap<Id, usize>,
     names: HashMap<Id, String>,
     member_names: HashMap<(Id, u32), String>,
     decorations: HashMap<Id, Decorations>,
@@ -151,6 +154,7 @@ impl Declarations {
             Op::Variable => {
                 let pointer = i.id(0);
                 if let Some(Type::Pointer { pointee, .. }) = self.types.get(&pointer) {
+                    self.variable_indices.insert(i.id(1), self.variables.len());
                     self.variables.push(Variable {
                         id: i.id(1),
                         storage: i.operand(2),
@@ -204,7 +208,7 @@ impl Declarations {
 
     /// The global variable of that id.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
-        self.variables.iter().find(|v| v.id == id)
+        self.variables.get(*self.variable_indices.get(&id)?)
     }
 
     /// `OpName`, where it is there and not empty.
