@@ -209,15 +209,16 @@ fn a_shader_without_a_point_size_is_probed_without_points() {
 
 /// The records of this shader depend on where in a subgroup the vertex is shaded, which differs from
 /// draw to draw: what the specification forbids a capture to show, and the probe must not pass.
+const LANE: &str = "
+    #version 450
+    #extension GL_KHR_shader_subgroup_basic : require
+    layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint lane;
+    void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
+
 #[test]
 fn a_mismatch_is_exit_status_1_and_a_report() {
     let shaders = Shaders::new();
-    let source = "
-        #version 450
-        #extension GL_KHR_shader_subgroup_basic : require
-        layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint lane;
-        void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
-    let shader = shaders.glsl("a lane.spv", source);
+    let shader = shaders.glsl("a lane.spv", LANE);
     let (page, bug) = (shaders.path("page.html"), shaders.path("bug.md"));
     let mut arguments = vec!["probe", "--device", "0", "--backend", "compute"];
     arguments.extend(["--topology", "triangle-list"]);
@@ -242,6 +243,26 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
     let ran = Ran::new(output).exits(1);
     assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
+}
+
+/// The same shader on two backends, of which one has no subgroups of more than one vertex.
+#[test]
+fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("lane.spv", LANE);
+    let mut arguments = vec!["probe", "--device", "0", "--topology", "point-list", "--json"];
+    arguments.extend(["--vertices", "7", "--shader", &shader]);
+    let json = vkxfb(&arguments).exits(1).json();
+    let first = &json["reports"][0]["mismatches"][0];
+    assert_eq!(
+        (&first["backend"], &first["mismatch"]["fault"]),
+        (&"compute".into(), &"wrong-bytes".into())
+    );
+    let note = first["mismatch"]["note"].as_str().unwrap();
+    assert!(note.contains("output lane of record") && note.contains("native"), "{note}");
+    assert!(!first["command"].as_str().unwrap().contains("--backend"), "{first}");
+    let cells = json["reports"][0]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
 /// The driver's manifest twice is two devices, each with its own command.
@@ -437,6 +458,27 @@ fn a_shader_is_lowered_and_inspected() {
     vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
     vkxfb(&["inspect", &shader, "--varyings", "colour"]).refuses(&["'colour'"]);
     vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
+}
+
+/// An element of an array alone has to become an output of its own, and 16 locations and Position are more
+/// than every device has.
+#[test]
+fn output_components_of_the_device_are_an_argument() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) out vec4 all[14];
+        layout(location = 14) out mat2x4 matrix[1];
+        void main() { gl_Position = vec4(1); }";
+    let shader = shaders.glsl("full.spv", source);
+    let arguments = ["lower", &shader, "--backend", "native", "--varyings", "all[2]", "--text"];
+    vkxfb(&arguments).refuses(&["1 output locations", "64 components"]);
+    let wider = [&arguments[..], &["--max-output-components", "128"]].concat();
+    let text = vkxfb(&wider).exits(0).stdout;
+    assert!(text.contains("OpDecorate %xfb_0_0 Location 16"), "{text}");
+    // What may be decorated where it is needs no location.
+    let whole = ["lower", &shader, "--backend", "native", "--varyings", "matrix", "--text"];
+    vkxfb(&whole).exits(0);
 }
 
 #[test]

@@ -120,7 +120,23 @@ fn lowering_depends_on_nothing_but_its_input() {
         let [vertex_again, compute_again] = both(&words);
         assert_eq!(vertex.words, vertex_again.words);
         assert_eq!(compute.words, compute_again.words);
+        assert_eq!(vertex.cache_key(), vertex_again.cache_key());
+        assert_eq!(compute.cache_key(), compute_again.cache_key());
     }
+    assert_ne!(vertex.cache_key(), compute.cache_key());
+    // Options count as well.
+    let input = vertex_input(NumericClass::Float);
+    let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
+    let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
+    assert_ne!(compute.cache_key(), narrower.cache_key());
+}
+
+/// The file as it is, so that this is what `xxh128sum` says of it.
+#[test]
+fn cache_keys_are_xxh3() {
+    let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let native = native::lower(&Shader::new(&words)).unwrap();
+    assert_eq!(native.cache_key(), 0xe4fb_55f0_5ed1_9cb2_f6c3_66a6_bcd1_82cf);
 }
 
 #[test]

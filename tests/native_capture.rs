@@ -224,8 +224,8 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
             assert!(found == expected, "vertex: {list:?}");
         }
         for (what, words) in [("whole", &words), ("split", &split)] {
-            let options =
-                native::Options { max_output_components: 128, ..native::Options::new(&list) };
+            let max_output_components = gpu.capabilities().limits.max_vertex_output_components;
+            let options = native::Options { max_output_components, ..native::Options::new(&list) };
             match native::emit(words, &options) {
                 Ok(emitted) => {
                     common::validate(&emitted.lowered.words, "vulkan1.0");

@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Invocations of a workgroup of the compute backend
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
+    /// With --varyings, of the native backend: the device's maxVertexOutputComponents
+    #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
+    max_output_components: u32,
     #[command(flatten)]
     output: super::Output,
 }
@@ -39,7 +42,7 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
     let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let shader = Shader { captures, ..shader };
     let lowered = match arguments.backend {
-        Backend::Native => native::lower(&shader)?,
+        Backend::Native => native::lower_within(&shader, arguments.max_output_components)?,
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
             // What would be bound is not known here: tightly packed, as the shader reads it.

@@ -22,6 +22,8 @@ pub mod vertex;
 
 use std::collections::BTreeSet;
 
+use xxhash_rust::xxh3::Xxh3Default;
+
 use crate::capture::{CaptureError, CaptureList, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{EntryPoint, EntryPointError};
@@ -244,6 +246,29 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+}
+
+impl Lowered {
+    /// A key to keep what is made of [`words`](Self::words) by: pipelines, a driver's binaries.
+    ///
+    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) of 128 bits with
+    /// seed 0, of the words as little-endian bytes: what `xxh128sum` prints for the module as a file,
+    /// on every machine. So it depends on what was lowered and by which options, and on nothing
+    /// else: one version of this crate gives one module for them. Whatever is beside the words is not
+    /// in it, such as [`entry_point`](Self::entry_point) where a module has several, or vertex input
+    /// state.
+    ///
+    /// XXH3 is no cryptographic hash: who wants two modules of one key can make them.
+    pub fn cache_key(&self) -> u128 {
+        let mut hash = Xxh3Default::new();
+        // As one slice where that is how the words lie in memory.
+        if cfg!(target_endian = "little") {
+            hash.update(bytemuck::cast_slice(&self.words));
+        } else {
+            self.words.iter().for_each(|word| hash.update(&word.to_le_bytes()));
+        }
+        hash.digest128()
+    }
 }
 
 impl Backend {

@@ -30,17 +30,32 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{find_entry_point, find_vertex_shader, isolate, shares_function};
 use crate::spirv::specialization::SpecializationConstant;
 
-/// The least `maxVertexOutputComponents` that the specification allows.
+/// The least `maxVertexOutputComponents` that the specification allows
+/// ([required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
-/// Takes a vertex shader for the driver's own capture: as it is but for specialisation constants, if its decorations say what is captured;
-/// decorated anew, as [`emit`] does it for a device with [`MIN_OUTPUT_COMPONENTS`], for a list.
+/// [`lower_within`] [`MIN_OUTPUT_COMPONENTS`]: a module for any device.
+///
+/// # Errors
+/// As [`lower_within`].
+pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+    lower_within(shader, MIN_OUTPUT_COMPONENTS)
+}
+
+/// Takes a vertex shader for the driver's own capture: as it is but for specialisation constants, if
+/// its decorations say what is captured;
+/// decorated anew, as [`emit`] does it, for a list. `max_output_components` is the device's
+/// `maxVertexOutputComponents` ([`runtime::Limits`](crate::runtime::Limits)); only a list can need
+/// more than there are.
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, nothing to capture; with a list also what [`emit`] says.
-pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+pub fn lower_within(
+    shader: &Shader<'_>,
+    max_output_components: u32,
+) -> Result<Lowered, LowerError> {
     if let Captures::List(list) = shader.captures {
-        let mut options = Options::new(list);
+        let mut options = Options { max_output_components, ..Options::new(list) };
         options.entry_point = shader.entry_point;
         options.specialization = shader.specialization;
         return Ok(emit(shader.words, &options)?.lowered);

@@ -12,7 +12,7 @@ mod options;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ash::vk;
+use ash::{ext, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
@@ -110,12 +110,17 @@ impl Gpu {
                 .shader_cull_distance(caps.shader_cull_distance),
             Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
         };
+        let layer = ext::shader_viewport_index_layer::NAME;
+        let extensions = match options.profile {
+            Profile::Full if caps.has_extension(layer) => vec![layer],
+            _ => Vec::new(),
+        };
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
         let create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
         let device = required
-            .with_create_info(create, &[], &features, |info| {
+            .with_create_info(create, &extensions, &features, |info| {
                 // SAFETY: everything that is enabled is there.
                 unsafe { instance.raw.create_device(physical_device, info, None) }
             })

@@ -85,7 +85,10 @@ pub struct Declarations {
     constants: HashMap<Id, u32>,
     /// Specialisation constants: the opcode, or that of the operation.
     specialized: HashMap<Id, Op>,
+    /// In the module's order.
     variables: Vec<Variable>,
+    /// Where in `variables` each is.
+    variable_indices: HashMap<Id, usize>,
     names: HashMap<Id, String>,
     member_names: HashMap<(Id, u32), String>,
     decorations: HashMap<Id, Decorations>,
@@ -162,6 +165,7 @@ impl Declarations {
             Op::Variable => {
                 let pointer = i.id(0);
                 if let Some(Type::Pointer { pointee, .. }) = self.types.get(&pointer) {
+                    self.variable_indices.insert(i.id(1), self.variables.len());
                     self.variables.push(Variable {
                         id: i.id(1),
                         storage: i.operand(2),
@@ -221,7 +225,7 @@ impl Declarations {
 
     /// The global variable of that id.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
-        self.variables.iter().find(|v| v.id == id)
+        self.variables.get(*self.variable_indices.get(&id)?)
     }
 
     /// `OpName`, where it is there and not empty.
