@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::{Gpu, GpuError, State};
 use crate::runtime::{
-    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
+    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline, QueryKind, QueryPool,
 };
 
 impl Gpu {
@@ -58,6 +58,31 @@ impl Gpu {
         let result = f(self, &mut buffer);
         self.destroy_buffer(buffer);
         result
+    }
+
+    /// Makes queries for captures on the compute backend.
+    ///
+    /// # Errors
+    /// A failed command or allocation.
+    pub fn create_query_pool(
+        &mut self,
+        kind: QueryKind,
+        count: u32,
+    ) -> Result<QueryPool, GpuError> {
+        let (ctx, allocator) = self.parts()?;
+        // SAFETY: the device is live and the allocator is its.
+        Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
+    }
+
+    /// Destroys queries of [`create_query_pool`](Self::create_query_pool).
+    pub fn destroy_query_pool(&mut self, pool: QueryPool) {
+        if self.state == State::Hung {
+            return;
+        }
+        if let Ok((ctx, allocator)) = self.parts() {
+            // SAFETY: nothing is in flight.
+            unsafe { pool.destroy(ctx, allocator) };
+        }
     }
 
     /// Makes an arena.
