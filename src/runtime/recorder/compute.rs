@@ -99,7 +99,7 @@ pub(super) enum Position {
 
 pub(super) struct Compute<'a> {
     pub(super) ctx: &'a Context,
-    pub(super) kernels: &'a Kernels,
+    pub(super) kernels: Kernels,
     pub(super) arena: &'a mut Arena,
     pub(super) cmd: vk::CommandBuffer,
     /// `None` where draws are counted only.
@@ -132,7 +132,7 @@ impl<'a> Compute<'a> {
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'a>,
+        desc: &CaptureDesc<'a, '_>,
     ) -> Result<Self, RuntimeError> {
         let pipeline = desc.pipeline;
         let mut targets = [None; MAX_XFB_BUFFERS];
@@ -167,7 +167,7 @@ impl<'a> Compute<'a> {
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        kernels: &'a Kernels,
+        kernels: &Kernels,
     ) -> Self {
         arena.pending.clear();
         arena.pending.vertex_buffers.clear();
@@ -175,7 +175,7 @@ impl<'a> Compute<'a> {
         arena.pending.attributes.push(Attributes::default());
         Self {
             ctx,
-            kernels,
+            kernels: *kernels,
             arena,
             cmd,
             pipeline: None,

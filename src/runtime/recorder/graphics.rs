@@ -31,7 +31,7 @@ impl<'a> Graphics<'a> {
     pub(super) unsafe fn begin(
         ctx: &'a Context,
         cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'a>,
+        desc: &CaptureDesc<'a, '_>,
     ) -> Result<Self, RuntimeError> {
         let pipeline = desc.pipeline;
         let native = match pipeline.backend() {

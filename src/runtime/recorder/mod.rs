@@ -36,19 +36,19 @@ use crate::topology::PrimitiveTopology;
 
 /// What a capture begins with.
 #[derive(Debug, Clone, Copy)]
-pub struct CaptureDesc<'a> {
+pub struct CaptureDesc<'a, 'b> {
     /// The shader.
     pub pipeline: &'a Pipeline,
     /// The kernels of the device.
-    pub kernels: &'a Kernels,
+    pub kernels: &'b Kernels,
     /// Capture buffers, by their `XfbBuffer` number. Outputs of a buffer that is not bound are
     /// ignored, which is no overflow.
-    pub buffers: &'a [Option<CaptureBuffer>],
+    pub buffers: &'b [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
-    pub vertex_buffers: &'a [VertexBuffer],
+    pub vertex_buffers: &'b [VertexBuffer],
     /// Counters to resume from, by the number of the capture buffer. Without one a buffer is
     /// written from its start.
-    pub counters: &'a [Option<CounterBuffer>],
+    pub counters: &'b [Option<CounterBuffer>],
 }
 
 /// What a capture did, by the rules of the specification.
@@ -141,7 +141,7 @@ impl<'a> Recorder<'a> {
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'a>,
+        desc: &CaptureDesc<'a, '_>,
     ) -> Result<Self, RuntimeError> {
         let backend = desc.pipeline.backend();
         check_capture_buffers(ctx, backend, desc.buffers)?;
@@ -170,7 +170,7 @@ impl<'a> Recorder<'a> {
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        kernels: &'a Kernels,
+        kernels: &Kernels,
     ) -> Self {
         // SAFETY: the caller's contract.
         Self { inner: Inner::Compute(unsafe { Compute::inactive(ctx, arena, cmd, kernels) }) }
