@@ -8,7 +8,8 @@ use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::sysval::Sysvals;
 
-const SOURCES: [&str; 6] = ["sysvals", "stubs", "decompose", "fetch", "compute", "vertex"];
+const SOURCES: [&str; 7] =
+    ["sysvals", "stubs", "decompose", "fetch", "formats", "compute", "vertex"];
 
 fn shaders() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders")

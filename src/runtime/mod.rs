@@ -56,7 +56,9 @@ pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use context::Barrier;
 pub use context::{ConsumerScope, Context};
 pub use error::RuntimeError;
-pub use extensions::{AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+pub use extensions::{
+    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+};
 pub use features::{RequiredFeatures, required_features};
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,

@@ -35,13 +35,22 @@ pub struct CaptureBuffer {
 pub struct VertexBuffer {
     /// Number of the binding.
     pub binding: u32,
-    /// A buffer with the usage [`Context::vertex_buffer_usage`].
+    /// A buffer with the usage [`Context::vertex_buffer_usage`], or null: then every attribute is
+    /// out of range. On the native and vertex backends null needs the feature `nullDescriptor`.
     pub buffer: vk::Buffer,
-    /// Bytes from its start. With the offset of each attribute a multiple of 4.
+    /// Bytes from its start. With the offset of each attribute a multiple of the attribute's
+    /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. The compute backend reads zeros for attributes that pass the end; on the others the
-    /// device's rules hold. Not `VK_WHOLE_SIZE`.
+    /// Bytes. On the compute backend attributes that pass the end are out of range, whose components
+    /// are zero, as under
+    /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
+    /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
     pub size: u64,
+    /// Bytes from one element to the next, where it is not what the pipeline was made with:
+    /// `pStrides` of
+    /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
+    /// Only the compute backend takes another.
+    pub stride: Option<u32>,
 }
 
 /// [`vkCmdDraw`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDraw.html).
@@ -112,7 +121,7 @@ impl<'a> Recorder<'a> {
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
     /// [`RuntimeError::NoCaptureBuffer`] (native), [`RuntimeError::Misaligned`],
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
     /// [`RuntimeError::ArenaFull`].
     ///
     /// # Safety
@@ -134,7 +143,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, RuntimeError> {
         let backend = pipeline.backend();
         check_capture_buffers(ctx, backend, buffers)?;
-        pulling::check_buffers(pipeline.attributes(), vertex_buffers)?;
+        pulling::check_buffers(backend, pipeline.attributes(), vertex_buffers)?;
         let native = match backend {
             Backend::Native => Some(ctx.transform_feedback()?),
             Backend::Vertex | Backend::Compute => None,
