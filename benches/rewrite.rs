@@ -1,5 +1,5 @@
 //! What lowering costs: a shader of common size, and two that grow tenfold each, over which the time should
-//! grow tenfold too.
+//! grow tenfold too; the same of declarations.
 //!
 //! The modules are made of a probe shader and as many functions as it takes: straight code and a
 //! branch over floats, with the names and decorations that compilers emit. `cargo bench --bench rewrite`
@@ -41,7 +41,7 @@ fn lower_vertex(bencher: Bencher<'_, '_>, size: usize) {
 #[divan::bench(args = SIZES)]
 fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     let words = module(size);
-    let vertex_input = vertex_reads(&words, None).unwrap().packed_vertex_input();
+    let vertex_input = vertex_reads(&Shader::new(&words)).unwrap().packed_vertex_input();
     let options = compute::Options {
         vertex_input: &vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
@@ -49,6 +49,23 @@ fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     bencher
         .counter(ItemsCount::new(words.len()))
         .bench(|| compute::lower(&Shader::new(black_box(&words)), &options).unwrap());
+}
+
+/// Global variables instead of code, in a version whose entry points list them all.
+#[divan::bench(args = [1_000, 10_000, 100_000])]
+fn lower_vertex_globals(bencher: Bencher<'_, '_>, count: usize) {
+    let mut words = words_from_bytes(include_bytes!("../shaders/probe/attributes.spv")).unwrap();
+    words[1] = 0x0001_0400;
+    let mut module = Module::parse(&words).unwrap();
+    let mut builder = Builder::new(&mut module);
+    let float = builder.declare(Op::TypeFloat, &[32]);
+    for _ in 0..count {
+        builder.variable(StorageClass::Private, float);
+    }
+    let words = builder.module.words();
+    bencher
+        .counter(ItemsCount::new(count))
+        .bench(|| vertex::lower(&Shader::new(black_box(&words))).unwrap());
 }
 
 /// A module of at least `size` words.

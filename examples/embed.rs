@@ -10,8 +10,8 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
-    Arena, Buffer, BufferDesc, Capabilities, CaptureBuffer, ConsumerScope, Context, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder, required_features,
+    Arena, ArenaDesc, Buffer, BufferDesc, Capabilities, CaptureBuffer, CaptureDesc, ConsumerScope,
+    Context, Draw, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorder, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -88,6 +88,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         shader: &shader,
         topology,
         provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
         // One pipeline for all topologies.
@@ -99,7 +100,8 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
     // SAFETY: the caller's contract; everything outlives the submission, which is waited for.
     unsafe {
         let pipeline = Pipeline::new(context, &desc)?;
-        let mut arena = Arena::new(context, &mut allocator, pipeline.arena_bytes().max(64))?;
+        let mut arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
+        let kernels = Kernels::new(context, vk::PipelineCache::null())?;
         let target = Buffer::new(
             context,
             &mut allocator,
@@ -119,11 +121,17 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         let cmd = command_buffers[0];
         device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())?;
         let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-        let mut recorder =
-            Recorder::begin(context, &mut arena, cmd, &pipeline, &[Some(bound)], &[])?;
+        let desc = CaptureDesc {
+            pipeline: &pipeline,
+            kernels: &kernels,
+            buffers: &[Some(bound)],
+            vertex_buffers: &[],
+            counters: &[],
+        };
+        let mut recorder = Recorder::begin(context, &mut arena, cmd, &desc)?;
         let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Draw::default() };
         recorder.draw(topology, &draw)?;
-        let captured = recorder.end();
+        let recorded = recorder.end(&[])?;
         context.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
         device.end_command_buffer(cmd)?;
 
@@ -132,7 +140,9 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         device.queue_wait_idle(queue)?;
         target.invalidate(context)?;
 
-        println!("{} primitives written", captured.primitives_written);
+        if let Some(captured) = recorded.captured {
+            println!("{} primitives written", captured.primitives_written);
+        }
         let records: &[[u32; 4]] = bytemuck::cast_slice(target.mapped());
         for (primitive, records) in records.chunks(3).enumerate() {
             let vertices: Vec<String> = records.iter().map(|r| format!("v{}", r[0])).collect();
@@ -142,6 +152,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         device.destroy_command_pool(pool, None);
         target.destroy(context, &mut allocator);
         arena.destroy(context, &mut allocator);
+        kernels.destroy(context);
         pipeline.destroy(context);
     }
     Ok(())

@@ -29,7 +29,7 @@ fn may_be_other_than(topology: u32) -> bool {
 
 // The sysval decides, unless a specialised pipeline leaves nothing to decide.
 fn is(topology: u32, may_be: bool) -> bool {
-    return may_be & ((sysvals.xfb_topology == topology) | !may_be_other_than(topology));
+    return may_be & ((draw.xfb_topology == topology) | !may_be_other_than(topology));
 }
 
 fn is_line_strip() -> bool { return is(LINE_STRIP, may_be_line_strip()); }
@@ -67,10 +67,10 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. Those of primitives that do not exist lie at or above xfb_output_count; of
-// primitives before the first, too: 3 * (0 - 1) wraps to the end of the numbers.
+// The records of an item. Those of primitives that do not exist lie at or above the count of the
+// segment; of primitives before the first, too: 3 * (0 - 1) wraps to the end of the numbers.
 fn records_of_item(k: u32) -> vec3<u32> {
-    let last = sysvals.provoking_vertex;
+    let last = is_last_vertex();
     if is_tri_strip() | is_tri_strip_adj() {
         // Every odd primitive is turned: slots 0 2 1, or 1 0 2 where the last vertex is provoking.
         let odd = k & 1u;
@@ -91,20 +91,31 @@ fn records_of_item(k: u32) -> vec3<u32> {
 
 // The hub's slot in each primitive of a fan.
 fn hub_slot() -> u32 {
-    return select(2u, 0u, sysvals.provoking_vertex == 1u);
+    return select(2u, 0u, is_last_vertex() == 1u);
 }
 
-fn emit(instance: u32, record: u32) {
-    // One comparison for the primitives of the instance, one for overflow: no product wraps, since the
-    // CPU clamped both counts.
-    let output = instance * sysvals.xfb_output_count + record;
-    if (record < sysvals.xfb_output_count) & (output < sysvals.xfb_output_limit) {
-        store_record(output);
+// Consecutive records of the draw that one decomposition fills: an instance, or with primitive restart
+// what lies between two restarts.
+struct Segment {
+    first: u32,
+    count: u32,
+}
+
+fn segment_of_instance(instance: u32) -> Segment {
+    return Segment(instance * draw.output_count, draw.output_count);
+}
+
+fn emit(segment: Segment, record: u32) {
+    // One comparison for the primitives of the segment, one for overflow: no product wraps, since the
+    // counts are clamped to what fits.
+    let output = segment.first + record;
+    if (record < segment.count) & (output < draw.output_limit) {
+        store_record(draw.base_record + output);
     }
 }
 
-fn emit_all(instance: u32, records: vec3<u32>) {
-    emit(instance, records.x);
-    emit(instance, records.y);
-    emit(instance, records.z);
+fn emit_all(segment: Segment, records: vec3<u32>) {
+    emit(segment, records.x);
+    emit(segment, records.y);
+    emit(segment, records.z);
 }

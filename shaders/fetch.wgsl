@@ -2,7 +2,7 @@
 //
 // An element that the binding does not wholly hold is extracted as zeros.
 
-const INLINE_ATTRIBUTES: u32 = 3u;
+const INLINE_ATTRIBUTES: u32 = 1u;
 
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {

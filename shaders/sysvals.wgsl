@@ -1,4 +1,4 @@
-// System values, in push constants. src/sysval.rs is the same block; a test compares the two.
+// System values. src/sysval.rs declares the same structures; a test compares the two.
 
 struct AttributeDescriptor {
     address: vec2<u32>,
@@ -6,26 +6,104 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-struct Sysvals {
+// One draw of a capture, clamped to what fits.
+struct Draw {
     xfb_topology: u32,
-    xfb_output_count: u32,
-    xfb_output_limit: u32,
+    flags: u32,
+    output_count: u32,
+    output_limit: u32,
     item_count: u32,
     instance_count: u32,
-    provoking_vertex: u32,
-    first_vertex: u32,
-    first_instance: u32,
     base_vertex: u32,
+    first_instance: u32,
     draw_index: u32,
-    attribute_table: vec2<u32>,
-    xfb_address: array<vec2<u32>, 4>,
-    attributes: array<AttributeDescriptor, 3>,
+    base_record: u32,
+    first_workgroup: u32,
+    index_limit: u32,
+    index_address: vec2<u32>,
+    restart_table: vec2<u32>,
 }
+
+// Push constants.
+struct Sysvals {
+    draw: Draw,
+    xfb_address: array<vec2<u32>, 4>,
+    attribute_table: vec2<u32>,
+    batch: vec2<u32>,
+    attributes: array<AttributeDescriptor, 1>,
+}
+
+// Draws that one dispatch captures, where it is not the one in the push constants.
+struct Batch {
+    draws: vec2<u32>,
+    draw_count: u32,
+    reserved: u32,
+    positions: vec4<u32>,
+}
+
+const DRAW_SIZE: u32 = 64u;
+const DRAW_FIRST_WORKGROUP: u32 = 40u;
+
+// Draw.flags
+const INDEX_SIZE: u32 = 7u; // bytes of an index, 0 without an index buffer
+const RESTART: u32 = 8u;
+const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
 
+// The draw of this invocation, and where its capture begins in each buffer, in dwords.
+var<private> draw: Draw;
+var<private> first_dwords: vec4<u32>;
+
+// The draw of the push constants.
+fn use_pushed_draw() {
+    draw = sysvals.draw;
+    first_dwords = vec4<u32>();
+}
+
+// The draw of the batch that a workgroup of the dispatch is for: the last that begins at or before it.
+fn use_draw_of(workgroup: u32) {
+    let head = load4(sysvals.batch);
+    first_dwords = load4(multiply_add(sysvals.batch, 1u, 16u)) / 4u;
+    var low = 0u;
+    var high = head.z;
+    while high - low > 1u {
+        let middle = low + (high - low) / 2u;
+        let first = load1(multiply_add(multiply_add(head.xy, middle, DRAW_SIZE), 1u, DRAW_FIRST_WORKGROUP));
+        if first <= workgroup {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let at = multiply_add(head.xy, low, DRAW_SIZE);
+    let a = load4(at);
+    let b = load4(multiply_add(at, 1u, 16u));
+    let c = load4(multiply_add(at, 2u, 16u));
+    let d = load4(multiply_add(at, 3u, 16u));
+    draw = Draw(
+        a.x, a.y, a.z, a.w,
+        b.x, b.y, b.z, b.w,
+        c.x, c.y, c.z, c.w,
+        d.xy, d.zw,
+    );
+}
+
+fn is_last_vertex() -> u32 {
+    return select(0u, 1u, (draw.flags & LAST_VERTEX) != 0u);
+}
+
+fn vertices_per_primitive(flags: u32) -> u32 {
+    return (flags >> VERTICES_PER_PRIMITIVE_SHIFT) & 3u;
+}
+
 fn xfb_address(buffer: u32) -> vec2<u32> {
     return sysvals.xfb_address[buffer];
+}
+
+fn xfb_first_dword(buffer: u32) -> u32 {
+    return first_dwords[buffer];
 }
 
 fn xfb_is_bound(buffer: u32) -> bool {
@@ -34,13 +112,13 @@ fn xfb_is_bound(buffer: u32) -> bool {
 }
 
 fn base_vertex() -> u32 {
-    return sysvals.base_vertex;
+    return draw.base_vertex;
 }
 
 fn base_instance() -> u32 {
-    return sysvals.first_instance;
+    return draw.first_instance;
 }
 
 fn draw_index() -> u32 {
-    return sysvals.draw_index;
+    return draw.draw_index;
 }

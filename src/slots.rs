@@ -91,6 +91,22 @@ impl VaryingSlot {
         Self::from_index(Self::Var0.index().checked_add(n)?)
     }
 
+    /// The slot that [`Packing`] puts at a location; of `TEXn` and `VARn` the latter.
+    pub fn at_location(location: u32) -> Option<Self> {
+        let is_there =
+            |slot: &Self| Packing::default().pack(*slot) == Ok(Packed::Location(location));
+        Self::ALL.into_iter().rev().find(is_there)
+    }
+
+    /// The slot of a built-in that an output may be; of an array of floats that of element `element`.
+    pub fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
+        let first_element = element / 4 * 4;
+        let is_it = |slot: &Self| {
+            Packing::default().pack(*slot) == Ok(Packed::BuiltIn { built_in, first_element })
+        };
+        Self::ALL.into_iter().find(is_it)
+    }
+
     /// The n of the generic slot that this arrives as: that of `VARn`, and that of `TEXn`.
     pub const fn generic(self) -> Option<u32> {
         const TEX: u32 = VaryingSlot::Tex0.index();

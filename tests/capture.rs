@@ -385,6 +385,7 @@ fn defaults_and_draw_parameters_are_supplied() {
         shader: &lowered,
         topology: PrimitiveTopology::PointList,
         provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
         specialize: false,
@@ -458,7 +459,8 @@ fn lists_capture_what_decorations_do() {
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
     };
     for lowered in [
-        native::lower(&source).unwrap(),
+        native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)
+            .unwrap(),
         vertex::lower(&source).unwrap(),
         compute::lower(&source, &compute_options).unwrap(),
     ] {

@@ -395,18 +395,6 @@ fn contradictions_are_named() {
     );
 }
 
-/// Decorations by way of a group are read nowhere, so none may be missed.
-#[test]
-fn decoration_groups_are_refused() {
-    const XFB: &str = "OpExecutionMode %1 Xfb";
-    let plain = "OpDecorate %2 XfbBuffer 0\nOpDecorate %2 XfbStride 8\nOpDecorate %2 Offset 0\n";
-    for group in ["OpGroupDecorate %20 %3", "OpGroupMemberDecorate %20 %21 0"] {
-        let decorations =
-            format!("{plain}OpDecorate %20 Offset 0\n%20 = OpDecorationGroup\n{group}");
-        assert_eq!(assembly(&decorations, XFB).unwrap_err(), CaptureError::DecorationGroups);
-    }
-}
-
 /// Its members are captured as those of a block are, which is not there yet.
 #[test]
 fn members_of_a_plain_structure_are_refused() {

@@ -136,6 +136,15 @@ fn help_has_examples() {
     }
     vkxfb(&["probe", "--help"]).exits(0);
     vkxfb(&[]).exits(2);
+
+    // The example of records is one.
+    let start = ran.stdout.find("{ \"strides\"").unwrap();
+    let end = start + ran.stdout[start..].find("}] }").unwrap() + 4;
+    let shaders = Shaders::new();
+    let records = shaders.file("records.json", &ran.stdout.as_bytes()[start..end]);
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let json = vkxfb(&["inspect", &shader, "--records", &records, "--json"]).exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 16);
 }
 
 #[test]
@@ -200,15 +209,16 @@ fn a_shader_without_a_point_size_is_probed_without_points() {
 
 /// The records of this shader depend on where in a subgroup the vertex is shaded, which differs from
 /// draw to draw: what the specification forbids a capture to show, and the probe must not pass.
+const LANE: &str = "
+    #version 450
+    #extension GL_KHR_shader_subgroup_basic : require
+    layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint lane;
+    void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
+
 #[test]
 fn a_mismatch_is_exit_status_1_and_a_report() {
     let shaders = Shaders::new();
-    let source = "
-        #version 450
-        #extension GL_KHR_shader_subgroup_basic : require
-        layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint lane;
-        void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
-    let shader = shaders.glsl("a lane.spv", source);
+    let shader = shaders.glsl("a lane.spv", LANE);
     let (page, bug) = (shaders.path("page.html"), shaders.path("bug.md"));
     let mut arguments = vec!["probe", "--device", "0", "--backend", "compute"];
     arguments.extend(["--topology", "triangle-list"]);
@@ -233,6 +243,26 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
     let ran = Ran::new(output).exits(1);
     assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
+}
+
+/// The same shader on two backends, of which one has no subgroups of more than one vertex.
+#[test]
+fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("lane.spv", LANE);
+    let mut arguments = vec!["probe", "--device", "0", "--topology", "point-list", "--json"];
+    arguments.extend(["--vertices", "7", "--shader", &shader]);
+    let json = vkxfb(&arguments).exits(1).json();
+    let first = &json["reports"][0]["mismatches"][0];
+    assert_eq!(
+        (&first["backend"], &first["mismatch"]["fault"]),
+        (&"compute".into(), &"wrong-bytes".into())
+    );
+    let note = first["mismatch"]["note"].as_str().unwrap();
+    assert!(note.contains("output lane of record") && note.contains("native"), "{note}");
+    assert!(!first["command"].as_str().unwrap().contains("--backend"), "{first}");
+    let cells = json["reports"][0]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
 /// The driver's manifest twice is two devices, each with its own command.
@@ -428,6 +458,93 @@ fn a_shader_is_lowered_and_inspected() {
     vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
     vkxfb(&["inspect", &shader, "--varyings", "colour"]).refuses(&["'colour'"]);
     vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
+}
+
+/// An element of an array alone has to become an output of its own, and 16 locations and Position are more
+/// than every device has.
+#[test]
+fn output_components_of_the_device_are_an_argument() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) out vec4 all[14];
+        layout(location = 14) out mat2x4 matrix[1];
+        void main() { gl_Position = vec4(1); }";
+    let shader = shaders.glsl("full.spv", source);
+    let arguments = ["lower", &shader, "--backend", "native", "--varyings", "all[2]", "--text"];
+    vkxfb(&arguments).refuses(&["1 output locations", "64 components"]);
+    let wider = [&arguments[..], &["--max-output-components", "128"]].concat();
+    let text = vkxfb(&wider).exits(0).stdout;
+    assert!(text.contains("OpDecorate %xfb_0_0 Location 16"), "{text}");
+    // What may be decorated where it is needs no location.
+    let whole = ["lower", &shader, "--backend", "native", "--varyings", "matrix", "--text"];
+    vkxfb(&whole).exits(0);
+}
+
+#[test]
+fn records_and_constants_are_taken() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "shader.spv",
+        "
+        #version 450
+        layout(constant_id = 4) const int COUNT = 2;
+        layout(location = 11) out vec2 list[COUNT];
+        layout(location = 0) out vec4 colour;
+        void main() {
+            for (int i = 0; i < COUNT; i++) list[i] = vec2(i);
+            gl_Position = colour = vec4(1.0);
+        }",
+    );
+    let record = |register: u32, components: u32, dword: u32| {
+        format!(
+            r#"{{ "register_index": {register}, "start_component": 0,
+                 "num_components": {components}, "output_buffer": 0, "dst_offset": {dword} }}"#
+        )
+    };
+    let json = |name: &str, outputs: &[String], more: &str| {
+        let text = format!(r#"{{ "strides": [12], "outputs": [{}]{more} }}"#, outputs.join(","));
+        shaders.file(name, text.as_bytes())
+    };
+    // POS, COL0, VAR0, VAR1, VAR2.
+    let all = json("all.json", &[record(1, 4, 2), record(4, 2, 6)], "");
+    let inspect = ["inspect", &shader, "--records", &all];
+    let constants = ["--constant", "4=3"];
+    let found = vkxfb(&[&inspect[..], &constants, &["--json"]].concat()).exits(0).json();
+    assert_eq!(found["outputs"][0]["location"], 0);
+    assert_eq!(found["outputs"][0]["offset_dwords"], 2);
+    assert_eq!(found["outputs"][1]["name"], "list[2]");
+    assert_eq!(found["buffers"][0]["stride"], 48);
+    assert_eq!(found["locations_used"], serde_json::json!([0, 11, 12, 13]));
+    for backend in ["native", "vertex", "compute"] {
+        let out = shaders.path(backend);
+        let out = out.to_str().unwrap();
+        let lower = ["lower", &shader, "--records", &all, "--backend", backend, "-o", out];
+        vkxfb(&[&lower[..], &constants].concat()).exits(0);
+        let words = vkxfb::spirv::words_from_bytes(&std::fs::read(out).unwrap()).unwrap();
+        common::validate(&words, "vulkan1.1");
+    }
+
+    // By its default the constant is 2, and there is no VAR2.
+    vkxfb(&inspect).refuses(&["all.json", "record 1: register_index is 4"]);
+    vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
+    let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
+    let found = vkxfb(&["inspect", &shader, "--records", &unpacked, "--json"]).exits(0).json();
+    assert_eq!(found["outputs"][0]["name"], "list[1]");
+    for (name, text, said) in [
+        ("type.json", r#"{ "strides": [true], "outputs": [] }"#, "line 1"),
+        ("field.json", r#"{ "strides": [4], "outputs": [], "stride": 4 }"#, "`stride`"),
+        ("strides.json", r#"{ "strides": [4, 4, 4, 4, 4], "outputs": [] }"#, "5 strides"),
+        ("empty.json", r#"{ "strides": [4], "outputs": [] }"#, "nothing to capture"),
+    ] {
+        let file = shaders.file(name, text.as_bytes());
+        vkxfb(&["inspect", &shader, "--records", &file]).refuses(&[said]);
+    }
+    vkxfb(&["inspect", &shader, "--records", "absent.json"]).refuses(&["absent.json"]);
+    for constant in ["4", "4=", "x=1", "4=1.2.3", "4=99999999999"] {
+        vkxfb(&["inspect", &shader, "--records", &all, "--constant", constant])
+            .refuses(&["3=0.5", constant]);
+    }
 }
 
 #[test]

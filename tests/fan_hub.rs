@@ -14,8 +14,8 @@ use vkxfb::lower::Backend;
 use vkxfb::lower::{Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
-    Buffer, CaptureBuffer, Context, Draw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
-    VertexBuffer,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, Draw, MemoryLocation, Pipeline,
+    PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::spirv::words_from_bytes;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -57,6 +57,7 @@ impl Bench {
             shader: &shader,
             topology: specialize.unwrap_or(PrimitiveTopology::PointList),
             provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
             vertex_input: &vertex_input,
             set_layouts: &[],
             specialize: specialize.is_some(),
@@ -79,7 +80,9 @@ impl Bench {
     /// Wall-clock time of one capture.
     fn time(&mut self, topology: PrimitiveTopology) -> Duration {
         let (pipeline, vertices, target) = (&self.pipeline, &self.vertices, &self.target);
-        let mut arena = self.gpu.create_arena(64).unwrap();
+        let mut arena =
+            self.gpu.create_arena(&ArenaDesc::for_draws(REPEATS.into(), REPEATS.into())).unwrap();
+        let kernels = self.gpu.kernels();
         let start = Instant::now();
         let submitted = self.gpu.submit(|ctx, cmd| {
             for _ in 0..REPEATS {
@@ -95,11 +98,17 @@ impl Bench {
                 let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Draw::default() };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    let mut recorder =
-                        Recorder::begin(ctx, &mut arena, cmd, pipeline, &buffers, &vertex_buffers)?;
+                    let desc = CaptureDesc {
+                        pipeline,
+                        kernels: &kernels,
+                        buffers: &buffers,
+                        vertex_buffers: &vertex_buffers,
+                        counters: &[],
+                    };
+                    let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
                     recorder.draw(topology, &draw)?;
-                    let captured = recorder.end();
-                    assert_eq!(captured.primitives_written, u64::from(VERTICES) - 2);
+                    let captured = recorder.end(&[])?.captured;
+                    assert_eq!(captured.unwrap().primitives_written, u64::from(VERTICES) - 2);
                 }
             }
             Ok(())

@@ -11,7 +11,8 @@ mod common;
 mod mutate;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -80,6 +81,7 @@ fn damaged_modules_end_in_errors_or_in_modules() {
     key[..4].copy_from_slice(&seed.to_le_bytes());
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
+    let ends = RefCell::new(BTreeMap::<(&str, String), u32>::new());
     let (run, lowered, validated) = (Cell::new(0), Cell::new(0), Cell::new(0));
     TestRunner::new_with_rng(config, rng)
         .run(&vec(any::<u8>(), 0..160), |bytes| {
@@ -87,11 +89,21 @@ fn damaged_modules_end_in_errors_or_in_modules() {
             let before = LIVE.load(Relaxed);
             PEAK.store(before, Relaxed);
             let start = Instant::now();
-            let modules = case.run();
+            let outcomes = case.run();
             let (elapsed, peak) = (start.elapsed(), PEAK.load(Relaxed).saturating_sub(before));
             prop_assert!(elapsed < TIME, "{elapsed:?}");
             prop_assert!(peak < MEMORY, "{peak} bytes");
             run.set(run.get() + 1);
+            let mut modules = Vec::new();
+            for (backend, outcome) in outcomes {
+                let name = match &outcome {
+                    Ok(_) => "a module",
+                    Err((error, _)) => error.split(['{', '"']).next().unwrap(),
+                };
+                let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+                *ends.borrow_mut().entry((backend, name.to_owned())).or_insert(0) += 1;
+                modules.extend(outcome.ok().map(|words| (backend, words)));
+            }
             lowered.set(lowered.get() + modules.len());
             if run.get() % VALIDATED != 0 || modules.is_empty() || complaint(&case.words).is_some()
             {
@@ -106,6 +118,9 @@ fn damaged_modules_end_in_errors_or_in_modules() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
+    for ((backend, end), count) in ends.borrow().iter() {
+        println!("{backend:9} {count:6} {end}");
+    }
     println!("{} cases, {} modules, {} validated", run.get(), lowered.get(), validated.get());
     assert!(lowered.get() > 0 || cases == 0);
 }

@@ -5,6 +5,7 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
+use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::{Module, words_from_bytes};
@@ -170,7 +171,23 @@ fn lowering_depends_on_nothing_but_its_input() {
         let [vertex_again, compute_again] = both(&words);
         assert_eq!(vertex.words, vertex_again.words);
         assert_eq!(compute.words, compute_again.words);
+        assert_eq!(vertex.cache_key(), vertex_again.cache_key());
+        assert_eq!(compute.cache_key(), compute_again.cache_key());
     }
+    assert_ne!(vertex.cache_key(), compute.cache_key());
+    // Options count as well.
+    let input = vertex_input(NumericClass::Float);
+    let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
+    let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
+    assert_ne!(compute.cache_key(), narrower.cache_key());
+}
+
+/// The file as it is, so that this is what `xxh128sum` says of it.
+#[test]
+fn cache_keys_are_xxh3() {
+    let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let native = native::lower(&Shader::new(&words)).unwrap();
+    assert_eq!(native.cache_key(), 0xe4fb_55f0_5ed1_9cb2_f6c3_66a6_bcd1_82cf);
 }
 
 #[test]
@@ -185,7 +202,10 @@ fn probe_shaders_read_as_reviewed() {
 
 #[test]
 fn native_leaves_the_words_alone() {
-    let words = common::compile(EVERYTHING, &[]);
+    // Of specialisation constants it would make constants.
+    let source =
+        EVERYTHING.replace("layout(constant_id = 0) ", "").replace("layout(constant_id = 3) ", "");
+    let words = common::compile(&source, &[]);
     assert_eq!(native::lower(&Shader::new(&words)).unwrap().words, words);
 }
 
@@ -557,7 +577,7 @@ fn inputs_outside_the_interface_are_not_read() {
     let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap();
     assert_eq!(lowered.attribute_locations, [0]);
     common::validate(&lowered.words, "vulkan1.1");
-    assert_eq!(reflect::vertex_reads(&words, None).unwrap().attributes.len(), 1);
+    assert_eq!(reflect::vertex_reads(&Shader::new(&words)).unwrap().attributes.len(), 1);
 }
 
 /// Inputs that share a location are one attribute, as wide as its last component.
@@ -571,7 +591,7 @@ fn reads_are_gathered_by_location() {
          void main() { gl_Position = vec4(high, low) + vec4(number.x); }",
         &[],
     );
-    let reads = reflect::vertex_reads(&words, None).unwrap();
+    let reads = reflect::vertex_reads(&Shader::new(&words)).unwrap();
     let found: Vec<_> =
         reads.attributes.iter().map(|a| (a.location, a.class, a.components)).collect();
     assert_eq!(found, [(1, NumericClass::Sint, 3), (3, NumericClass::Float, 4)]);
@@ -719,7 +739,7 @@ fn hostile_inputs_are_refused() {
     let errors = |types: &str, place: &str| {
         let words = with_input(types, place);
         let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap_err();
-        assert_eq!(reflect::vertex_reads(&words, None).unwrap_err(), lowered);
+        assert_eq!(reflect::vertex_reads(&Shader::new(&words)).unwrap_err(), lowered);
         lowered
     };
     let nested: String = (100..100_000)
@@ -748,4 +768,12 @@ fn hostile_inputs_are_refused() {
     assert_eq!(errors(vector, "OpDecorate %2 Location 256"), limit(256));
     let error = errors(vector, "OpDecorate %2 Location 0\nOpDecorate %2 Component 0xffffffff");
     assert!(matches!(error, LowerError::InputType { .. }), "{error}");
+}
+
+/// The kernels that prepare captures are whole modules.
+#[test]
+fn kernels_are_valid() {
+    for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
+        common::validate(&vkxfb::lower::kernel::lower(kernel).unwrap(), "vulkan1.1");
+    }
 }

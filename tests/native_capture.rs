@@ -6,14 +6,17 @@
 
 mod common;
 
-use common::device::{close, open};
+use common::device::{capture, close, open};
 use spirv::BuiltIn;
-use vkxfb::capture::{Capture, CaptureList, Selector};
+use vkxfb::capture::{
+    Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput, StreamOutputInfo,
+};
 use vkxfb::lower::split_blocks::{self, split_blocks};
-use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, Profile};
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
+use vkxfb::probe::gpu::Profile;
+use vkxfb::spirv::Module;
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::vertex_input::VertexInput;
 
 /// Matrices, structures, a block, `Component`, 64 bits; every value is exact.
@@ -122,42 +125,60 @@ fn random_list(random: &mut Random) -> CaptureList {
     CaptureList { captures, strides }
 }
 
-const DRAW: Draw = Draw { vertex_count: 7, instance_count: 2, first_vertex: 3, first_instance: 1 };
-/// 5 triangles of 3 vertices in each of two instances.
-const RECORDS: u64 = 30;
+/// Stream-output records of a list, cut at every fourth component of a location and here and there.
+fn records(random: &mut Random, list: &CaptureList) -> StreamOutputInfo {
+    let mut outputs = Vec::new();
+    for capture in &list.captures {
+        // gl_Position and gl_PointSize are registers 0 and 1; all locations are written.
+        let (mut register, mut component, mut left) = match capture.selector {
+            Selector::Location { location, component, components } => {
+                (location + 2, component, components)
+            }
+            Selector::BuiltIn { component, components, .. } => (0, component, components),
+            Selector::Name(_) => unreachable!("the lists have no names"),
+        };
+        let mut dst_offset = capture.offset / 4;
+        while left > 0 {
+            let most = left.min(4 - component);
+            let num_components = 1 + random.below(most);
+            outputs.push(StreamOutput {
+                register_index: register,
+                start_component: component,
+                num_components,
+                output_buffer: capture.buffer,
+                dst_offset,
+                stream: 0,
+            });
+            (dst_offset, left) = (dst_offset + num_components, left - num_components);
+            component += num_components;
+            if component == 4 {
+                (register, component) = (register + 1, 0);
+            }
+        }
+    }
+    for index in (1..outputs.len()).rev() {
+        outputs.swap(index, random.below(index as u32 + 1) as usize);
+    }
+    let strides = list.strides.map(|stride| stride.unwrap_or(0) / 4);
+    let locations = SlotLocations::Unpacked;
+    StreamOutputInfo { outputs, strides, locations, outputs_written: None }
+}
 
-fn capture(gpu: &mut Gpu, lowered: &Lowered, list: &CaptureList) -> Vec<Option<Vec<u8>>> {
-    let vertex_input = VertexInput::default();
-    let desc = PipelineDesc {
-        shader: lowered,
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex: ProvokingVertex::First,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        specialize: false,
-        render_pass: gpu.render_pass(),
-        cache: ash::vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline: Pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
-    let sizes: Vec<u64> = list.strides.iter().flatten().map(|s| u64::from(*s) * RECORDS).collect();
-    let initial: Vec<Vec<u8>> = sizes.iter().map(|size| vec![0xa5; *size as usize]).collect();
-    let targets: Vec<Option<CaptureTarget<'_>>> = initial
-        .iter()
-        .zip(&sizes)
-        .map(|(initial, size)| Some(CaptureTarget { initial, offset: 0, size: *size }))
-        .collect();
-    let request = CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &[],
-        descriptor_sets: &[],
-        draws: &[(PrimitiveTopology::TriangleStrip, DRAW)],
-        buffers: &targets,
-    };
-    // SAFETY: the pipeline is of this device, and the shader reads no vertex data.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers;
-    gpu.destroy_pipeline(pipeline);
-    found
+/// (variable, path, dword of it) of each captured dword, by buffer and offset.
+fn dwords(layout: &Layout) -> Vec<(u32, u32, u32, Vec<u32>)> {
+    let mut dwords = Vec::new();
+    for o in &layout.outputs {
+        for dword in 0..o.dwords() {
+            // Of vectors alike, in one piece or component by component.
+            let (each, mut path) = (o.bits / 32, o.path.clone());
+            if o.components > 1 {
+                path.push(dword / each);
+            }
+            path.push(dword % each);
+            dwords.push((o.buffer, o.offset + dword * 4, o.variable.0, path));
+        }
+    }
+    dwords
 }
 
 #[test]
@@ -169,6 +190,9 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
         return close(gpu);
     }
     let words = common::compile(SHADER, &[]);
+    let module = Module::parse(&words).unwrap();
+    let (declarations, entry) =
+        (Declarations::of(&module), find_vertex_shader(&module, None).unwrap());
     let split = split_blocks(&words, &split_blocks::Options::default()).unwrap().words;
     common::validate(&split, "vulkan1.0");
     let vertex_input = VertexInput::default();
@@ -176,23 +200,36 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
     let mut random = Random(1);
     let (mut inlined, mut explicit, mut over_budget) = (0, 0, 0);
     for _ in 0..24 {
-        let list = random_list(&mut random);
+        // The same as records, half of the time.
+        let mut list = random_list(&mut random);
+        let from_records = CaptureList::from_stream_output(
+            &module,
+            &declarations,
+            &entry,
+            &records(&mut random, &list),
+        )
+        .unwrap_or_else(|error| panic!("{error}: {list:?}"));
+        let layout = |list| Layout::from_list(&declarations, &entry, list).unwrap();
+        assert_eq!(dwords(&layout(&from_records)), dwords(&layout(&list)));
+        if random.below(2) == 0 {
+            list = from_records;
+        }
         let of = |words| Shader { captures: Captures::List(&list), ..Shader::new(words) };
         let expected = match compute::lower(&of(&words), &options) {
-            Ok(lowered) => capture(&mut gpu, &lowered, &list),
+            Ok(lowered) => capture(&mut gpu, &lowered),
             Err(error) => panic!("{error}: {list:?}"),
         };
         if backends.contains(&Backend::Vertex) {
-            let found = capture(&mut gpu, &vertex::lower(&of(&words)).unwrap(), &list);
+            let found = capture(&mut gpu, &vertex::lower(&of(&words)).unwrap());
             assert!(found == expected, "vertex: {list:?}");
         }
         for (what, words) in [("whole", &words), ("split", &split)] {
-            let options =
-                native::Options { max_output_components: 128, ..native::Options::new(&list) };
+            let max_output_components = gpu.capabilities().limits.max_vertex_output_components;
+            let options = native::Options { max_output_components, ..native::Options::new(&list) };
             match native::emit(words, &options) {
                 Ok(emitted) => {
                     common::validate(&emitted.lowered.words, "vulkan1.0");
-                    let found = capture(&mut gpu, &emitted.lowered, &list);
+                    let found = capture(&mut gpu, &emitted.lowered);
                     assert!(found == expected, "{what}: {list:?}\n{emitted:?}");
                     inlined += emitted.inlined;
                     explicit += emitted.explicit;

@@ -83,7 +83,7 @@ fn emit(
 }
 
 fn split(words: &[u32], stage: ExecutionModel) -> Result<Split, SplitError> {
-    split_blocks(words, &split_blocks::Options { stage, entry_point: None })
+    split_blocks(words, &split_blocks::Options { stage, ..Default::default() })
 }
 
 fn layout(words: &[u32], stage: ExecutionModel) -> Layout {

@@ -6,10 +6,23 @@ use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::sysval::Sysvals;
+use vkxfb::sysval::setup::{Finish, Group, GroupBatch, Input, Operation, Reduction, Setup};
+use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, Sysvals};
 
-const SOURCES: [&str; 7] =
-    ["sysvals", "stubs", "decompose", "fetch", "formats", "compute", "vertex"];
+const SOURCES: [&str; 12] = [
+    "sysvals",
+    "stubs",
+    "decompose",
+    "counts",
+    "indices",
+    "fetch",
+    "formats",
+    "compute",
+    "vertex",
+    "restart",
+    "setup",
+    "finish",
+];
 
 fn shaders() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders")
@@ -96,16 +109,39 @@ fn sysvals_have_one_layout() {
             )
         }};
     }
-    use vkxfb::sysval::AttributeDescriptor;
     assert_eq!(
         layout("Sysvals"),
-        expected!(Sysvals:
-            xfb_topology, xfb_output_count, xfb_output_limit, item_count, instance_count,
-            provoking_vertex, first_vertex, first_instance, base_vertex, draw_index,
-            attribute_table, xfb_address, attributes)
+        expected!(Sysvals: draw, xfb_address, attribute_table, batch, attributes)
     );
+    assert_eq!(
+        layout("Draw"),
+        expected!(DrawSysvals:
+            xfb_topology, flags, output_count, output_limit, item_count, instance_count,
+            base_vertex, first_instance, draw_index, base_record, first_workgroup, index_limit,
+            index_address, restart_table)
+    );
+    assert_eq!(layout("Batch"), expected!(Batch: draws, draw_count, reserved, positions));
     assert_eq!(
         layout("AttributeDescriptor"),
         expected!(AttributeDescriptor: address, limit, stride)
     );
+    assert_eq!(
+        layout("Input"),
+        expected!(Input:
+            kind, topology, flags, draw_index, count, instance_count, first, base_vertex,
+            first_instance, group, index_limit, reserved, index_address, arguments, count_address,
+            restart_table, stream_query, generated_query)
+    );
+    assert_eq!(layout("Group"), expected!(Group: first, count));
+    assert_eq!(layout("GroupBatch"), expected!(GroupBatch: batch, workgroups, reserved));
+    assert_eq!(
+        layout("Setup"),
+        expected!(Setup:
+            inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
+            group_count, workgroup_size, workgroups_per_axis, reserved, positions, sizes, strides,
+            counters, new_counters)
+    );
+    assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
+    assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
+    assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
 }

@@ -6,6 +6,9 @@ mod common;
 
 use proptest::prelude::*;
 use spirv::{Decoration, Op};
+use vkxfb::capture::Layout;
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::{Module, ParseErrorKind, Section, words_from_bytes};
 
 const SHADER: &str = r#"#version 450
@@ -168,4 +171,88 @@ fn declarations_begin_where_they_may() {
         module.push(Section::Annotations, Op::Decorate, &[2, Decoration::RelaxedPrecision as u32]);
         common::validate(&module.words(), "vulkan1.2");
     }
+}
+
+/// As spirv-opt flattens them.
+#[test]
+fn decoration_groups_are_written_out() {
+    let words = common::assemble(
+        r#"
+        OpCapability Shader
+        OpCapability TransformFeedback
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint Vertex %1 "main" %2 %3 %4
+        OpExecutionMode %1 Xfb
+        OpName %20 "group"
+        OpName %2 "colour"
+        OpDecorate %2 Location 0
+        OpDecorate %3 Location 1
+        OpDecorate %4 Location 2
+        OpDecorate %2 Offset 0
+        OpDecorate %3 Offset 16
+        OpDecorate %20 XfbBuffer 1
+        OpDecorate %20 XfbStride 48
+        OpDecorate %20 NoPerspective
+        %20 = OpDecorationGroup
+        OpDecorate %21 Offset 32
+        %21 = OpDecorationGroup
+        OpDecorate %22 NoPerspective
+        %22 = OpDecorationGroup
+        %23 = OpDecorationGroup
+        OpMemberDecorate %9 0 RelaxedPrecision
+        OpGroupDecorate %20 %2 %3 %4
+        OpGroupDecorate %23 %2
+        OpGroupMemberDecorate %21 %9 0
+        OpGroupMemberDecorate %22 %9 0 %9 1
+        OpDecorate %9 Block
+        %5 = OpTypeVoid
+        %6 = OpTypeFunction %5
+        %7 = OpTypeFloat 32
+        %8 = OpTypeVector %7 2
+        %9 = OpTypeStruct %8 %8
+        %10 = OpTypePointer Output %8
+        %11 = OpTypePointer Output %9
+        %2 = OpVariable %10 Output
+        %3 = OpVariable %10 Output
+        %4 = OpVariable %11 Output
+        %1 = OpFunction %5 None %6
+        %12 = OpLabel
+        OpReturn
+        OpFunctionEnd
+        "#,
+        "vulkan1.0",
+    );
+    let module = Module::parse(&words).unwrap();
+    common::validate(&module.words(), "vulkan1.0");
+    let sorted = |words: &[u32]| {
+        let text = common::disassemble(words);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let flattened = common::optimize(&words, &["--flatten-decorations"]);
+    assert_eq!(sorted(&module.words()), sorted(&flattened));
+    assert!(!common::disassemble(&module.words()).contains("Group"));
+
+    let declarations = Declarations::of(&module);
+    let entry = find_vertex_shader(&module, None).unwrap();
+    let layout = Layout::from_decorations(&module, &declarations, &entry).unwrap();
+    assert_eq!(layout.strides, [None, Some(48), None, None]);
+    let places: Vec<_> = layout.outputs.iter().map(|o| (o.offset, o.variable.0)).collect();
+    assert_eq!(places, [(0, 2), (16, 3), (32, 4)]);
+}
+
+/// Thousands of decorations times thousands of targets are no module.
+#[test]
+fn decoration_groups_cannot_exhaust_memory() {
+    let mut words = vec![spirv::MAGIC_NUMBER, 0x1_0000, 0, 10_000, 0];
+    for _ in 0..5_000 {
+        words.extend([3 << 16 | Op::Decorate as u32, 1, Decoration::Flat as u32]);
+    }
+    words.extend([2 << 16 | Op::DecorationGroup as u32, 1]);
+    words.extend([5_002 << 16 | Op::GroupDecorate as u32, 1]);
+    words.extend(2..5_002);
+    let error = Module::parse(&words).unwrap_err();
+    assert_eq!(error.kind, ParseErrorKind::DecorationGroups);
+    assert_eq!(error.word, 5 + 3 * 5_000 + 2);
 }

@@ -9,7 +9,7 @@
 
 use super::error::{label, labelled};
 use super::types::{MAX_STEPS, basic_type, describe};
-use super::{CaptureError, GlType, Output, Varying};
+use super::{CaptureError, GlType, LengthError, Output, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 
@@ -203,9 +203,9 @@ impl<'a> Walk<'a> {
 
     /// Elements of an array.
     fn length(&self, length: Id, place: &Place) -> Result<u32, CaptureError> {
-        self.declarations.constant(length).ok_or_else(|| CaptureError::UnsupportedType {
+        self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(place),
-            ty: format!("an array whose length {length} is no 32-bit constant"),
+            reason: LengthError::of(self.declarations, length),
         })
     }
 

@@ -6,7 +6,7 @@
 //! `XfbStride` alone capture nothing: glslang puts them on `gl_PerVertex` of every module that uses
 //! transform feedback.
 
-use spirv::{Decoration, ExecutionMode, Op, StorageClass};
+use spirv::{Decoration, ExecutionMode, StorageClass};
 
 use super::aggregate::{Place, Walk};
 use super::error::{label, labelled};
@@ -32,12 +32,6 @@ impl Layout {
             .any(|i| i.id(0) == entry.function && i.operand(1) == ExecutionMode::Xfb as u32);
         if !has_xfb {
             return Err(CaptureError::NoXfbMode { entry_point: entry.name.clone() });
-        }
-        if module
-            .section(Section::Annotations)
-            .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
-        {
-            return Err(CaptureError::DecorationGroups);
         }
         let mut layout = Self::default();
         for variable in declarations
@@ -131,9 +125,9 @@ impl Layout {
         let is_array = block.length.is_some();
         let count = match block.length {
             None => 1,
-            Some(length) => length.ok_or_else(|| CaptureError::UnsupportedType {
+            Some(length) => length.map_err(|reason| CaptureError::ArrayLength {
                 output: labelled(declarations.name(variable.id), variable.id, &[]),
-                ty: "an array of blocks whose length is no 32-bit constant".to_owned(),
+                reason,
             })?,
         };
         let mut location = of_variable.location;

@@ -1,7 +1,10 @@
 //! What is wrong with a capture, and how outputs are named in messages.
 
-use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output};
+use spirv::Op;
+
+use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, RecordError};
 use crate::spirv::Id;
+use crate::spirv::declarations::Declarations;
 
 /// Decorations or a list that describe no capture, or none that is supported. `output` is the variable's or
 /// member's name and id.
@@ -12,8 +15,6 @@ pub enum CaptureError {
     NoXfbMode { entry_point: String },
     #[error("no output has an Offset: there is nothing to capture")]
     NothingCaptured,
-    #[error("the module uses decoration groups, which are not supported")]
-    DecorationGroups,
     #[error("output {output} has an Offset, but no {missing}")]
     MissingDecoration { output: String, missing: &'static str },
     #[error(
@@ -40,6 +41,8 @@ pub enum CaptureError {
     NoSuchOutput { output: String },
     #[error("output {output} cannot be found: the module has no names (OpName)")]
     NoNames { output: String },
+    #[error(transparent)]
+    StreamOutput(#[from] RecordError),
     #[error("output {output} ends inside a 64-bit component")]
     SplitComponent { output: String },
     #[error("{name} has a meaning only where varyings are interleaved")]
@@ -50,6 +53,34 @@ pub enum CaptureError {
         "output {output} is {ty}; 32-bit and 64-bit numbers can be captured, and what they make up"
     )]
     UnsupportedType { output: String, ty: String },
+    #[error("output {output} is an array of unknown length: {reason}")]
+    ArrayLength { output: String, reason: LengthError },
+}
+
+/// Why the length of an array is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LengthError {
+    /// A specialisation constant, of a module that
+    /// [`specialize`](crate::spirv::specialization::specialize) has not seen.
+    #[error("{0} is a specialisation constant that has no value yet")]
+    NotSpecialized(Id),
+    /// An operation on specialisation constants that is not computed.
+    #[error("{0} is the specialisation constant operation {1:?}, which cannot be computed here")]
+    Operation(Id, Op),
+    /// Anything else.
+    #[error("{0} is no 32-bit constant")]
+    NoConstant(Id),
+}
+
+impl LengthError {
+    /// Of an array's length that has no value.
+    pub(super) fn of(declarations: &Declarations, length: Id) -> Self {
+        match declarations.specialization(length) {
+            None => Self::NoConstant(length),
+            Some(Op::SpecConstant) => Self::NotSpecialized(length),
+            Some(operation) => Self::Operation(length, operation),
+        }
+    }
 }
 
 /// An output as messages name it.

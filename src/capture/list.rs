@@ -1,14 +1,15 @@
 //! Explicit lists: what is captured of a shader that does not say so itself.
 //!
 //! A [`CaptureList`] names outputs by location, by built-in or by name, each with its place in a record.
-//! [`varyings`](super::varyings) makes one of what OpenGL's `glTransformFeedbackVaryings` takes.
+//! [`varyings`](super::varyings) makes one of what OpenGL's `glTransformFeedbackVaryings` takes,
+//! [`stream_output`](super::stream_output) one of Gallium's stream-output records.
 
 use std::collections::BTreeSet;
 
 use spirv::BuiltIn;
 
 use super::aggregate::{Place, Walk};
-use super::outputs::{Leaf, Outputs};
+use super::outputs::{Leaf, Outputs, Space, place_of};
 use super::{CaptureError, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, Varying};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
@@ -120,30 +121,13 @@ impl Layout {
         match selector {
             Selector::Name(name) => self.add_named(outputs, name, record),
             Selector::Location { location, component, components } => {
-                let all = outputs.leaves.iter().filter_map(|leaf| {
-                    let (of_leaf, built_in) = (leaf.output.location?, leaf.built_in);
-                    built_in.is_none().then_some((of_leaf, &leaf.output))
-                });
-                // Dwords are counted through the locations.
                 let first = u64::from(*location) * 4 + u64::from(*component);
-                let places = all.map(|(location, output)| {
-                    (u64::from(location) * 4 + u64::from(output.component), output)
-                });
-                self.add_dwords(places.collect(), first, *components, record, &output)
+                let places = outputs.places(Space::Locations);
+                self.add_dwords(&places, first, *components, record, &output)
             }
             Selector::BuiltIn { built_in, component, components } => {
-                let mut next = 0;
-                let places = outputs
-                    .leaves
-                    .iter()
-                    .filter(|leaf| leaf.built_in == Some(*built_in as u32))
-                    .map(|leaf| {
-                        let first = next;
-                        next += u64::from(leaf.output.dwords());
-                        (first, &leaf.output)
-                    });
-                let places = places.collect();
-                self.add_dwords(places, (*component).into(), *components, record, &output)
+                let places = outputs.places(Space::BuiltIn(*built_in));
+                self.add_dwords(&places, (*component).into(), *components, record, &output)
             }
         }
     }
@@ -151,7 +135,7 @@ impl Layout {
     /// Captures dwords `first..first + count` of outputs that each start at a dword.
     fn add_dwords(
         &mut self,
-        places: Vec<(u64, &Output)>,
+        places: &[(u64, &Output)],
         first: u64,
         count: u32,
         record: Record,
@@ -164,10 +148,7 @@ impl Layout {
             return Err(missing());
         }
         while at < end {
-            let (start, output) = places
-                .iter()
-                .find(|(start, output)| (*start..*start + u64::from(output.dwords())).contains(&at))
-                .ok_or_else(missing)?;
+            let (start, output) = place_of(places, at).ok_or_else(missing)?;
             let dwords_each = output.bits / 32;
             let within = (at - start) as u32;
             let left = (end - at).min(u64::from(output.dwords() - within)) as u32;

@@ -13,12 +13,17 @@ mod decorations;
 mod error;
 mod list;
 mod outputs;
+mod stream_output;
 mod types;
 mod varying;
 mod varyings;
+mod written;
 
-pub use error::CaptureError;
+pub use error::{CaptureError, LengthError};
 pub use list::{Capture, CaptureList, Selector, locations_used};
+pub use stream_output::{
+    RecordError, RecordField, RecordProblem, SlotLocations, StreamOutput, StreamOutputInfo,
+};
 pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
 

@@ -1,6 +1,6 @@
 //! Everything that an entry point puts out, to be found by place or by name.
 
-use spirv::{Decoration, StorageClass};
+use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::aggregate::{Place, Walk};
 use super::types::{block_type, describe, locations_of};
@@ -24,6 +24,15 @@ pub(super) struct Outputs<'a> {
     pub(super) declarations: &'a Declarations,
     variables: Vec<Variable>,
     pub(super) leaves: Vec<Leaf>,
+}
+
+/// Where dwords of outputs are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Space {
+    /// Through the locations, four each.
+    Locations,
+    /// From a built-in's first component on.
+    BuiltIn(BuiltIn),
 }
 
 /// A scalar, vector or column.
@@ -113,6 +122,25 @@ impl<'a> Outputs<'a> {
         if walk.capture(ty, &place).is_ok() {
             self.leaves.extend(outputs.into_iter().map(|output| Leaf { output, built_in }));
         }
+    }
+
+    /// The outputs of a space, each with its first dword.
+    pub(super) fn places(&self, space: Space) -> Vec<(u64, &Output)> {
+        let mut next = 0;
+        let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
+            (Space::Locations, Some(location), None) => {
+                Some(u64::from(location) * 4 + u64::from(leaf.output.component))
+            }
+            (Space::BuiltIn(wanted), _, Some(built_in)) if wanted as u32 == built_in => {
+                let first = next;
+                next += u64::from(leaf.output.dwords());
+                Some(first)
+            }
+            _ => None,
+        };
+        let firsts: Vec<Option<u64>> = self.leaves.iter().map(place).collect();
+        let with_outputs = firsts.into_iter().zip(&self.leaves);
+        with_outputs.filter_map(|(first, leaf)| Some((first?, &leaf.output))).collect()
     }
 
     /// Follows a name from a variable, or a member of a block without instance name, through members and
@@ -214,6 +242,14 @@ impl<'a> Outputs<'a> {
         }
         Ok((size, outputs.iter().any(|o| o.bits == 64)))
     }
+}
+
+/// The place that holds a dword: its first dword, and the output.
+pub(super) fn place_of<'o>(places: &[(u64, &'o Output)], dword: u64) -> Option<(u64, &'o Output)> {
+    let holds = |(first, output): &&(u64, &Output)| {
+        (*first..*first + u64::from(output.dwords())).contains(&dword)
+    };
+    places.iter().find(holds).copied()
 }
 
 /// A part of a name.

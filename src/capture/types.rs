@@ -2,7 +2,7 @@
 
 use spirv::Decoration;
 
-use super::GlType;
+use super::{GlType, LengthError};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::vertex_input::NumericClass;
@@ -15,13 +15,16 @@ pub(crate) struct Block<'a> {
     pub(crate) ty: Id,
     pub(crate) members: &'a [Id],
     /// Of an array: its length, where that is known.
-    pub(crate) length: Option<Option<u32>>,
+    pub(crate) length: Option<Result<u32, LengthError>>,
 }
 
 /// The block of a variable, or of its elements, and the block's members.
 pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
-        Type::Array { element, length } => (*element, Some(declarations.constant(*length))),
+        Type::Array { element, length } => {
+            let known = declarations.constant(*length);
+            (*element, Some(known.ok_or_else(|| LengthError::of(declarations, *length))))
+        }
         _ => (ty, None),
     };
     match declarations.ty(ty)? {

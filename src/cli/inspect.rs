@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use comfy_table::{Table, TableStyle};
 use serde::Serialize;
 use vkxfb::capture::{Layout, Output, locations_used};
-use vkxfb::spirv::Module;
+use vkxfb::lower::Shader;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 
@@ -84,10 +84,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
-    let module = Module::parse(words)?;
-    let entry = find_vertex_shader(&module, arguments.captured.entry_point())?;
+    let entry_point = arguments.captured.entry_point();
+    let specialization = arguments.captured.constants.specialization();
+    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let module = shader.module()?;
+    let entry = find_vertex_shader(&module, entry_point)?;
     let declarations = Declarations::of(&module);
-    let layout = match arguments.captured.list(words)? {
+    let layout = match arguments.captured.list(&shader)? {
         None => Layout::from_decorations(&module, &declarations, &entry)?,
         Some(list) => Layout::from_list(&declarations, &entry, &list)?,
     };

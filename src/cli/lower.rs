@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Invocations of a workgroup of the compute backend
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
+    /// With --varyings, of the native backend: the device's maxVertexOutputComponents
+    #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
+    max_output_components: u32,
     #[command(flatten)]
     output: super::Output,
 }
@@ -33,15 +36,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 
 fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
     let entry_point = arguments.captured.entry_point();
-    let list = arguments.captured.list(words)?;
+    let specialization = arguments.captured.constants.specialization();
+    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let list = arguments.captured.list(&shader)?;
     let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let shader = Shader { words, entry_point, captures };
+    let shader = Shader { captures, ..shader };
     let lowered = match arguments.backend {
-        Backend::Native => native::lower(&shader)?,
+        Backend::Native => native::lower_within(&shader, arguments.max_output_components)?,
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
             // What would be bound is not known here: tightly packed, as the shader reads it.
-            let reads = vertex_reads(words, entry_point)?;
+            let reads = vertex_reads(&shader)?;
             let vertex_input = reads.packed_vertex_input();
             let workgroup_size = arguments.workgroup_size;
             compute::lower(

@@ -6,6 +6,8 @@ mod info;
 mod inspect;
 mod lower;
 mod probe;
+mod records;
+mod specialize;
 mod split;
 
 use std::ffi::OsStr;
@@ -20,12 +22,12 @@ use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::{glsl, wgsl};
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, words_from_bytes};
+use vkxfb::spirv::words_from_bytes;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -38,8 +40,7 @@ struct Arguments {
     command: Command,
 }
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   vkxfb info                          which devices there are, and what each allows
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
@@ -47,9 +48,18 @@ Examples:
   vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
   vkxfb inspect my.vert.spv           what a shader captures, and where it goes
   vkxfb lower my.vert.spv --backend compute --text
+  vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
 
-Set VKXFB_LOG=debug (or trace) to see what is decided.";
+records.json holds Gallium's stream-output records; offsets and strides count dwords:
+  { "strides": [4],
+    "outputs": [{ "register_index": 0, "start_component": 0, "num_components": 4,
+                  "output_buffer": 0, "dst_offset": 0, "stream": 0 }] }
+A register is the number of an output among those written, in the order of gl_varying_slot.
+COL0 to VIEWPORT_MASK are at locations 0 to 10 and VARn at 11 + n; with "locations": "unpacked"
+VARn is at n. "outputs_written" may give the mask of slots, which is otherwise worked out.
+
+Set VKXFB_LOG=debug (or trace) to see what is decided."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -138,6 +148,11 @@ struct Captured {
     /// With --varyings: one buffer an output
     #[arg(long, requires = "varyings")]
     separate: bool,
+    /// Capture what the stream-output records in this file of JSON say; vkxfb --help has an example
+    #[arg(long, value_name = "FILE", conflicts_with = "varyings")]
+    records: Option<PathBuf>,
+    #[command(flatten)]
+    constants: specialize::Constants,
 }
 
 impl Captured {
@@ -146,15 +161,20 @@ impl Captured {
         self.entry_point.as_deref()
     }
 
-    /// The list that was given; `None` leaves it to the decorations.
-    fn list(&self, words: &[u32]) -> Result<Option<CaptureList>> {
-        if self.varyings.is_empty() {
+    /// The list that was given for a shader; `None` leaves it to the decorations.
+    fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
+        if self.varyings.is_empty() && self.records.is_none() {
             return Ok(None);
         }
-        let module = Module::parse(words)?;
+        let module = shader.module()?;
         let entry = find_vertex_shader(&module, self.entry_point())?;
-        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
         let declarations = Declarations::of(&module);
+        if let Some(file) = &self.records {
+            let info = records::read(file)?;
+            let list = CaptureList::from_stream_output(&module, &declarations, &entry, &info);
+            return Ok(Some(list.with_context(|| file.display().to_string())?));
+        }
+        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
         let list = CaptureList::from_varyings(&declarations, &entry, &self.varyings, mode)?;
         Ok(Some(list))
     }

@@ -67,13 +67,13 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// Lowers a vertex shader.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, or an input that a
-/// compute shader cannot be given.
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, values that
+/// specialisation constants cannot have, or an input that a compute shader cannot be given.
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     if options.workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
-    let mut module = Module::parse(shader.words)?;
+    let (mut module, used_spec_ids) = shader.specialized()?;
     let entry = find_vertex_shader(&module, shader.entry_point)?;
     isolate(&mut module, &entry);
     let declarations = Declarations::of(&module);
@@ -83,7 +83,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 
     strip_interface(&mut module, &declarations);
     device_address::declare(&mut module);
-    let spec_ids = free_spec_ids(&module);
+    let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);
     let function = linker.function("xfb_compute")?;

@@ -178,15 +178,6 @@ pub(super) fn strip_xfb_mode(module: &mut Module) {
     });
 }
 
-/// `SpecId`s in use.
-pub(super) fn spec_ids(module: &Module) -> HashSet<u32> {
-    module
-        .section(Section::Annotations)
-        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Decoration::SpecId as u32)
-        .map(|i| i.operand(2))
-        .collect()
-}
-
 /// Lets the execution modes of the entry point be those of `function`.
 pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
     module.edit(Section::ExecutionModes, |_, operands| {

@@ -1,13 +1,14 @@
 //! The shader library (`shaders/*.wgsl`, compiled into `shaders/xfb.spv`) and the bodies of its stubs.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use spirv::{Decoration, Op};
 
+use super::LowerError;
 use super::device_address::DeviceAddress;
 use super::inputs::Inputs;
 use super::store::Outputs;
-use super::{LowerError, interface};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
 use crate::spirv::{Id, Module, ParseError, words_from_bytes};
@@ -112,9 +113,9 @@ impl Stubs<'_> {
     }
 }
 
-/// `SpecId`s that the application's module does not use.
-pub(super) fn free_spec_ids(module: &Module) -> [u32; XfbTopology::COUNT] {
-    let used = interface::spec_ids(module);
+/// `SpecId`s that the application does not use. Its own are constants by now; but a pipeline of its own may
+/// be given their values once more.
+pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> [u32; XfbTopology::COUNT] {
     let mut free = (0..).filter(|id| !used.contains(id));
     std::array::from_fn(|_| free.next().unwrap_or(u32::MAX))
 }

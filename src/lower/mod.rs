@@ -12,6 +12,7 @@ pub mod compute;
 mod device_address;
 mod inputs;
 mod interface;
+pub mod kernel;
 mod library;
 pub mod native;
 pub mod reflect;
@@ -19,10 +20,15 @@ pub mod split_blocks;
 mod store;
 pub mod vertex;
 
+use std::collections::BTreeSet;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
 use crate::capture::{CaptureError, CaptureList, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{EntryPoint, EntryPointError};
 use crate::spirv::link::LinkError;
+use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
 use crate::topology::XfbTopology;
 use crate::vertex_input::NumericClass;
@@ -42,6 +48,9 @@ pub enum LowerError {
     /// The decorations describe no capture that is supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// Values that the module's specialisation constants cannot have.
+    #[error(transparent)]
+    Specialization(#[from] SpecializationError),
     /// A mistake in this crate's shader library.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -58,9 +67,6 @@ pub enum LowerError {
         /// The limit: the device's `maxVertexOutputComponents`, or what limits the stage otherwise.
         max_output_components: u32,
     },
-    /// Decorations on a group of ids, which hide what they decorate.
-    #[error("the module uses decoration groups, which are not supported")]
-    DecorationGroups,
     /// A stage whose outputs the driver captures otherwise, or not at all.
     #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
     Stage(spirv::ExecutionModel),
@@ -180,6 +186,13 @@ pub struct Shader<'a> {
     pub entry_point: Option<&'a str>,
     /// What is captured.
     pub captures: Captures<'a>,
+    /// The values of specialisation constants: what `VkSpecializationInfo` would give the pipeline.
+    ///
+    /// They are written into the lowered module, and the constants without a value become their defaults:
+    /// lengths of arrays decide where a record's values lie, so that a layout belongs to one set of values.
+    /// A pipeline is given none of them again, and cannot contradict the layout by others. Another set of
+    /// values is another lowering.
+    pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 /// Where it says what is captured.
@@ -195,7 +208,24 @@ pub enum Captures<'a> {
 impl<'a> Shader<'a> {
     /// The only vertex shader of a module, with what its decorations capture.
     pub const fn new(words: &'a [u32]) -> Self {
-        Self { words, entry_point: None, captures: Captures::Decorations }
+        Self { words, entry_point: None, captures: Captures::Decorations, specialization: &[] }
+    }
+
+    /// The module with its specialisation constants made constants: what a [`CaptureList`] for this shader
+    /// is made from, where lengths of arrays depend on them.
+    ///
+    /// # Errors
+    /// [`LowerError::Parse`], [`LowerError::Specialization`].
+    pub fn module(&self) -> Result<Module, LowerError> {
+        Ok(self.specialized()?.0)
+    }
+
+    /// The same, and the `SpecId`s that an application may use of the pipeline, to no effect.
+    fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
+        let mut module = Module::parse(self.words)?;
+        let mut spec_ids = specialize(&mut module, self.specialization)?;
+        spec_ids.extend(self.specialization.iter().map(|constant| constant.constant_id));
+        Ok((module, spec_ids))
     }
 
     /// The layout of what is captured.
@@ -246,6 +276,29 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+}
+
+impl Lowered {
+    /// A key to keep what is made of [`words`](Self::words) by: pipelines, a driver's binaries.
+    ///
+    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) of 128 bits with
+    /// seed 0, of the words as little-endian bytes: what `xxh128sum` prints for the module as a file,
+    /// on every machine. So it depends on what was lowered and by which options, and on nothing
+    /// else: one version of this crate gives one module for them. Whatever is beside the words is not
+    /// in it, such as [`entry_point`](Self::entry_point) where a module has several, or vertex input
+    /// state.
+    ///
+    /// XXH3 is no cryptographic hash: who wants two modules of one key can make them.
+    pub fn cache_key(&self) -> u128 {
+        let mut hash = Xxh3Default::new();
+        // As one slice where that is how the words lie in memory.
+        if cfg!(target_endian = "little") {
+            hash.update(bytemuck::cast_slice(&self.words));
+        } else {
+            self.words.iter().for_each(|word| hash.update(&word.to_le_bytes()));
+        }
+        hash.digest128()
+    }
 }
 
 impl Backend {

@@ -25,30 +25,47 @@ use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
 use super::interface::{self, XFB_DECORATIONS};
 use super::{Backend, Captures, LowerError, Lowered, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
+use crate::spirv::Section;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{find_entry_point, find_vertex_shader, isolate, shares_function};
-use crate::spirv::{Module, Section};
+use crate::spirv::specialization::SpecializationConstant;
 
-/// The least `maxVertexOutputComponents` that the specification allows.
+/// The least `maxVertexOutputComponents` that the specification allows
+/// ([required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
-/// Takes a vertex shader for the driver's own capture: as it is, if its decorations say what is captured;
-/// decorated anew, as [`emit`] does it for a device with [`MIN_OUTPUT_COMPONENTS`], for a list.
+/// [`lower_within`] [`MIN_OUTPUT_COMPONENTS`]: a module for any device.
+///
+/// # Errors
+/// As [`lower_within`].
+pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+    lower_within(shader, MIN_OUTPUT_COMPONENTS)
+}
+
+/// Takes a vertex shader for the driver's own capture: as it is but for specialisation constants, if
+/// its decorations say what is captured;
+/// decorated anew, as [`emit`] does it, for a list. `max_output_components` is the device's
+/// `maxVertexOutputComponents` ([`runtime::Limits`](crate::runtime::Limits)); only a list can need
+/// more than there are.
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, nothing to capture; with a list also what [`emit`] says.
-pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+pub fn lower_within(
+    shader: &Shader<'_>,
+    max_output_components: u32,
+) -> Result<Lowered, LowerError> {
     if let Captures::List(list) = shader.captures {
-        let mut options = Options::new(list);
+        let mut options = Options { max_output_components, ..Options::new(list) };
         options.entry_point = shader.entry_point;
+        options.specialization = shader.specialization;
         return Ok(emit(shader.words, &options)?.lowered);
     }
-    let module = Module::parse(shader.words)?;
+    let module = shader.module()?;
     let entry = find_vertex_shader(&module, shader.entry_point)?;
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
     let has_side_effects = interface::has_side_effects(&module, &declarations);
-    Ok(lowered(shader.words.to_vec(), entry.name, layout, has_side_effects))
+    Ok(lowered(module.words(), entry.name, layout, has_side_effects))
 }
 
 fn lowered(
@@ -80,6 +97,8 @@ pub struct Options<'a> {
     pub list: &'a CaptureList,
     /// The device's `maxVertexOutputComponents`, or `maxTessellationEvaluationOutputComponents`.
     pub max_output_components: u32,
+    /// See [`Shader::specialization`].
+    pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 impl<'a> Options<'a> {
@@ -90,6 +109,7 @@ impl<'a> Options<'a> {
             entry_point: None,
             list,
             max_output_components: MIN_OUTPUT_COMPONENTS,
+            specialization: &[],
         }
     }
 }
@@ -119,14 +139,9 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
     if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
         return Err(LowerError::Stage(options.stage));
     }
-    let mut module = Module::parse(words)?;
+    let specialization = options.specialization;
+    let mut module = Shader { specialization, ..Shader::new(words) }.module()?;
     let entry = find_entry_point(&module, options.stage, options.entry_point)?;
-    if module
-        .section(Section::Annotations)
-        .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
-    {
-        return Err(LowerError::DecorationGroups);
-    }
     // Neither an execution mode nor a call can be of one of two entry points that are one function.
     if shares_function(&module, &entry) {
         isolate(&mut module, &entry);

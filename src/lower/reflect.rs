@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use spirv::{Decoration, StorageClass};
 
-use super::LowerError;
 use super::interface::{Place, built_in, input_place, label};
+use super::{LowerError, Shader};
 use crate::capture::numeric_vector;
+use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::entry_point::{find_vertex_shader, isolate};
-use crate::spirv::{Id, Module};
 use crate::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
@@ -52,13 +52,13 @@ impl VertexReads {
     }
 }
 
-/// Reads a vertex shader's interface. `entry_point` is its name; `None` takes the only one.
+/// Reads a vertex shader's interface, whatever it captures.
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, or an input whose type or location no attribute has.
-pub fn vertex_reads(words: &[u32], entry_point: Option<&str>) -> Result<VertexReads, LowerError> {
-    let mut module = Module::parse(words)?;
-    let entry = find_vertex_shader(&module, entry_point)?;
+pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
+    let mut module = shader.module()?;
+    let entry = find_vertex_shader(&module, shader.entry_point)?;
     isolate(&mut module, &entry);
     let declarations = Declarations::of(&module);
     let mut attributes = BTreeMap::new();

@@ -28,6 +28,7 @@ use crate::capture::{CaptureError, Layout, block_type, describe, locations_of};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{EntryPoint, find_entry_point};
+use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
 /// Variables that structures may become: more than any device has output components for.
@@ -41,19 +42,21 @@ pub struct Options<'a> {
     pub stage: ExecutionModel,
     /// The shader's name; `None` takes the only one of the stage.
     pub entry_point: Option<&'a str>,
+    /// The values of specialisation constants, as in [`Shader`](super::Shader::specialization).
+    pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 impl Default for Options<'_> {
     /// The only vertex shader.
     fn default() -> Self {
-        Self { stage: ExecutionModel::Vertex, entry_point: None }
+        Self { stage: ExecutionModel::Vertex, entry_point: None, specialization: &[] }
     }
 }
 
 /// A module without structures among its entry point's outputs, but for those with built-ins.
 #[derive(Debug, Clone)]
 pub struct Split {
-    /// SPIR-V: the words that went in where there was nothing to split.
+    /// SPIR-V. Specialisation constants are constants.
     pub words: Vec<u32>,
     /// Name of the entry point.
     pub entry_point: String,
@@ -83,13 +86,8 @@ pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, Split
         return Err(SplitError::Stage(options.stage));
     }
     let mut module = Module::parse(words)?;
+    specialize(&mut module, options.specialization)?;
     let entry = find_entry_point(&module, options.stage, options.entry_point)?;
-    if module
-        .section(Section::Annotations)
-        .any(|i| i.is(Op::GroupDecorate) || i.is(Op::GroupMemberDecorate))
-    {
-        return Err(SplitError::DecorationGroups);
-    }
     let declarations = Declarations::of(&module);
     let layout = captured(&module, &declarations, &entry)?;
     let mut outputs = Vec::new();
@@ -113,7 +111,7 @@ pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, Split
     }
     let entry_point = entry.name;
     if outputs.is_empty() {
-        return Ok(Split { words: words.to_vec(), entry_point, members });
+        return Ok(Split { words: module.words(), entry_point, members });
     }
     rewrite::rewrite(&mut module, &declarations, &outputs)?;
     Ok(Split { words: module.words(), entry_point, members })

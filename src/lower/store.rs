@@ -98,6 +98,9 @@ impl Outputs<'_> {
             let uint = linker.builder.uint();
             let dwords = linker.builder.constant(stride / 4);
             let base = code.value(&mut linker.builder, Op::IMul, uint, &[record.0, dwords.0]);
+            let first_dword = linker.function("xfb_first_dword")?;
+            let first = code.call(&mut linker.builder, uint, first_dword, &[buffer_index]);
+            let base = code.value(&mut linker.builder, Op::IAdd, uint, &[base.0, first.0]);
             for chunk in chunks(self.layout, buffer) {
                 let width = chunk.parts.len() as u32;
                 let store = linker.function(&format!("store{width}"))?;

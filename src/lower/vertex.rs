@@ -16,14 +16,15 @@ use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, find_vertex_shader, isolate, shares_function};
 use crate::spirv::link::Linker;
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Section};
 
 /// Lowers a vertex shader.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, or push constants in use.
+/// [`LowerError`]: no module, no vertex shader, nothing to capture, values that
+/// specialisation constants cannot have, or push constants in use.
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
-    let mut module = Module::parse(shader.words)?;
+    let (mut module, used_spec_ids) = shader.specialized()?;
     let entry = find_vertex_shader(&module, shader.entry_point)?;
     // A function that is called can be no entry point, under another name either.
     if shares_function(&module, &entry) {
@@ -42,7 +43,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     );
     interface::strip_xfb_mode(&mut module);
     device_address::declare(&mut module);
-    let spec_ids = free_spec_ids(&module);
+    let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);
     let mut io = entry.interface.clone();

@@ -13,7 +13,7 @@ mod options;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ash::vk;
+use ash::{ext, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
@@ -24,7 +24,7 @@ pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
 
 use self::instance::Instance;
 use crate::lower::Backend;
-use crate::runtime::{Capabilities, Context, RuntimeError, required_features};
+use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -65,6 +65,7 @@ pub struct Gpu {
     fence: vk::Fence,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
+    kernels: Kernels,
     allocator: Option<Allocator>,
     timeout: Duration,
     state: State,
@@ -116,24 +117,32 @@ impl Gpu {
                 .shader_cull_distance(caps.shader_cull_distance),
             Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
         };
+        let layer = ext::shader_viewport_index_layer::NAME;
+        let mut extensions = match options.profile {
+            Profile::Full if caps.has_extension(layer) => vec![layer],
+            _ => Vec::new(),
+        };
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
         let mut create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
         let mut robustness2 = robustness.features();
-        let extensions = robustness.extensions();
-        if !extensions.is_empty() {
+        if robustness.is_any() {
             create = create.push_next(&mut robustness2);
+            extensions.push(ext::robustness2::NAME);
         }
         let device = required
-            .with_create_info(create, extensions, &features, |info| {
+            .with_create_info(create, &extensions, &features, |info| {
                 // SAFETY: everything that is enabled is there.
                 unsafe { instance.raw.create_device(physical_device, info, None) }
             })
             .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created so.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
-            Ok(context) => context,
+            Ok(mut context) => {
+                context.set_indirect_dispatch(options.profile != Profile::Bifrost);
+                context
+            }
             Err(error) => {
                 // SAFETY: nothing was made of the device.
                 unsafe { device.destroy_device(None) };
@@ -157,6 +166,7 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
+            kernels: Kernels::default(),
             allocator: None,
             timeout: TIMEOUT,
             state: State::Idle,
@@ -205,6 +215,7 @@ impl Gpu {
                 .first()
                 .copied()
                 .unwrap_or_default();
+            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
                 .map_err(RuntimeError::vulkan("vkCreateFence"))?;
@@ -279,6 +290,11 @@ impl Gpu {
         let messages = Arc::clone(&self.instance.messages);
         drop(self);
         messages.take()
+    }
+
+    /// The kernels of the device.
+    pub const fn kernels(&self) -> Kernels {
+        self.kernels
     }
 
     /// Enters a render pass instance of [`render_pass`](Self::render_pass).
@@ -394,6 +410,7 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
+            self.kernels.destroy(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

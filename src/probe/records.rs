@@ -25,6 +25,10 @@ pub struct RecordsDiffer {
     pub output: String,
     /// Number of the record.
     pub record: usize,
+    /// Capture buffer.
+    pub buffer: u32,
+    /// Where the component lies, in bytes from the first record.
+    pub byte_offset: u64,
     /// The component that was captured.
     pub found: u64,
     /// That of the other backend.
@@ -67,7 +71,14 @@ pub fn compare(
                     _ => {
                         let output =
                             output.name.clone().unwrap_or_else(|| output.variable.to_string());
-                        return Err(RecordsDiffer { output, record, found, expected });
+                        return Err(RecordsDiffer {
+                            output,
+                            record,
+                            buffer: buffer as u32,
+                            byte_offset: record as u64 * u64::from(stride) + at as u64,
+                            found,
+                            expected,
+                        });
                     }
                 }
             }

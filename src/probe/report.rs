@@ -223,22 +223,38 @@ impl ProbeReport {
 
     /// A case was captured and compared.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
-        let command = case.command(backend, self.device.index, &self.profile);
         let cell = self.cell_mut(backend, case.topology);
-        cell.run += 1;
-        let mismatch = match verdict {
+        match verdict {
             Verdict::Match => {
+                cell.run += 1;
                 cell.passed += 1;
-                return;
             }
             Verdict::RotationAllowed { .. } => {
+                cell.run += 1;
                 cell.passed += 1;
                 cell.rotated += 1;
-                return;
             }
-            Verdict::Mismatch(mismatch) => *mismatch,
-        };
-        let failure = Failure { backend, case: case.clone(), mismatch, command };
+            Verdict::Mismatch(mismatch) => {
+                let command = case.command(Some(backend), self.device.index, &self.profile);
+                self.record_failure(Failure {
+                    backend,
+                    case: case.clone(),
+                    mismatch: *mismatch,
+                    command,
+                });
+            }
+        }
+    }
+
+    /// A case's records are not those of another backend. It takes both to see it again.
+    pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
+        let command = case.command(None, self.device.index, &self.profile);
+        self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
+    }
+
+    fn record_failure(&mut self, failure: Failure) {
+        let cell = self.cell_mut(failure.backend, failure.case.topology);
+        cell.run += 1;
         cell.first_failure.get_or_insert_with(|| failure.clone());
         self.mismatch_count += 1;
         if self.mismatches.len() < MAX_FAILURES {

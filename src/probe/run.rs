@@ -18,9 +18,10 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 use self::case::Prepared;
 use self::reference::References;
-use super::diagnose::DiagnoseError;
+use super::diagnose::{DiagnoseError, Fault, Mismatch};
 use super::gpu::{CaptureRequest, Gpu, GpuError, VertexData};
 use super::plan::{BatchTooLarge, Group, Plan};
+use super::records::RecordsDiffer;
 use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
 use super::subject::{Subject, SubjectError};
 
@@ -159,19 +160,15 @@ fn run_group(
 ) -> bool {
     let mut lost = false;
     for batch in plan.batches(group) {
-        let result = if lost {
-            Err("the device was lost".to_owned())
-        } else {
-            run_batch(gpu, group, &batch, references, report).map_err(|error| {
-                lost |= error.is_fatal();
-                // The outermost message alone may be no more than a file's name.
-                format!("{:#}", anyhow::Error::new(error))
-            })
+        let result = match lost {
+            true => Err(BatchError::Lost),
+            false => run_batch(gpu, group, &batch, references, report),
         };
         let Err(error) = result else { continue };
+        lost |= error.is_fatal();
         for (vertex_count, instance_count) in batch {
             let case = case_of(group, vertex_count, instance_count, false);
-            report.record_error(group.backend, &case, error.clone());
+            error.record(group.backend, &case, report);
         }
     }
     lost
@@ -180,6 +177,8 @@ fn run_group(
 /// Why a batch gave nothing.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
+    #[error("the device was lost")]
+    Lost,
     #[error(transparent)]
     TooLarge(#[from] BatchTooLarge),
     #[error(transparent)]
@@ -188,14 +187,43 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    #[error("{0}")]
-    Records(String),
+    /// The backends do not agree on what the shader writes.
+    #[error("{differ} (compared with {first})")]
+    Records { differ: RecordsDiffer, first: Backend },
 }
 
 impl BatchError {
     const fn is_fatal(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
+
+    /// Enters a case that came to nothing by it into the report.
+    fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
+        match self {
+            Self::Records { differ, .. } => {
+                let mismatch = Mismatch {
+                    fault: Fault::WrongBytes,
+                    also: Vec::new(),
+                    first: None,
+                    differing_primitives: 0,
+                    rotated_primitives: 0,
+                    buffer: differ.buffer,
+                    byte_offset: differ.byte_offset.cast_signed(),
+                    note: Some(self.to_string()),
+                    excerpt: Vec::new(),
+                };
+                report.record_disagreement(backend, case, mismatch);
+            }
+            // The outermost message alone may be no more than a file's name.
+            _ => report.record_error(backend, case, chain(self)),
+        }
+    }
+}
+
+/// An error and what it comes from, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
 fn case_of(group: &Group<'_>, vertex_count: u32, instance_count: u32, specialized: bool) -> Case {
@@ -254,6 +282,7 @@ fn make_pipeline(
         shader,
         topology,
         provoking_vertex: group.provoking,
+        primitive_restart: false,
         vertex_input: &group.subject.vertex_input,
         set_layouts: &[],
         specialize,

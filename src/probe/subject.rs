@@ -103,7 +103,7 @@ impl Subject {
         let writes_point_size = point_size::writes_point_size(&words)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
-        let reads = vertex_reads(&words, None).map_err(lower)?;
+        let reads = vertex_reads(&Shader::new(&words)).map_err(lower)?;
         if let Some(what) = reads.resources.first().cloned() {
             return Err(SubjectError::Resources { name, what });
         }

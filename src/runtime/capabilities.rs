@@ -46,6 +46,9 @@ pub struct Limits {
     pub max_vertex_attribute_offset: u32,
     /// `maxVertexInputBindingStride` in bytes.
     pub max_vertex_binding_stride: u32,
+    /// `maxVertexOutputComponents`: what [`native::lower_within`](crate::lower::native::lower_within)
+    /// takes.
+    pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
 }
@@ -182,6 +185,7 @@ impl Capabilities {
                 max_vertex_bindings: limits.max_vertex_input_bindings,
                 max_vertex_attribute_offset: limits.max_vertex_input_attribute_offset,
                 max_vertex_binding_stride: limits.max_vertex_input_binding_stride,
+                max_vertex_output_components: limits.max_vertex_output_components,
                 non_coherent_atom: limits.non_coherent_atom_size,
             },
         };
@@ -357,6 +361,7 @@ pub(super) mod tests {
                 max_vertex_bindings: 32,
                 max_vertex_attribute_offset: 2047,
                 max_vertex_binding_stride: 2048,
+                max_vertex_output_components: 128,
                 non_coherent_atom: 64,
             },
         }

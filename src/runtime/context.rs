@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::extensions::{AddressFn, TransformFeedbackFn};
+use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::lower::Backend;
 
@@ -18,7 +18,9 @@ pub struct Context {
     enabled: RequiredFeatures,
     addresses: Option<AddressFn>,
     transform_feedback: Option<TransformFeedbackFn>,
+    draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
+    indirect_dispatch: bool,
     omitted: Option<Barrier>,
 }
 
@@ -28,7 +30,19 @@ pub struct Context {
 pub enum Barrier {
     /// [`Context::capture_barrier`].
     CaptureToConsumer,
+    /// Before the kernels of a capture: what earlier captures wrote, and the scratch memory that they
+    /// may still read where the command buffer is executed again.
+    BeforeSetup,
+    /// From the restart kernel to the setup kernel.
+    RestartToSetup,
+    /// From the setup kernel to the captures.
+    SetupToCapture,
+    /// Before counters and query results are written that the CPU knows.
+    BeforeFinish,
 }
+
+/// Stages, and how they access memory.
+pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 /// Who reads what was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +101,9 @@ impl Context {
             enabled,
             addresses,
             transform_feedback,
+            draw_indirect_count: DrawIndirectCountFn::load(instance, device),
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
+            indirect_dispatch: true,
             omitted: None,
             capabilities,
         })
@@ -154,6 +170,29 @@ impl Context {
         self.max_workgroups_per_axis = workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
     }
 
+    /// Whether captures may be dispatched by `vkCmdDispatchIndirect`.
+    pub const fn has_indirect_dispatch(&self) -> bool {
+        self.indirect_dispatch
+    }
+
+    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports: panvk on
+    /// Bifrost ignores the command. Without it a capture is dispatched over the most that it can be, as
+    /// far as the capture buffers bound it, and does nothing in the surplus.
+    pub const fn set_indirect_dispatch(&mut self, works: bool) {
+        self.indirect_dispatch = works;
+    }
+
+    /// `vkCmdDrawIndirectCount`
+    ///
+    /// # Errors
+    /// [`RuntimeError::FeatureNotEnabled`].
+    pub(super) fn draw_indirect_count(&self) -> Result<&DrawIndirectCountFn, RuntimeError> {
+        self.draw_indirect_count.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
+            what: "a native indirect draw with a count".to_owned(),
+            feature: "drawIndirectCount",
+        })
+    }
+
     /// Usage that a capture buffer needs for that backend.
     pub const fn capture_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
         match backend {
@@ -167,6 +206,54 @@ impl Context {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
             Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// Usage that an index buffer needs for that backend.
+    pub const fn index_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+        match backend {
+            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
+            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// Usage that a buffer of indirect arguments or draw counts needs for that backend.
+    pub const fn indirect_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+        match backend {
+            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
+            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// Usage that a counter buffer needs for that backend, also where a draw reads its vertex count
+    /// from it.
+    pub const fn counter_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+        match backend {
+            Backend::Native | Backend::Vertex => {
+                vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
+            }
+            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
+    }
+
+    /// The stage and access by which that backend reads index buffers, indirect arguments and counters
+    /// that the GPU wrote.
+    pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
+        match backend {
+            Backend::Native | Backend::Vertex => (
+                // The two stages share their value with no access that the other has.
+                vk::PipelineStageFlags::from_raw(
+                    vk::PipelineStageFlags::DRAW_INDIRECT.as_raw()
+                        | vk::PipelineStageFlags::VERTEX_INPUT.as_raw(),
+                ),
+                vk::AccessFlags::from_raw(
+                    vk::AccessFlags::INDIRECT_COMMAND_READ.as_raw()
+                        | vk::AccessFlags::INDEX_READ.as_raw(),
+                ),
+            ),
+            Backend::Compute => {
+                (vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_READ)
+            }
         }
     }
 
@@ -206,18 +293,62 @@ impl Context {
         backend: Backend,
         consumer: ConsumerScope,
     ) {
-        if self.omitted == Some(Barrier::CaptureToConsumer) {
-            return;
+        let consumer = (consumer.stages, consumer.access);
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.barrier(cmd, Barrier::CaptureToConsumer, Self::write_scope(backend), consumer)
+        };
+    }
+
+    /// A barrier around the kernels of [`Kernels`](super::Kernels).
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, for a queue with compute, and is outside of a render pass instance.
+    pub(super) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
+        let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
+        let (from, to) = match which {
+            // The arguments of indirect dispatches are overwritten.
+            Barrier::BeforeSetup => {
+                ((Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT, Access::SHADER_WRITE), both)
+            }
+            Barrier::SetupToCapture => (
+                write,
+                (
+                    Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
+                    Access::SHADER_READ | Access::INDIRECT_COMMAND_READ,
+                ),
+            ),
+            Barrier::RestartToSetup | Barrier::BeforeFinish | Barrier::CaptureToConsumer => {
+                (write, both)
+            }
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.barrier(cmd, which, from, to) };
+    }
+
+    /// # Safety
+    /// As [`memory_barrier`](Self::memory_barrier).
+    unsafe fn barrier(&self, cmd: vk::CommandBuffer, which: Barrier, from: Scope, to: Scope) {
+        if self.omitted != Some(which) {
+            // SAFETY: the caller's contract.
+            unsafe { self.memory_barrier(cmd, from, to) };
         }
-        let (stage, access) = Self::write_scope(backend);
-        let barrier =
-            vk::MemoryBarrier::default().src_access_mask(access).dst_access_mask(consumer.access);
+    }
+
+    /// Records one global memory barrier.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, for a queue with the stages, and is outside of a render pass instance.
+    pub(super) unsafe fn memory_barrier(&self, cmd: vk::CommandBuffer, from: Scope, to: Scope) {
+        let barrier = vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1);
         // SAFETY: the caller's contract.
         unsafe {
             self.device.cmd_pipeline_barrier(
                 cmd,
-                stage,
-                consumer.stages,
+                from.0,
+                to.0,
                 vk::DependencyFlags::empty(),
                 &[barrier],
                 &[],

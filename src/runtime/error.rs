@@ -5,6 +5,7 @@ use std::error::Error;
 use ash::vk;
 
 use super::Unavailable;
+use crate::lower::Backend;
 use crate::topology::PrimitiveTopology;
 
 /// An error of [`runtime`](crate::runtime). The message names the rule, the limit and the value.
@@ -176,14 +177,43 @@ pub enum RuntimeError {
         per_axis: u32,
     },
     /// The arena is full.
-    #[error("the arena has {left} bytes left of {capacity}: the record needs {needed}")]
+    #[error("the arena has {left} bytes left of {capacity} for {part}: the record needs {needed}")]
     ArenaFull {
+        /// Which part of it: upload or scratch.
+        part: &'static str,
         /// Bytes that are needed, padding included.
         needed: u64,
         /// Bytes that are left.
         left: u64,
         /// Bytes in all.
         capacity: u64,
+    },
+    /// Something that a backend cannot capture, or that it leaves to Vulkan.
+    #[error("the {backend} backend does not do {what}")]
+    Unsupported {
+        /// The backend.
+        backend: Backend,
+        /// What was asked of it.
+        what: &'static str,
+    },
+    /// An indexed draw without an index buffer.
+    #[error("an indexed draw, and no index buffer is bound")]
+    NoIndexBuffer,
+    /// A query of a kind of which one is active.
+    #[error("a query of that kind is active: it has to end before another begins")]
+    QueryActive,
+    /// The end of a query that was not begun.
+    #[error("no query of that kind is active")]
+    NoQuery,
+    /// Queries that a pool does not have.
+    #[error("queries {first} and {count} in all: the pool has {queries}")]
+    QueryRange {
+        /// The first.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// How many the pool has.
+        queries: u32,
     },
     /// A lowered shader that contradicts itself.
     #[error("invalid lowered shader: {0}")]

@@ -10,7 +10,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-pub(super) use self::functions::{AddressFn, TransformFeedbackFn};
+pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 

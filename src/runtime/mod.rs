@@ -41,27 +41,36 @@
 mod arena;
 mod capabilities;
 mod context;
+mod draws;
 mod error;
 mod extensions;
 mod features;
 mod fold;
+mod kernels;
 mod memory;
 mod pipeline;
 mod pulling;
+mod queries;
 mod recorder;
 
-pub use arena::Arena;
+pub use arena::{Arena, ArenaDesc};
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 #[doc(hidden)]
 pub use context::Barrier;
 pub use context::{ConsumerScope, Context};
+pub use draws::{
+    ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
+    IndirectDraw, VertexBuffer,
+};
 pub use error::RuntimeError;
 pub use extensions::{
     AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
+pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
 };
 pub use pipeline::{Pipeline, PipelineDesc};
-pub use recorder::{CaptureBuffer, Captured, Draw, Recorder, VertexBuffer};
+pub use queries::{QueryKind, QueryPool, QueryResult, ResultFormat};
+pub use recorder::{CaptureDesc, Captured, Recorded, Recorder};

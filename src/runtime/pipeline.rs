@@ -12,7 +12,7 @@
 
 mod check;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use ash::vk;
 
@@ -35,6 +35,8 @@ pub struct PipelineDesc<'a> {
     /// Which vertex of a primitive is recorded last, or first. On the native backend this is
     /// pipeline state and [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
+    /// Whether the largest index restarts primitives. On the compute backend draws may say otherwise.
+    pub primitive_restart: bool,
     /// Vertex input state: on the compute backend the one that the shader was lowered for. Strides are
     /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: &'a VertexInput,
@@ -59,6 +61,7 @@ pub struct Pipeline {
     layout: Layout,
     fixed_topology: Option<PrimitiveTopology>,
     provoking_vertex: ProvokingVertex,
+    primitive_restart: bool,
     /// Attributes whose buffers a capture needs: those that the shader reads, in slot order, on the
     /// compute backend, and all that are described on the others.
     attributes: Vec<PulledAttribute>,
@@ -101,32 +104,26 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         let raw_layout = unsafe { device.create_pipeline_layout(&layout_info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
-        let module_info = vk::ShaderModuleCreateInfo::default().code(&shader.words);
-        // SAFETY: the words are a valid module.
-        let raw = unsafe { device.create_shader_module(&module_info, None) }
-            .map_err(RuntimeError::vulkan("vkCreateShaderModule"))
-            .and_then(|module| {
-                let info = vk::SpecializationInfo::default()
-                    .map_entries(&constants.entries)
-                    .data(bytemuck::cast_slice(&constants.values));
-                let stage = vk::PipelineShaderStageCreateInfo::default()
-                    .stage(stage)
-                    .module(module)
-                    .name(&entry)
-                    .specialization_info(&info);
-                // SAFETY: the caller's contract; the stage names live objects.
-                let raw = unsafe {
-                    match shader.backend {
-                        Backend::Compute => create_compute(device, desc.cache, raw_layout, stage),
-                        Backend::Native | Backend::Vertex => {
-                            create_graphics(device, desc, raw_layout, stage)
-                        }
-                    }
-                };
-                // SAFETY: a module is not needed once its pipelines exist.
-                unsafe { device.destroy_shader_module(module, None) };
-                raw
-            });
+        let info = vk::SpecializationInfo::default()
+            .map_entries(&constants.entries)
+            .data(bytemuck::cast_slice(&constants.values));
+        let (cache, words) = (desc.cache, &shader.words);
+        // SAFETY: the caller's contract.
+        let raw = unsafe {
+            match shader.backend {
+                Backend::Compute => {
+                    compute_pipeline(device, cache, raw_layout, words, &entry, &info)
+                }
+                Backend::Native | Backend::Vertex => with_module(device, words, |module| {
+                    let stage = vk::PipelineShaderStageCreateInfo::default()
+                        .stage(stage)
+                        .module(module)
+                        .name(&entry)
+                        .specialization_info(&info);
+                    create_graphics(device, desc, raw_layout, stage)
+                }),
+            }
+        };
         let raw = match raw {
             Ok(raw) => raw,
             Err(error) => {
@@ -150,6 +147,7 @@ impl Pipeline {
             layout: shader.layout.clone(),
             fixed_topology: fixed.then_some(desc.topology),
             provoking_vertex: desc.provoking_vertex,
+            primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_size: shader.workgroup_size,
         })
@@ -193,8 +191,14 @@ impl Pipeline {
         self.provoking_vertex
     }
 
-    /// Bytes that each capture with this pipeline takes from its [`Arena`](super::Arena).
-    pub fn arena_bytes(&self) -> u64 {
+    /// Whether the largest index restarts primitives, unless a draw says otherwise.
+    pub const fn primitive_restart(&self) -> bool {
+        self.primitive_restart
+    }
+
+    /// Bytes of upload that the attributes of each capture with this pipeline take from its
+    /// [`Arena`](super::Arena), and again whenever vertex buffers are bound.
+    pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.backend {
             Backend::Native | Backend::Vertex => 0,
             Backend::Compute => self.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
@@ -255,18 +259,50 @@ impl Specialization {
     }
 }
 
+/// A compute pipeline of words.
+///
 /// # Safety
-/// `layout` and the module of `stage` are live and match.
-unsafe fn create_compute(
+/// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
+pub(super) unsafe fn compute_pipeline(
     device: &ash::Device,
     cache: vk::PipelineCache,
     layout: vk::PipelineLayout,
-    stage: vk::PipelineShaderStageCreateInfo<'_>,
+    words: &[u32],
+    entry: &CStr,
+    specialization: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
     // SAFETY: the caller's contract.
-    let made = unsafe { device.create_compute_pipelines(cache, &[info], None) };
-    first(made, "vkCreateComputePipelines")
+    unsafe {
+        with_module(device, words, |module| {
+            let stage = vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::COMPUTE)
+                .module(module)
+                .name(entry)
+                .specialization_info(specialization);
+            let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+            let made = device.create_compute_pipelines(cache, &[info], None);
+            first(made, "vkCreateComputePipelines")
+        })
+    }
+}
+
+/// Calls with a shader module, which pipelines need only while they are made.
+///
+/// # Safety
+/// The words are a valid module for `device`.
+unsafe fn with_module(
+    device: &ash::Device,
+    words: &[u32],
+    make: impl FnOnce(vk::ShaderModule) -> Result<vk::Pipeline, RuntimeError>,
+) -> Result<vk::Pipeline, RuntimeError> {
+    let info = vk::ShaderModuleCreateInfo::default().code(words);
+    // SAFETY: the caller's contract.
+    let module = unsafe { device.create_shader_module(&info, None) }
+        .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
+    let made = make(module);
+    // SAFETY: the pipeline exists, or never will.
+    unsafe { device.destroy_shader_module(module, None) };
+    made
 }
 
 /// # Safety
@@ -281,7 +317,7 @@ unsafe fn create_graphics(
     let divisors = pulling::divisor_descriptions(desc.vertex_input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
-        .primitive_restart_enable(false);
+        .primitive_restart_enable(desc.primitive_restart);
     // The vertex backend orders its stores itself and needs no extension for it.
     let provoking = match desc.shader.backend {
         Backend::Native => desc.provoking_vertex,

@@ -147,8 +147,8 @@ pub(super) fn resolve(
         .collect()
 }
 
-/// Checks that every binding of `attributes` has exactly one buffer, or null, with its components
-/// aligned. Graphics pipelines are made with their strides and take no other.
+/// Checks that no binding has two of the buffers, and that what `attributes` read of them is aligned.
+/// Graphics pipelines are made with their strides and take no other.
 pub(super) fn check_buffers(
     backend: Backend,
     attributes: &[PulledAttribute],
@@ -165,7 +165,7 @@ pub(super) fn check_buffers(
         }
     }
     for a in attributes {
-        let buffer = buffer_of(a, buffers)?;
+        let Ok(buffer) = buffer_of(a, buffers) else { continue };
         let what =
             || format!("the offset of the attribute at location {} in its buffer", a.location);
         let offset = buffer.offset.saturating_add(a.offset.into());
@@ -178,6 +178,14 @@ pub(super) fn check_buffers(
         check_stride(a.binding, a.location, stride, a.alignment)?;
     }
     Ok(())
+}
+
+/// Checks that every binding of `attributes` has a buffer, or null.
+pub(super) fn check_complete(
+    attributes: &[PulledAttribute],
+    buffers: &[VertexBuffer],
+) -> Result<(), RuntimeError> {
+    attributes.iter().try_for_each(|a| buffer_of(a, buffers).map(|_| ()))
 }
 
 /// The descriptors of `attributes`, in their order.
@@ -394,7 +402,7 @@ mod tests {
 
         let attributes = resolve(&input(), &[0, 9]).unwrap();
         assert_eq!(
-            text(check_buffers(Backend::Compute, &attributes, &[bound(0, 0, 64)])),
+            text(check_complete(&attributes, &[bound(0, 0, 64)])),
             "no vertex buffer is bound to binding 5, which the attribute at location 9 reads"
         );
         assert_eq!(

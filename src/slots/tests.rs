@@ -158,3 +158,24 @@ fn an_interface_is_packed_in_the_order_of_slots() {
         ]
     );
 }
+
+#[test]
+fn a_place_leads_back_to_its_slot() {
+    for slot in VaryingSlot::ALL {
+        match Packing::default().pack(slot) {
+            Ok(Packed::BuiltIn { built_in, first_element }) => {
+                for element in first_element..first_element + 4 {
+                    assert_eq!(VaryingSlot::of_built_in(built_in, element), Some(slot));
+                }
+            }
+            Ok(Packed::Location(location)) => {
+                let var = slot.generic().and_then(VaryingSlot::var);
+                assert_eq!(VaryingSlot::at_location(location), Some(var.unwrap_or(slot)));
+            }
+            Err(_) => {}
+        }
+    }
+    assert_eq!(VaryingSlot::at_location(MAX_LOCATIONS), None);
+    assert_eq!(VaryingSlot::of_built_in(BuiltIn::ClipDistance, 8), None);
+    assert_eq!(VaryingSlot::of_built_in(BuiltIn::VertexIndex, 0), None);
+}

@@ -83,7 +83,12 @@ type Decorations = Vec<(u32, Vec<u32>)>;
 pub struct Declarations {
     types: HashMap<Id, Type>,
     constants: HashMap<Id, u32>,
+    /// Specialisation constants: the opcode, or that of the operation.
+    specialized: HashMap<Id, Op>,
+    /// In the module's order.
     variables: Vec<Variable>,
+    /// Where in `variables` each is.
+    variable_indices: HashMap<Id, usize>,
     names: HashMap<Id, String>,
     member_names: HashMap<(Id, u32), String>,
     decorations: HashMap<Id, Decorations>,
@@ -148,9 +153,19 @@ impl Declarations {
                 }
                 return;
             }
+            Op::SpecConstant => {
+                self.specialized.insert(i.id(1), op);
+                return;
+            }
+            Op::SpecConstantOp => {
+                let operation = Op::from_u32(i.operand(2)).unwrap_or(op);
+                self.specialized.insert(i.id(1), operation);
+                return;
+            }
             Op::Variable => {
                 let pointer = i.id(0);
                 if let Some(Type::Pointer { pointee, .. }) = self.types.get(&pointer) {
+                    self.variable_indices.insert(i.id(1), self.variables.len());
                     self.variables.push(Variable {
                         id: i.id(1),
                         storage: i.operand(2),
@@ -172,9 +187,15 @@ impl Declarations {
         self.types.get(&id)
     }
 
-    /// The value of a 32-bit `OpConstant` that is not a specialisation constant.
+    /// The value of a 32-bit `OpConstant`. Specialisation constants have one once the module is
+    /// [specialised](super::specialization::specialize).
     pub fn constant(&self, id: Id) -> Option<u32> {
         self.constants.get(&id).copied()
+    }
+
+    /// A specialisation constant's opcode: `OpSpecConstant`, or the operation of an `OpSpecConstantOp`.
+    pub fn specialization(&self, id: Id) -> Option<Op> {
+        self.specialized.get(&id).copied()
     }
 
     /// What pointers into any of the storage classes point to.
@@ -204,7 +225,7 @@ impl Declarations {
 
     /// The global variable of that id.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
-        self.variables.iter().find(|v| v.id == id)
+        self.variables.get(*self.variable_indices.get(&id)?)
     }
 
     /// `OpName`, where it is there and not empty.

@@ -188,15 +188,7 @@ pub fn isolate(module: &mut Module, entry: &EntryPoint) {
 
 /// Removes debug info that refers to something removed, and is therefore removed too.
 pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
-    let sets: HashSet<Id> = module
-        .section(Section::Imports)
-        .filter(|i| {
-            i.operands().get(1..).and_then(read_string).is_some_and(|(name, _)| {
-                name.starts_with("NonSemantic.") || name.contains("DebugInfo")
-            })
-        })
-        .map(|i| i.id(0))
-        .collect();
+    let sets = debug_info_sets(module);
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
             // Result type, result, set and number come first; all else are ids.
@@ -211,7 +203,21 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) 
     }
 }
 
-fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
+/// Instruction sets that describe the module, and do nothing.
+pub(crate) fn debug_info_sets(module: &Module) -> HashSet<Id> {
+    let is_debug_info = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
+    module
+        .section(Section::Imports)
+        .filter(|i| {
+            let name = i.operands().get(1..).and_then(read_string);
+            name.is_some_and(|(name, _)| is_debug_info(&name))
+        })
+        .map(|i| i.id(0))
+        .collect()
+}
+
+/// A function and those that it calls.
+pub(crate) fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
     let mut calls: HashMap<Id, Vec<Id>> = HashMap::new();
     let mut function = Id(0);
     for i in module.section(Section::Functions) {

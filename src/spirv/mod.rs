@@ -4,12 +4,12 @@
 //! [logical layout](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_logical_layout_of_a_module).
 //! Nothing is decoded that a pass does not ask for, so that instructions which this crate has never
 //! heard of (newer opcodes, vendor extensions, debug info) go through untouched: parsing and
-//! [`Module::words`] are inverse to the bit.
+//! [`Module::words`] are inverse to the bit. One thing is written out on the way in, decoration groups.
 //!
 //! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv`
 //! tabulates it (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`]
-//! writes new code; [`entry_point`] isolates an entry point; [`link`] brings functions of another
-//! module in.
+//! writes new code; [`entry_point`] isolates an entry point; [`specialization`] makes constants of
+//! specialisation constants; [`link`] brings functions of another module in.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod entry_point;
 mod grammar;
 pub mod link;
 mod module;
+pub mod specialization;
 
 pub use grammar::result_of;
 pub(crate) use grammar::visit_ids;

@@ -1,5 +1,7 @@
 //! The words of a module, cut into instructions.
 
+mod decoration_groups;
+
 use std::collections::HashSet;
 
 use spirv::Op;
@@ -66,6 +68,9 @@ pub enum ParseErrorKind {
     /// `OpFunction` or `OpFunctionEnd` where the other is due.
     #[error("functions are not properly nested")]
     FunctionNesting,
+    /// Decoration groups that decorate too much: written out they take more than 2^20 words.
+    #[error("the decoration groups take more than 2^20 words, written out")]
+    DecorationGroups,
 }
 
 /// SPIR-V words from the bytes of a file, of either byte order.
@@ -315,10 +320,12 @@ impl Module {
         if in_function {
             return fail(words.len(), ParseErrorKind::FunctionNesting);
         }
+        decoration_groups::expand(&mut module)?;
         Ok(module)
     }
 
-    /// The module's words. Directly after [`parse`](Self::parse) they are the words that went in.
+    /// The module's words. Directly after [`parse`](Self::parse) they are the words that went in, unless
+    /// there were decoration groups.
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
@@ -368,6 +375,22 @@ impl Module {
         let arena = &self.arena;
         self.sections[section as usize]
             .retain(|span| keep(Instruction { words: words_of(arena, *span) }));
+    }
+
+    /// Lets `replace` put an instruction of its own, encoded, in the place of another.
+    pub fn replace(
+        &mut self,
+        section: Section,
+        mut replace: impl FnMut(Instruction<'_>) -> Option<Vec<u32>>,
+    ) {
+        for index in 0..self.sections[section as usize].len() {
+            let span = self.sections[section as usize][index];
+            if let Some(words) = replace(Instruction { words: self.span(span) }) {
+                let start = self.arena.len() as u32;
+                self.sections[section as usize][index] = Span { start, length: words.len() as u16 };
+                self.arena.extend(words);
+            }
+        }
     }
 
     /// Lets `edit` change operands of a section's instructions in place.

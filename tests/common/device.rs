@@ -12,6 +12,7 @@ use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::probe::subject::Subject;
 use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
 
 /// Bytes on either side of a bound range.
 pub const GUARD: u64 = 64;
@@ -59,6 +60,7 @@ pub fn pipeline(
         shader: lowered,
         topology: options.topology,
         provoking_vertex: options.provoking,
+        primitive_restart: false,
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
         specialize: options.specialize,
@@ -258,4 +260,47 @@ pub fn assert_same(found: &Outcome, expected: &Outcome, what: &dyn std::fmt::Dis
             );
         }
     }
+}
+
+/// What [`capture`] draws: 5 triangles of 3 vertices in each of two instances.
+const INDICES: Draw =
+    Draw { vertex_count: 7, instance_count: 2, first_vertex: 3, first_instance: 1 };
+const INDICES_RECORDS: u64 = 30;
+
+/// Captures a strip of a shader that reads nothing but indices: each buffer, from `0xa5` on.
+pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
+    let vertex_input = VertexInput::default();
+    let desc = PipelineDesc {
+        shader: lowered,
+        topology: PrimitiveTopology::TriangleStrip,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+        vertex_input: &vertex_input,
+        set_layouts: &[],
+        specialize: false,
+        render_pass: gpu.render_pass(),
+        cache: ash::vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    let pipeline: Pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let of_buffer = |stride: &Option<u32>| {
+        vec![0xa5; stride.map_or(0, |stride| stride as usize * INDICES_RECORDS as usize)]
+    };
+    let initial: Vec<Vec<u8>> = lowered.layout.strides.iter().map(of_buffer).collect();
+    let targets: Vec<Option<CaptureTarget<'_>>> = initial
+        .iter()
+        .map(|initial| CaptureTarget { initial, offset: 0, size: initial.len() as u64 })
+        .map(|target| (target.size > 0).then_some(target))
+        .collect();
+    let request = CaptureRequest {
+        pipeline: &pipeline,
+        vertex_data: &[],
+        descriptor_sets: &[],
+        draws: &[(PrimitiveTopology::TriangleStrip, INDICES)],
+        buffers: &targets,
+    };
+    // SAFETY: the pipeline is of this device, and the shader reads no vertex data.
+    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers;
+    gpu.destroy_pipeline(pipeline);
+    found
 }

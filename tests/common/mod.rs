@@ -71,3 +71,13 @@ pub fn disassemble(words: &[u32]) -> String {
     std::fs::write(directory.path().join("shader.spv"), bytemuck::cast_slice(words)).unwrap();
     run_tool("spirv-dis", &["--no-header", "shader.spv"], directory.path())
 }
+
+/// A module after spirv-opt's passes.
+pub fn optimize(words: &[u32], passes: &[&str]) -> Vec<u32> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("in.spv"), bytemuck::cast_slice(words)).unwrap();
+    let arguments = [passes, &["in.spv", "-o", "out.spv"]].concat();
+    run_tool("spirv-opt", &arguments, directory.path());
+    let bytes = std::fs::read(directory.path().join("out.spv")).unwrap();
+    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+}

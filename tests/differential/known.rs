@@ -102,7 +102,12 @@ pub fn excluded(
         return None;
     }
     if has(BuiltIn::Layer) || has(BuiltIn::ViewportIndex) {
-        return Some("the device is opened without shaderOutputLayer and -ViewportIndex");
+        if shader.core_layer {
+            return Some("the device is opened without shaderOutputLayer and -ViewportIndex");
+        }
+        if !gpu.capabilities().has_extension(ash::ext::shader_viewport_index_layer::NAME) {
+            return Some("no VK_EXT_shader_viewport_index_layer");
+        }
     }
     if topology.has_adjacency() && !enabled.geometry_shader {
         return Some("adjacency without geometryShader");

@@ -1,5 +1,5 @@
 //! Thousands of random vertex shaders, captured by every backend of the device and held against a model
-//! that runs them on the CPU.
+//! that runs them on the CPU. Some go through spirv-opt first, so that not all are of one hand.
 //!
 //! | variable | |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
 //! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
-//! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
+//! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
 //! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed lie in
 //! the directory for temporary files as `vkxfb-<seed>-<who>.spv`. A driver that crashes takes the test

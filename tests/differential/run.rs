@@ -18,6 +18,9 @@ use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
 
+/// Of so many shaders one goes through spirv-opt.
+const OPTIMIZED: u64 = 4;
+
 /// What happened.
 #[derive(Default)]
 pub struct Report {
@@ -29,6 +32,8 @@ pub struct Report {
     /// Native captures that may show a known fault of the driver, and those that did, by fault.
     pub faults: BTreeMap<&'static str, (u64, u64)>,
     pub failures: Vec<String>,
+    /// Shaders that went through spirv-opt.
+    pub optimized: u64,
     /// Modules that spirv-val saw.
     pub validated: u64,
     /// Where the time went.
@@ -38,6 +43,7 @@ pub struct Report {
 impl Report {
     pub fn and(mut self, other: Self) -> Self {
         self.shaders += other.shaders;
+        self.optimized += other.optimized;
         self.validated += other.validated;
         for (backend, count) in other.captured {
             *self.captured.entry(backend).or_default() += count;
@@ -59,7 +65,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} shaders, {} modules validated", self.shaders, self.validated)?;
+        let Self { shaders, optimized, validated, .. } = self;
+        writeln!(f, "{shaders} shaders, {optimized} optimised, {validated} modules validated")?;
         for (backend, count) in &self.captured {
             writeln!(f, "{backend}: {count} captured")?;
         }
@@ -143,10 +150,18 @@ impl Worker {
             self.thread
         ));
         std::fs::write(&running, format!("seeds {seeds:?}\n")).unwrap();
-        let cases: Vec<Case> = self.timed("generate", |worker| {
+        let mut cases: Vec<Case> = self.timed("generate", |worker| {
             let case = |seed: &u64| Case::new(*seed, &worker.space, &worker.topologies);
             seeds.iter().map(case).collect()
         });
+        if self.tools {
+            self.timed("spirv-opt", |worker| {
+                for case in cases.iter_mut().filter(|case| case.seed % OPTIMIZED == 0) {
+                    case.shader.words = spirv_opt(&case.shader.words);
+                    worker.report.optimized += 1;
+                }
+            });
+        }
         let mut jobs = Vec::new();
         for case in &cases {
             self.report.shaders += 1;
@@ -192,6 +207,7 @@ impl Worker {
             shader: &lowered,
             topology: case.topology,
             provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
             vertex_input: &case.shader.vertex_input,
             set_layouts: &[],
             specialize: case.specialize,
@@ -315,20 +331,31 @@ fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
     }
 }
 
-/// Through standard input, which takes 4 ms a module.
 fn spirv_val(words: &[u32], target: &str) -> Result<(), String> {
-    let mut child = Command::new("spirv-val")
-        .args(["--target-env", target, "-"])
+    pipe("spirv-val", &["--target-env", target, "-"], words).map(|_| ())
+}
+
+/// The shader as an optimiser leaves it: it computes the same, and is written otherwise.
+fn spirv_opt(words: &[u32]) -> Vec<u32> {
+    let bytes = pipe("spirv-opt", &["-O", "-", "-o", "-"], words).unwrap();
+    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+}
+
+/// Runs a tool over a module from standard input, which takes 4 ms. Its standard output, or what it
+/// complains of.
+fn pipe(tool: &str, arguments: &[&str], words: &[u32]) -> Result<Vec<u8>, String> {
+    let mut child = Command::new(tool)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|error| panic!("spirv-val: {error} (tests/setup.sh installs it)"));
+        .unwrap_or_else(|error| panic!("{tool}: {error} (tests/setup.sh installs it)"));
     let written = child.stdin.take().unwrap().write_all(bytemuck::cast_slice(words));
     let output = child.wait_with_output().unwrap();
     match output.status.success() {
-        true => written.map_err(|error| error.to_string()),
-        false => Err(format!("spirv-val: {}", String::from_utf8_lossy(&output.stderr))),
+        true => written.map(|()| output.stdout).map_err(|error| error.to_string()),
+        false => Err(format!("{tool}: {}", String::from_utf8_lossy(&output.stderr))),
     }
 }
 

@@ -4,18 +4,25 @@
 //! The bytes are a program: which seed, which mutations, which list. So libFuzzer's and proptest's ways
 //! to vary and to shorten bytes vary and shorten cases, and few cases are refused by their header.
 
-use spirv::BuiltIn;
-use vkxfb::capture::{BufferMode, Capture, CaptureList, Layout, Selector, locations_used};
+use spirv::{BuiltIn, Decoration, Op};
+use vkxfb::capture::{
+    BufferMode, Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
+    StreamOutputInfo, locations_used,
+};
 use vkxfb::lower::broadcast::{self, broadcast_color};
 use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Captures, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, words_from_bytes};
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::spirv::{Module, read_string, words_from_bytes};
 
-/// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`, `two` was assembled
-/// and has two vertex shaders and a fragment shader.
-const SEEDS: [&[u8]; 7] = [
+/// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`; `packed` shares
+/// locations by `Component`, has blocks, an array of blocks and 64-bit components, and went through
+/// `spirv-opt -O`. The others were assembled: `two` has two vertex shaders and a fragment shader,
+/// `specialized` specialisation constants that decide an array's length, and decoration groups.
+const SEEDS: [&[u8]; 9] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
     include_bytes!("../../shaders/probe/attributes.spv"),
@@ -23,6 +30,8 @@ const SEEDS: [&[u8]; 7] = [
     include_bytes!("seeds/everything.spv"),
     include_bytes!("seeds/fragment.spv"),
     include_bytes!("seeds/two.spv"),
+    include_bytes!("seeds/specialized.spv"),
+    include_bytes!("seeds/packed.spv"),
 ];
 
 /// Words of the header, which is rarely worth damaging.
@@ -31,6 +40,12 @@ const HEADER: usize = 5;
 /// Values that a limit or a sum may trip over.
 const EDGES: [u32; 10] =
     [0, 1, 2, 3, 255, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
+
+/// Values of specialisation constants; the first fits no array's length.
+const SPECIALIZATION: [SpecializationConstant<'static>; 2] = [
+    SpecializationConstant { constant_id: 0, data: &[0xff; 4] },
+    SpecializationConstant { constant_id: 1, data: &[2, 0, 0, 0] },
+];
 
 /// A damaged module, and what is asked of it.
 #[derive(Debug, Clone)]
@@ -42,6 +57,16 @@ pub struct Case {
     entry_point: Option<&'static str>,
     workgroup_size: u32,
     attachments: u32,
+}
+
+/// A module, or the error as its type and as a message.
+pub type Outcome = Result<Vec<u32>, (String, String)>;
+
+fn outcome<T, E: std::error::Error>(
+    result: Result<T, E>,
+    words: impl FnOnce(T) -> Vec<u32>,
+) -> Outcome {
+    result.map(words).map_err(|error| (format!("{error:?}"), error.to_string()))
 }
 
 /// Bytes, taken one after the other; zeros behind the end.
@@ -72,20 +97,29 @@ impl Case {
     pub fn new(bytes: &[u8]) -> Self {
         let mut bytes = Bytes(bytes);
         let mut words = seed(bytes.byte());
-        for _ in 0..bytes.byte() % 8 {
+        for _ in 0..bytes.byte() % 6 {
             mutate(&mut words, &mut bytes);
         }
-        let list = (bytes.byte() % 2 == 1).then(|| list(&mut bytes));
-        let entry_point = [None, None, Some("main"), Some("other")][bytes.below(4)];
-        let workgroup_size = if bytes.byte().is_multiple_of(8) { bytes.small() } else { 64 };
-        Self { words, list, entry_point, workgroup_size, attachments: bytes.small() % 40 }
+        let list = (bytes.byte() % 2 == 1).then(|| list(&words, &mut bytes));
+        let entry_point = match bytes.byte() {
+            0..=0x5f => None,
+            0x60..=0xdf => Some("main"),
+            _ => Some("other"),
+        };
+        let workgroup_size = if bytes.byte() >= 0xf0 { bytes.small() } else { 64 };
+        Self { words, list, entry_point, workgroup_size, attachments: 1 + bytes.small() % 40 }
     }
 
-    /// Lowers the case in every way; the modules that came out.
-    pub fn run(&self) -> Vec<(&'static str, Vec<u32>)> {
+    /// Lowers the case in every way: each with the module that came out, or what was said against it.
+    pub fn run(&self) -> Vec<(&'static str, Outcome)> {
         let captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
-        let shader = Shader { words: &self.words, entry_point: self.entry_point, captures };
-        let reads = vertex_reads(&self.words, self.entry_point);
+        let shader = Shader {
+            entry_point: self.entry_point,
+            captures,
+            specialization: &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..],
+            ..Shader::new(&self.words)
+        };
+        let reads = vertex_reads(&shader);
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
         let options =
             compute::Options { vertex_input: &vertex_input, workgroup_size: self.workgroup_size };
@@ -95,22 +129,26 @@ impl Case {
             max_attachments: 32,
             max_dual_source_attachments: 8,
         };
+        let split = split_blocks::Options { entry_point: self.entry_point, ..Default::default() };
         self.reflect();
-        [
-            ("native", native::lower(&shader).map(|lowered| lowered.words).ok()),
-            ("vertex", vertex::lower(&shader).map(|lowered| lowered.words).ok()),
-            ("compute", compute::lower(&shader, &options).map(|lowered| lowered.words).ok()),
-            ("broadcast", broadcast_color(&self.words, &broadcast).map(|b| b.words).ok()),
+        vec![
+            ("native", outcome(native::lower(&shader), |lowered| lowered.words)),
+            ("vertex", outcome(vertex::lower(&shader), |lowered| lowered.words)),
+            ("compute", outcome(compute::lower(&shader, &options), |lowered| lowered.words)),
+            ("split", outcome(split_blocks(&self.words, &split), |split| split.words)),
+            ("broadcast", outcome(broadcast_color(&self.words, &broadcast), |b| b.words)),
         ]
-        .into_iter()
-        .filter_map(|(name, words)| Some((name, words?)))
-        .collect()
     }
 
     /// Reads what can be read without lowering.
     fn reflect(&self) {
         let Ok(module) = Module::parse(&self.words) else { return };
-        assert_eq!(module.words(), self.words);
+        let groups = [Op::DecorationGroup, Op::GroupDecorate, Op::GroupMemberDecorate];
+        let has_groups =
+            |words: &[u32]| words.iter().any(|w| groups.iter().any(|op| w & 0xffff == *op as u32));
+        if !has_groups(&self.words) {
+            assert_eq!(module.words(), self.words);
+        }
         let Ok(entry) = find_vertex_shader(&module, self.entry_point) else { return };
         let declarations = Declarations::of(&module);
         let _ = Layout::from_decorations(&module, &declarations, &entry);
@@ -120,6 +158,9 @@ impl Case {
         for mode in [BufferMode::Interleaved, BufferMode::Separate] {
             let names = ["gl_Position", "gl_SkipComponents3", "colour", "nested.inner[1].wide"];
             let _ = CaptureList::from_varyings(&declarations, &entry, &names, mode);
+        }
+        if let Some(list) = &self.list {
+            let _ = CaptureList::from_stream_output(&module, &declarations, &entry, &records(list));
         }
         locations_used(&declarations, &entry);
     }
@@ -141,7 +182,10 @@ fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
 }
 
 fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
-    let kind = bytes.byte() % 16;
+    let kind = bytes.byte() % 64;
+    if kind >= 29 {
+        return redecorate(words, bytes);
+    }
     let spans = instructions(words);
     if spans.is_empty() {
         return;
@@ -151,37 +195,37 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     let operand = start + 1 + bytes.below(end - start - 1);
     let at = if operand < end { operand } else { start };
     match kind {
-        0 | 1 => words[at] ^= 1 << (bytes.byte() % 32),
-        2 | 3 => words[at] = bytes.small(),
-        4 | 5 => words[at] = words[bytes.below(words.len())],
-        6 => words[at] = words[at].wrapping_add(1),
-        7 => {
+        0..=2 => words[at] ^= 1 << (bytes.byte() % 32),
+        3..=6 => words[at] = bytes.small(),
+        7..=12 => words[at] = words[bytes.below(words.len())],
+        13..=15 => words[at] = words[at].wrapping_add(1),
+        16 => {
             words[start] =
                 words[start] & 0xffff_0000 | words[spans[bytes.below(spans.len())].0] & 0xffff
         }
-        8 => words[start] ^= 1 << (bytes.byte() % 32),
-        9 => {
+        17 => words[start] ^= 1 << (bytes.byte() % 32),
+        18 | 19 => {
             let copy = words[start..end].to_vec();
             let (to, _) = spans[bytes.below(spans.len())];
             words.splice(to..to, copy);
         }
-        10 => drop(words.drain(start..end)),
-        11 => {
+        20 | 21 => drop(words.drain(start..end)),
+        22 | 23 => {
             let copy: Vec<u32> = words.drain(start..end).collect();
             let to = bytes.below(words.len() + 1).max(HEADER.min(words.len()));
             let spans = instructions(words);
             let to = spans.iter().map(|span| span.0).find(|start| *start >= to).unwrap_or(to);
             words.splice(to..to, copy);
         }
-        12 => {
+        24 | 25 => {
             let other = seed(bytes.byte());
             let others = instructions(&other);
             let first = bytes.below(others.len());
             let last = (first + bytes.below(20)).min(others.len() - 1);
             words.splice(start..end, other[others[first].0..others[last].1].iter().copied());
         }
-        13 => words.truncate(at),
-        14 => {
+        26 => words.truncate(at),
+        27 => {
             let header = bytes.below(HEADER);
             words[header] = bytes.small();
         }
@@ -189,46 +233,198 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     }
 }
 
-fn list(bytes: &mut Bytes<'_>) -> CaptureList {
-    const NAMES: [&str; 10] = [
+/// Stream-output records with the numbers of a list.
+fn records(list: &CaptureList) -> StreamOutputInfo {
+    let record = |capture: &Capture| {
+        let Selector::Location { location, component, components } = capture.selector else {
+            return None;
+        };
+        Some(StreamOutput {
+            register_index: location,
+            start_component: component,
+            num_components: if components > 31 { components } else { components % 5 },
+            output_buffer: capture.buffer,
+            dst_offset: capture.offset / 4,
+            stream: 0,
+        })
+    };
+    let outputs: Vec<StreamOutput> = list.captures.iter().filter_map(record).collect();
+    // Every slot, in every second case, for what is not there.
+    let outputs_written = outputs.len().is_multiple_of(2).then_some(u64::MAX);
+    let locations = match list.captures.len().is_multiple_of(3) {
+        true => SlotLocations::Packed,
+        false => SlotLocations::Unpacked,
+    };
+    let strides = list.strides.map(|stride| stride.unwrap_or(0) / 4);
+    StreamOutputInfo { outputs, strides, locations, outputs_written }
+}
+
+/// What a capture is made of, each with a parameter.
+const PARTS: [Decoration; 7] = [
+    Decoration::Location,
+    Decoration::Component,
+    Decoration::Offset,
+    Decoration::XfbBuffer,
+    Decoration::XfbStride,
+    Decoration::Stream,
+    Decoration::BuiltIn,
+];
+
+/// A decoration of a capture within a module: where its kind stands, with its one parameter behind.
+struct Part {
+    start: usize,
+    kind: usize,
+    decoration: Decoration,
+}
+
+/// Those that there are.
+fn parts(words: &[u32]) -> Vec<Part> {
+    let part = |(start, end): (usize, usize)| {
+        let kind = match words[start] & 0xffff {
+            op if op == Op::Decorate as u32 => start + 2,
+            op if op == Op::MemberDecorate as u32 => start + 3,
+            _ => return None,
+        };
+        let decoration = *PARTS.iter().find(|d| words.get(kind) == Some(&(**d as u32)))?;
+        (kind + 2 == end).then_some(Part { start, kind, decoration })
+    };
+    instructions(words).into_iter().filter_map(part).collect()
+}
+
+/// A parameter that most shaders could have.
+fn parameter(decoration: Decoration, bytes: &mut Bytes<'_>) -> u32 {
+    let byte = bytes.byte();
+    if byte >= 0xf0 {
+        return bytes.small();
+    }
+    let byte = u32::from(byte);
+    match decoration {
+        Decoration::Location => byte % 12,
+        Decoration::Component | Decoration::XfbBuffer => byte % 4,
+        Decoration::Stream => u32::from(byte > 0xc0),
+        Decoration::Offset => byte % 48 * 4,
+        Decoration::XfbStride => 16 + byte % 64 * 4,
+        _ => [BuiltIn::Position, BuiltIn::PointSize, BuiltIn::ClipDistance, BuiltIn::VertexIndex]
+            [byte as usize % 4] as u32,
+    }
+}
+
+/// Gives a decoration of a capture another value, kind or target, or its target one more of them.
+fn redecorate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
+    let parts = parts(words);
+    if parts.is_empty() {
+        return;
+    }
+    let chosen = &parts[bytes.below(parts.len())];
+    let Part { start, kind, decoration } = *chosen;
+    match bytes.byte() % 8 {
+        0..=2 => words[kind + 1] = parameter(decoration, bytes),
+        3 => {
+            // What another has, so that two meet.
+            let alike: Vec<&Part> = parts.iter().filter(|p| p.decoration == decoration).collect();
+            words[kind + 1] = words[alike[bytes.below(alike.len())].kind + 1];
+        }
+        4 => {
+            let other = &parts[bytes.below(parts.len())];
+            words[start + 1] = words[other.start + 1];
+        }
+        5 => drop(words.drain(start..kind + 2)),
+        more => {
+            let decoration = match more {
+                6 => Decoration::Component,
+                _ => PARTS[bytes.below(PARTS.len())],
+            };
+            let mut copy = words[start..kind].to_vec();
+            copy.extend([decoration as u32, parameter(decoration, bytes)]);
+            words.splice(start..start, copy);
+        }
+    }
+}
+
+/// A list for the module, of which most captures are there and do not overlap.
+fn list(words: &[u32], bytes: &mut Bytes<'_>) -> CaptureList {
+    const NAMES: [&str; 15] = [
         "id",
         "checksum",
         "colour",
         "gl_Position",
+        "gl_PerVertex.gl_Position",
         "nested.inner[1].wide",
         "nested.matrix[0]",
+        "nested",
         "gl_ClipDistance[1]",
         "wide",
+        "first",
+        "low",
+        "pair[1].a",
         "x[4294967295]",
         "..[",
     ];
+    let parts = parts(words);
+    let locations: Vec<u32> = parts
+        .iter()
+        .filter(|part| part.decoration == Decoration::Location)
+        .map(|part| words[part.kind + 1])
+        .collect();
+    // Those of what is decorated: inputs and outputs.
+    let is_part = |id: &u32| parts.iter().any(|part| words[part.start + 1] == *id);
+    let names: Vec<String> = instructions(words)
+        .into_iter()
+        .filter(|(start, _)| words[*start] & 0xffff == Op::Name as u32)
+        .filter(|(start, _)| words.get(start + 1).is_some_and(is_part))
+        .filter_map(|(start, end)| Some(read_string(words.get(start + 2..end)?)?.0))
+        .collect();
     let mut list = CaptureList::default();
-    for stride in &mut list.strides {
-        *stride = match bytes.byte() % 4 {
-            0 => None,
-            1 => Some(bytes.small()),
-            _ => Some(256),
+    let mut ends = [0u32; 5];
+    for _ in 0..bytes.byte() % 8 {
+        let components = match bytes.byte() {
+            byte @ 0..=0xdf => 1 + u32::from(byte) % 6,
+            _ => bytes.small(),
         };
-    }
-    let mut offset = 0;
-    for _ in 0..bytes.byte() % 6 {
-        let selector = match bytes.byte() % 3 {
-            0 => Selector::Location {
-                location: bytes.small(),
-                component: bytes.small() % 5,
-                components: bytes.small(),
-            },
-            1 => Selector::BuiltIn {
-                built_in: [BuiltIn::Position, BuiltIn::PointSize, BuiltIn::ClipDistance]
-                    [bytes.below(3)],
-                component: bytes.small(),
-                components: bytes.small(),
-            },
+        let component = match bytes.byte() {
+            0..=0x9f => 0,
+            byte => u32::from(byte) % 5,
+        };
+        let selector = match bytes.byte() % 4 {
+            0 | 1 => {
+                let location = match locations.get(bytes.below(locations.len() + 1)) {
+                    Some(location) => *location,
+                    None => bytes.small(),
+                };
+                Selector::Location { location, component, components }
+            }
+            2 => {
+                let built_in = [
+                    BuiltIn::Position,
+                    BuiltIn::Position,
+                    BuiltIn::PointSize,
+                    BuiltIn::ClipDistance,
+                    BuiltIn::CullDistance,
+                ][bytes.below(5)];
+                Selector::BuiltIn { built_in, component, components }
+            }
+            _ if bytes.byte() < 0x80 && !names.is_empty() => {
+                Selector::Name(names[bytes.below(names.len())].clone())
+            }
             _ => Selector::Name(NAMES[bytes.below(NAMES.len())].to_owned()),
         };
-        let at = if bytes.byte().is_multiple_of(8) { bytes.small() } else { offset };
-        offset += 16;
-        list.captures.push(Capture { selector, buffer: bytes.small() % 5, offset: at });
+        let buffer = [0, 0, 0, 0, 1, 1, 2, 3, 4][bytes.below(9)];
+        let end = &mut ends[buffer];
+        let offset = if bytes.byte() >= 0xf0 { bytes.small() } else { *end };
+        // Names may be of anything.
+        let size = match &selector {
+            Selector::Name(_) => 16 << (bytes.byte() % 5),
+            _ => components.min(16) * 4,
+        };
+        *end = offset.saturating_add(size);
+        list.captures.push(Capture { selector, buffer: buffer as u32, offset });
+    }
+    for (stride, end) in list.strides.iter_mut().zip(ends) {
+        *stride = match bytes.byte() {
+            0..=0xdf if end > 0 => Some(end.saturating_add(u32::from(bytes.byte()) % 4 * 4)),
+            0..=0xdf => None,
+            _ => Some(bytes.small()),
+        };
     }
     list
 }

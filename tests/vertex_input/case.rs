@@ -5,8 +5,8 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Buffer, CaptureBuffer, ConsumerScope, Context, Draw, MemoryLocation, Pipeline, PipelineDesc,
-    Recorder, VertexBuffer,
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw,
+    MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
@@ -137,6 +137,7 @@ impl Case {
             shader: &lowered,
             topology: PrimitiveTopology::TriangleList,
             provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
             vertex_input: &self.vertex_input,
             set_layouts: &[],
             specialize: false,
@@ -163,7 +164,9 @@ impl Case {
                 Some(buffer)
             })
             .collect();
-        let mut arena = gpu.create_arena(pipeline.arena_bytes()).unwrap();
+        let mut arena = ArenaDesc::for_draws(1, 1);
+        arena.upload += pipeline.attribute_bytes();
+        let mut arena = gpu.create_arena(&arena).unwrap();
         self.record(gpu, &pipeline, &target, &buffers, &mut arena)
             .unwrap_or_else(|error| panic!("{backend}: {error}: {self:#?}"));
         let found = gpu.read(&target, 0..target.size()).unwrap();
@@ -180,7 +183,7 @@ impl Case {
         pipeline: &Pipeline,
         target: &Buffer,
         buffers: &[Option<Buffer>],
-        arena: &mut vkxfb::runtime::Arena,
+        arena: &mut Arena,
     ) -> Result<(), GpuError> {
         let backend = pipeline.backend();
         let targets =
@@ -197,6 +200,14 @@ impl Case {
                 stride: bound.stride,
             })
             .collect();
+        let kernels = gpu.kernels();
+        let desc = CaptureDesc {
+            pipeline,
+            kernels: &kernels,
+            buffers: &targets,
+            vertex_buffers: &vertex_buffers,
+            counters: &[],
+        };
         let render_pass = gpu.render_pass();
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(render_pass)
@@ -216,10 +227,9 @@ impl Case {
                 if backend == Backend::Native {
                     device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 }
-                let mut recorder =
-                    Recorder::begin(ctx, arena, cmd, pipeline, &targets, &vertex_buffers)?;
+                let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
                 recorder.draw(PrimitiveTopology::TriangleList, &self.draw)?;
-                let _ = recorder.end();
+                recorder.end(&[])?;
                 if backend == Backend::Native {
                     device.cmd_end_render_pass(cmd);
                 }

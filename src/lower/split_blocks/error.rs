@@ -5,6 +5,7 @@ use spirv::ExecutionModel;
 use super::MAX_VARIABLES;
 use crate::capture::CaptureError;
 use crate::spirv::entry_point::EntryPointError;
+use crate::spirv::specialization::SpecializationError;
 use crate::spirv::{Id, ParseError};
 
 /// A module whose outputs cannot be split.
@@ -22,9 +23,9 @@ pub enum SplitError {
     /// A stage whose outputs are arrays, or not captured.
     #[error("outputs of {0:?} shaders are not split; vertex and tessellation evaluation are")]
     Stage(ExecutionModel),
-    /// Decorations on a group of ids, which hide what they decorate.
-    #[error("the module uses decoration groups, which are not supported")]
-    DecorationGroups,
+    /// Values that the module's specialisation constants cannot have.
+    #[error(transparent)]
+    Specialization(#[from] SpecializationError),
     /// Each block of an array is captured to a buffer of its own.
     #[error("output {variable} is an array of blocks, which is not split")]
     ArrayOfBlocks {

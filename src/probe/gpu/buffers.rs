@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::{Gpu, GpuError, State};
 use crate::runtime::{
-    Arena, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
+    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
 };
 
 impl Gpu {
@@ -60,14 +60,14 @@ impl Gpu {
         result
     }
 
-    /// Makes an arena of `capacity` bytes.
+    /// Makes an arena.
     ///
     /// # Errors
     /// A failed command or allocation.
-    pub fn create_arena(&mut self, capacity: u64) -> Result<Arena, GpuError> {
+    pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live and the allocator is its.
-        Ok(unsafe { Arena::new(ctx, allocator, capacity) }?)
+        Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
     }
 
     /// Destroys an arena of [`create_arena`](Self::create_arena).

@@ -14,8 +14,8 @@ use super::{Gpu, GpuError, begin_render_pass};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::Backend;
 use crate::runtime::{
-    Arena, Buffer, CaptureBuffer, Captured, ConsumerScope, Context, Draw, MemoryLocation, Pipeline,
-    Recorder, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context, Draw,
+    Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
 };
 use crate::topology::PrimitiveTopology;
 
@@ -116,7 +116,7 @@ impl Gpu {
         let (targets, vertices) = (target_slots.size.max(SLOT), vertex_slots.size.max(SLOT));
         let (capture_usage, vertex_usage) = self.usages();
         let none = vk::BufferUsageFlags::empty();
-        let arena_bytes = requests.iter().map(|r| r.pipeline.arena_bytes()).sum();
+        let arena = arena_for(requests);
         self.with_buffer(targets, capture_usage, MemoryLocation::Device, |gpu, targets| {
             gpu.with_buffer(vertices, vertex_usage, MemoryLocation::Upload, |gpu, vertices| {
                 // What the targets start as goes to them through here, and what they become comes
@@ -124,7 +124,7 @@ impl Gpu {
                 gpu.with_buffer(targets.size(), none, MemoryLocation::Upload, |gpu, initial| {
                     gpu.with_buffer(targets.size(), none, MemoryLocation::Readback, |gpu, back| {
                         fill(&placed, initial, vertices);
-                        let mut arena = gpu.create_arena(arena_bytes)?;
+                        let mut arena = gpu.create_arena(&arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
                         // SAFETY: the caller's contract.
                         let captured = unsafe { gpu.run(&placed, &buffers, &mut arena) };
@@ -159,6 +159,7 @@ impl Gpu {
         arena: &mut Arena,
     ) -> Result<Vec<Captured>, GpuError> {
         let (render_pass, framebuffer) = (self.render_pass, self.framebuffer);
+        let kernels = self.kernels();
         let mut backends: Vec<Backend> =
             placed.iter().map(|p| p.request.pipeline.backend()).collect();
         backends.sort_unstable();
@@ -187,7 +188,7 @@ impl Gpu {
                 }
                 inside = graphics;
                 // SAFETY: the caller's contract; the slots of different requests do not overlap.
-                let captured = unsafe { record(ctx, cmd, place, buffers, arena) };
+                let captured = unsafe { record(ctx, &kernels, cmd, place, buffers, arena) };
                 all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
             }
             // SAFETY: as above.
@@ -248,6 +249,7 @@ struct Buffers<'a> {
 /// As [`Recorder::begin`].
 unsafe fn record(
     ctx: &Context,
+    kernels: &Kernels,
     cmd: vk::CommandBuffer,
     place: &Placed<'_>,
     buffers: &Buffers<'_>,
@@ -292,12 +294,28 @@ unsafe fn record(
                 &[],
             );
         }
-        let mut recorder = Recorder::begin(ctx, arena, cmd, pipeline, &bound, &vertex_buffers)?;
+        let desc = CaptureDesc {
+            pipeline,
+            kernels,
+            buffers: &bound,
+            vertex_buffers: &vertex_buffers,
+            counters: &[],
+        };
+        let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
         for (topology, draw) in request.draws {
             recorder.draw(*topology, draw)?;
         }
-        Ok(recorder.end())
+        // Direct draws from the start of the buffers: everything is known.
+        Ok(recorder.end(&[])?.captured.unwrap_or_default())
     }
+}
+
+/// What the requests take.
+fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
+    let draws = requests.iter().map(|r| r.draws.len() as u64).sum();
+    let desc = ArenaDesc::for_draws(requests.len() as u64, draws);
+    let attributes: u64 = requests.iter().map(|r| r.pipeline.attribute_bytes()).sum();
+    ArenaDesc { upload: desc.upload + attributes, ..desc }
 }
 
 /// Makes what the copy wrote available to the captures, and orders them behind it.

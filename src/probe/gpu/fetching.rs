@@ -1,8 +1,6 @@
 //! What the device's own vertex input offers: formats, and what it makes of vertex buffers that are too
 //! short, or null.
 
-use std::ffi::CStr;
-
 use ash::{ext, vk};
 
 use super::instance::Instance;
@@ -47,12 +45,9 @@ impl Robustness {
         }
     }
 
-    /// Extensions to enable.
-    pub(super) const fn extensions(self) -> &'static [&'static CStr] {
-        match self.buffer_access2 || self.null_descriptor {
-            true => &[ext::robustness2::NAME],
-            false => &[],
-        }
+    /// Whether the extension has to be enabled.
+    pub(super) const fn is_any(self) -> bool {
+        self.buffer_access2 || self.null_descriptor
     }
 
     /// For the pNext chain of the device.

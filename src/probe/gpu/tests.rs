@@ -108,6 +108,7 @@ fn desc<'a>(gpu: &Gpu, shader: &'a Lowered, input: &'a VertexInput) -> PipelineD
         shader,
         topology: PrimitiveTopology::TriangleStrip,
         provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
         vertex_input: input,
         set_layouts: &[],
         specialize: false,

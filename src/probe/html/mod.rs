@@ -199,7 +199,7 @@ fn write_cell(page: &mut String, cell: Option<&Cell>, footnotes: &mut Footnotes)
 fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
     let Failure { backend, case, mismatch, command } = failure;
     let differ = match mismatch.differing_primitives {
-        0 => "All primitives are right".to_owned(),
+        0 => "No primitive is known to differ".to_owned(),
         1 => "1 primitive differs".to_owned(),
         count => format!("{count} primitives differ"),
     };

@@ -28,13 +28,18 @@ pub struct Case {
 }
 
 impl Case {
-    /// The command that runs this case alone, as a shell takes it. `device` is left out where there
-    /// is only one, `profile` where it is empty.
-    pub fn command(&self, backend: Backend, device: Option<usize>, profile: &str) -> String {
+    /// The command that runs this case alone, as a shell takes it. `backend` is left out where it takes
+    /// all of them, `device` where there is only one, `profile` where it is empty.
+    pub fn command(
+        &self,
+        backend: Option<Backend>,
+        device: Option<usize>,
+        profile: &str,
+    ) -> String {
+        let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
         let mut command = format!(
-            "vkxfb probe --backend {} --topology {} --shader {} --provoking {} --vertices {} \
+            "vkxfb probe{backend} --topology {} --shader {} --provoking {} --vertices {} \
              --instances {}",
-            backend.name(),
             self.topology,
             shell_word(&self.shader),
             self.provoking,

@@ -33,12 +33,12 @@ fn the_command_names_the_device_and_quotes_the_file() {
     let mut case = sample_report().mismatches.remove(0).case;
     let end = |command: String| command.split_once(" --shader ").unwrap().1.to_owned();
     assert_eq!(
-        end(case.command(Backend::Compute, None, "")),
+        end(case.command(Some(Backend::Compute), None, "")),
         "two-buffers --provoking first --vertices 12 --instances 3"
     );
     case.shader = "it's mine/a b.spv".to_owned();
     assert_eq!(
-        end(case.command(Backend::Compute, Some(1), "bifrost")),
+        end(case.command(Some(Backend::Compute), Some(1), "bifrost")),
         r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost"
     );
 }

@@ -94,7 +94,7 @@ impl References {
             None => self.first.push((name.clone(), group.backend, records.clone())),
             Some((_, first, reference)) => {
                 if let Some(note) = compare(layout, &records, reference)
-                    .map_err(|e| BatchError::Records(format!("{e} (compared with {first})")))?
+                    .map_err(|differ| BatchError::Records { differ, first: *first })?
                 {
                     report.note(format!("{name}: {} and {first} {note}", group.backend));
                 }

@@ -6,6 +6,7 @@ use ash::{ext, khr, vk};
 
 use super::AddressSource;
 use crate::runtime::RuntimeError;
+use crate::runtime::draws::{ByteCountDraw, CounterBuffer};
 
 /// `vkGetBufferDeviceAddress`, by whichever name the device has it.
 #[derive(Clone)]
@@ -87,39 +88,103 @@ impl TransformFeedbackFn {
     }
 
     /// [`vkCmdBeginTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginTransformFeedbackEXT.html)
-    /// without counters.
     ///
     /// # Safety
     /// That command's valid usage.
-    pub(in crate::runtime) unsafe fn begin(&self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract; no counter buffer is named.
+    pub(in crate::runtime) unsafe fn begin(
+        &self,
+        cmd: vk::CommandBuffer,
+        counters: &[Option<CounterBuffer>],
+    ) {
+        let (buffers, offsets) = handles(counters);
+        // SAFETY: the caller's contract; both arrays are as long as the counters.
         unsafe {
             (self.0.fp().cmd_begin_transform_feedback_ext)(
                 cmd,
                 0,
-                0,
-                std::ptr::null(),
-                std::ptr::null(),
+                buffers.len() as u32,
+                buffers.as_ptr(),
+                offsets.as_ptr(),
             );
         }
     }
 
     /// [`vkCmdEndTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndTransformFeedbackEXT.html)
-    /// without counters.
     ///
     /// # Safety
     /// That command's valid usage.
-    pub(in crate::runtime) unsafe fn end(&self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract; no counter buffer is named.
+    pub(in crate::runtime) unsafe fn end(
+        &self,
+        cmd: vk::CommandBuffer,
+        counters: &[Option<CounterBuffer>],
+    ) {
+        let (buffers, offsets) = handles(counters);
+        // SAFETY: the caller's contract; both arrays are as long as the counters.
         unsafe {
             (self.0.fp().cmd_end_transform_feedback_ext)(
                 cmd,
                 0,
-                0,
-                std::ptr::null(),
-                std::ptr::null(),
+                buffers.len() as u32,
+                buffers.as_ptr(),
+                offsets.as_ptr(),
             );
         }
+    }
+
+    /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    ///
+    /// # Safety
+    /// That command's valid usage.
+    pub(in crate::runtime) unsafe fn draw_byte_count(
+        &self,
+        cmd: vk::CommandBuffer,
+        draw: &ByteCountDraw,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            (self.0.fp().cmd_draw_indirect_byte_count_ext)(
+                cmd,
+                draw.instance_count,
+                draw.first_instance,
+                draw.counter.buffer,
+                draw.counter.offset,
+                draw.counter_offset,
+                draw.vertex_stride,
+            );
+        }
+    }
+}
+
+/// Counters as Vulkan takes them: null where there is none.
+fn handles(counters: &[Option<CounterBuffer>]) -> (Vec<vk::Buffer>, Vec<vk::DeviceSize>) {
+    counters.iter().map(|c| c.map_or_else(Default::default, |c| (c.buffer, c.offset))).unzip()
+}
+
+/// `vkCmdDrawIndirectCount` and its indexed form, by whichever name the device has them.
+#[derive(Clone, Copy)]
+pub(in crate::runtime) struct DrawIndirectCountFn {
+    pub(in crate::runtime) direct: vk::PFN_vkCmdDrawIndirectCount,
+    pub(in crate::runtime) indexed: vk::PFN_vkCmdDrawIndexedIndirectCount,
+}
+
+impl DrawIndirectCountFn {
+    /// The commands, or `None` where the device was created without them.
+    pub(in crate::runtime) fn load(instance: &ash::Instance, device: &ash::Device) -> Option<Self> {
+        let has = |name| check_loaded(instance, device, name, "drawIndirectCount").is_ok();
+        if has(c"vkCmdDrawIndirectCount") {
+            let core = device.fp_v1_2();
+            return Some(Self {
+                direct: core.cmd_draw_indirect_count,
+                indexed: core.cmd_draw_indexed_indirect_count,
+            });
+        }
+        has(c"vkCmdDrawIndirectCountKHR").then(|| {
+            let extension = khr::draw_indirect_count::Device::new(instance, device);
+            Self {
+                direct: extension.fp().cmd_draw_indirect_count_khr,
+                indexed: extension.fp().cmd_draw_indexed_indirect_count_khr,
+            }
+        })
     }
 }
 

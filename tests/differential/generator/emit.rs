@@ -55,7 +55,7 @@ pub fn emit(shader: &Generated, signed_indices: bool) -> Vec<u32> {
 
 impl Emitter<'_> {
     fn capabilities(&mut self) {
-        let Generated { version, .. } = self.shader;
+        let core_layer = self.shader.core_layer;
         self.module.capability(Capability::Shader);
         self.module.capability(Capability::TransformFeedback);
         let has = |which| self.shader.built_in(which).is_some();
@@ -64,21 +64,20 @@ impl Emitter<'_> {
             [uses(|s| s == Scalar::F64), uses(|s| s.is_64() && s != Scalar::F64)];
         let (clip, cull) = (has(BuiltIn::ClipDistance), has(BuiltIn::CullDistance));
         let (layer, viewport) = (has(BuiltIn::Layer), has(BuiltIn::ViewportIndex));
-        let late = *version >= (1, 5);
         for (used, capability) in [
             (float64, Capability::Float64),
             (int64, Capability::Int64),
             (clip, Capability::ClipDistance),
             (cull, Capability::CullDistance),
-            (layer && late, Capability::ShaderLayer),
-            (viewport && late, Capability::ShaderViewportIndex),
-            ((layer || viewport) && !late, Capability::ShaderViewportIndexLayerEXT),
+            (layer && core_layer, Capability::ShaderLayer),
+            (viewport && core_layer, Capability::ShaderViewportIndex),
+            ((layer || viewport) && !core_layer, Capability::ShaderViewportIndexLayerEXT),
         ] {
             if used {
                 self.module.capability(capability);
             }
         }
-        if (layer || viewport) && !late {
+        if (layer || viewport) && !core_layer {
             self.module.extensions.push("SPV_EXT_shader_viewport_index_layer");
         }
     }

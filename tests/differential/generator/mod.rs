@@ -119,6 +119,8 @@ pub struct CapturedScalar {
 pub struct Generated {
     pub words: Vec<u32>,
     pub version: (u32, u32),
+    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the extension's.
+    pub core_layer: bool,
     pub interface: Interface,
     pub program: Program,
     pub attributes: Vec<Attribute>,
@@ -146,6 +148,7 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
     let mut generated = Generated {
         words: Vec::new(),
         version,
+        core_layer: version >= (1, 5) && rng.percent(30),
         interface,
         program,
         attributes,

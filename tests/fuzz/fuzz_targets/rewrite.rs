@@ -1,12 +1,59 @@
-//! libFuzzer's way into `mutate.rs`. `-rss_limit_mb` and `-timeout` bound memory and time.
+//! libFuzzer's way into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and `-timeout` bound memory and
+//! time. What comes of a valid module is held against SPIRV-Tools' validator, linked in.
 
 #![no_main]
 
 #[path = "../mutate.rs"]
 mod mutate;
 
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
 use libfuzzer_sys::fuzz_target;
 
+// https://github.com/KhronosGroup/SPIRV-Tools, include/spirv-tools/libspirv.h
+unsafe extern "C" {
+    fn spvParseTargetEnv(name: *const c_char, environment: *mut c_int) -> bool;
+    fn spvContextCreate(environment: c_int) -> *mut c_void;
+    fn spvContextDestroy(context: *mut c_void);
+    fn spvValidateBinary(
+        context: *mut c_void,
+        words: *const u32,
+        count: usize,
+        diagnostic: *mut *mut c_void,
+    ) -> c_int;
+    fn spvDiagnosticPrint(diagnostic: *mut c_void) -> c_int;
+    fn spvDiagnosticDestroy(diagnostic: *mut c_void);
+}
+
+/// Whether SPIRV-Tools accepts the words for Vulkan 1.3; why not is printed if `is_expected`.
+fn is_valid(words: &[u32], is_expected: bool) -> bool {
+    let mut environment = 0;
+    let mut diagnostic = ptr::null_mut();
+    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is made
+    // is destroyed once.
+    unsafe {
+        assert!(spvParseTargetEnv(c"vulkan1.3".as_ptr(), &mut environment));
+        let context = spvContextCreate(environment);
+        let status = spvValidateBinary(context, words.as_ptr(), words.len(), &mut diagnostic);
+        if status != 0 && is_expected {
+            spvDiagnosticPrint(diagnostic);
+        }
+        spvDiagnosticDestroy(diagnostic);
+        spvContextDestroy(context);
+        status == 0
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
-    mutate::Case::new(bytes).run();
+    let case = mutate::Case::new(bytes);
+    let outcomes = case.run();
+    if outcomes.iter().all(|(_, outcome)| outcome.is_err()) || !is_valid(&case.words, false) {
+        return;
+    }
+    for (backend, outcome) in outcomes {
+        if let Ok(words) = outcome {
+            assert!(is_valid(&words, true), "{backend}: {case:?}");
+        }
+    }
 });

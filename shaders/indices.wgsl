@@ -1,0 +1,26 @@
+// Index buffers.
+
+// Index `position` of a buffer of `limit` indices of `size` bytes (1, 2 or 4). Beyond the end it is 0.
+// The dword that holds the index is loaded whole: no memory protection is finer than that.
+fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
+    if position >= limit {
+        return 0u;
+    }
+    let at = multiply_add(address, position, size);
+    let dword = load1(vec2<u32>(at.x & ~3u, at.y));
+    return (dword >> (8u * (at.x & 3u))) & largest_index(size);
+}
+
+// The largest index of a size, which restarts primitives where that is enabled.
+fn largest_index(size: u32) -> u32 {
+    return 0xffffffffu >> (32u - 8u * size);
+}
+
+// What the vertex index of an element is, before the base is added.
+fn index_of_element(element: u32) -> u32 {
+    let size = draw.flags & INDEX_SIZE;
+    if size == 0u {
+        return element;
+    }
+    return load_index(draw.index_address, draw.index_limit, size, element);
+}

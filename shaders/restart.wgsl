@@ -1,0 +1,216 @@
+// Primitive restart: which segment an index is in, and how many primitives lie before it.
+//
+// A segment is what lies between two restart indices. Runs of indices are summarised by an associative
+// operation (`join`), so that a reduction and a scan, of any number of workgroups and without
+// communication between them, find the state before each run:
+//
+//   xfb_restart   each invocation summarises a block of 32 indices, each workgroup 256 blocks;
+//   xfb_setup     one workgroup scans over the workgroups' summaries;
+//   xfb_compute   each invocation joins the state before its workgroup of blocks, the summary of the
+//                 blocks between, and the bit mask of its own block.
+//
+// In memory, for a draw of n blocks: n blocks of 16 bytes (mask of restarts; summary of what lies before
+// it in its workgroup), then for each workgroup 16 bytes (its summary, which xfb_setup replaces by the
+// state before it). The last block holds no restart: it stands for all indices from its first on, which
+// lie beyond the index buffer or the draw.
+
+const BLOCK: u32 = 32u; // indices
+const BLOCKS: u32 = 256u; // of a workgroup
+
+// A run of indices.
+struct Run {
+    restarts: u32, // 1 if any
+    head: u32, // indices before the first restart; all where there is none
+    primitives: u32, // of the segments that begin and end within
+    tail: u32, // indices behind the last restart
+}
+
+fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
+    if b.restarts == 0u {
+        return Run(a.restarts, a.head + select(b.head, 0u, a.restarts == 1u), a.primitives, a.tail + b.head);
+    }
+    if a.restarts == 0u {
+        return Run(1u, a.head + b.head, b.primitives, b.tail);
+    }
+    let between = primitive_count(topology, vertices, a.tail + b.head);
+    return Run(1u, a.head, a.primitives + between + b.primitives, b.tail);
+}
+
+// What lies before a run.
+struct State {
+    primitives: u32, // of the complete segments
+    open: u32, // indices of the last segment
+}
+
+fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
+    let open = state.open + run.head;
+    if run.restarts == 0u {
+        return State(state.primitives, open);
+    }
+    return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
+}
+
+// Blocks of a draw of `count` indices, of which the buffer holds `limit`.
+fn block_count(count: u32, limit: u32) -> u32 {
+    return (min(count, limit) + BLOCK - 1u) / BLOCK + 1u;
+}
+
+fn states_of(table: vec2<u32>, blocks: u32) -> vec2<u32> {
+    return multiply_add(table, blocks, 16u);
+}
+
+// The run of `length` indices whose restarts are the bits of `mask`.
+fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
+    if mask == 0u {
+        return Run(0u, length, 0u, length);
+    }
+    let first = firstTrailingBit(mask);
+    var last = first;
+    var primitives = 0u;
+    for (var rest = mask & (mask - 1u); rest != 0u; rest &= rest - 1u) {
+        let next = firstTrailingBit(rest);
+        primitives += primitive_count(topology, vertices, next - last - 1u);
+        last = next;
+    }
+    return Run(1u, first, primitives, length - last - 1u);
+}
+
+// -- Reduction
+
+// Draws whose indices are reduced in one dispatch.
+struct Reduction {
+    inputs: vec2<u32>,
+    // Pairs: number of the input, and its first workgroup.
+    list: vec2<u32>,
+    count: u32,
+    reserved: u32,
+}
+
+var<workgroup> runs: array<Run, 256>;
+
+@compute @workgroup_size(256)
+fn xfb_restart(
+    @builtin(workgroup_id) workgroup_id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
+    let head = load4(kernel.parameters);
+    let count = load1(multiply_add(kernel.parameters, 1u, 16u));
+    var low = 0u;
+    var high = count;
+    while high - low > 1u {
+        let middle = low + (high - low) / 2u;
+        if load1(multiply_add(multiply_add(head.zw, middle, 8u), 1u, 4u)) <= workgroup {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let entry = load2(multiply_add(head.zw, low, 8u));
+    let input = load_input(head.xy, entry.x);
+    let arguments = arguments_of(input);
+    let vertices = vertices_per_primitive(input.flags);
+    let blocks = block_count(arguments.count, arguments.index_limit);
+    let first_block = (workgroup - entry.y) * BLOCKS;
+    let block = first_block + local;
+
+    var mask = 0u;
+    var run = Run();
+    if block < blocks - 1u {
+        let start = block * BLOCK;
+        let length = min(BLOCK, arguments.count - start);
+        mask = restarts_of(arguments, input.flags & INDEX_SIZE, start, length);
+        run = run_of_mask(input.topology, vertices, mask, length);
+    }
+
+    let before = scan_runs(input.topology, vertices, local, run);
+    if block < blocks {
+        // At most 8192 indices: 14 bits each.
+        let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
+        store4(input.restart_table, 4u * block, vec4<u32>(mask, packed, before.primitives, 0u));
+        if local == 0u {
+            let all = runs[BLOCKS - 1u];
+            let state = vec4<u32>(all.restarts, all.head, all.primitives, all.tail);
+            store4(states_of(input.restart_table, blocks), 4u * (block / BLOCKS), state);
+        }
+    }
+}
+
+// Scans over the runs of a workgroup. What lies before the invocation's own is the result; all of them
+// together are left in the last element of `runs`.
+fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
+    runs[local] = run;
+    workgroupBarrier();
+    for (var step = 1u; step < BLOCKS; step *= 2u) {
+        var joined = runs[local];
+        if local >= step {
+            joined = join(topology, vertices, runs[local - step], joined);
+        }
+        workgroupBarrier();
+        runs[local] = joined;
+        workgroupBarrier();
+    }
+    if local == 0u {
+        return Run();
+    }
+    return runs[local - 1u];
+}
+
+fn restarts_of(arguments: Arguments, size: u32, start: u32, length: u32) -> u32 {
+    var mask = 0u;
+    let restart = largest_index(size);
+    for (var i = 0u; i < length; i++) {
+        let index = load_index(arguments.index_address, arguments.index_limit, size, start + i);
+        mask |= select(0u, 1u << i, index == restart);
+    }
+    return mask;
+}
+
+// -- Use
+
+// Where an index stands.
+struct Place {
+    exists: bool, // false for a restart
+    vertex: u32, // number in its segment
+    start: u32, // position of the segment's first index
+    first_record: u32, // of the segment, within the instance
+    record_count: u32, // of the segment's primitives that the vertex can be in
+}
+
+// Primitives end within 5 vertices behind any of theirs.
+const REACH: u32 = 5u;
+
+// The place of the index at `position`. For a restarted draw `item_count` is the number of indices.
+fn place_of_index(position: u32) -> Place {
+    let topology = draw.xfb_topology;
+    let vertices = vertices_per_primitive(draw.flags);
+    let blocks = block_count(draw.item_count, draw.index_limit);
+    let block = min(position / BLOCK, blocks - 1u);
+    let in_block = position - block * BLOCK;
+    let entry = load4(multiply_add(draw.restart_table, block, 16u));
+    let before = load2(multiply_add(states_of(draw.restart_table, blocks), block / BLOCKS, 16u));
+    let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
+    // Only the last block is longer than 32, and it has no restart.
+    let bit = min(in_block, 31u);
+    let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), in_block);
+    var state = advance(topology, vertices, State(before.x, before.y), between);
+    state = advance(topology, vertices, state, here);
+
+    // How much of the segment follows, as far as it matters.
+    var next = 0u;
+    if block + 1u < blocks {
+        next = load1(multiply_add(draw.restart_table, block + 1u, 16u));
+    }
+    let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
+    let until_restart = firstTrailingBit(following | (1u << REACH));
+    let visible = state.open + 1u + min(until_restart, draw.item_count - 1u - position);
+
+    return Place(
+        (entry.x & select(0u, 1u << bit, in_block < BLOCK)) == 0u,
+        state.open,
+        position - state.open,
+        state.primitives * vertices,
+        primitive_count(topology, vertices, visible) * vertices,
+    );
+}

@@ -1,0 +1,529 @@
+// What the CPU cannot know while recording: counts and clamps of draws whose arguments, or whose place in
+// the capture buffers, only the GPU knows. One workgroup does it for a whole batch.
+
+// Push constants of the kernels here.
+struct Kernel {
+    parameters: vec2<u32>,
+}
+
+var<immediate> kernel: Kernel;
+
+const DIRECT: u32 = 0u;
+const INDIRECT: u32 = 1u;
+const BYTE_COUNT: u32 = 2u;
+// The end of a query: no draw, but `stream_query` or `generated_query` become available.
+const QUERY_END: u32 = 3u;
+
+// A draw as it was recorded.
+struct Input {
+    kind: u32,
+    topology: u32,
+    flags: u32,
+    draw_index: u32,
+
+    // Arguments of a direct draw. Otherwise `instance_count` and `first_instance` of BYTE_COUNT, whose
+    // counterOffset and vertexStride are `first` and `base_vertex`.
+    count: u32,
+    instance_count: u32,
+    first: u32,
+    base_vertex: u32,
+
+    first_instance: u32,
+    group: u32,
+    // Indices that the bound range holds.
+    index_limit: u32,
+    reserved: u32,
+
+    index_address: vec2<u32>,
+    // VkDraw[Indexed]IndirectCommand, or the counter of BYTE_COUNT.
+    arguments: vec2<u32>,
+
+    // Where there is one: the draw exists if `draw_index` is below the count there.
+    count_address: vec2<u32>,
+    restart_table: vec2<u32>,
+
+    stream_query: vec2<u32>,
+    generated_query: vec2<u32>,
+}
+
+const INPUT_SIZE: u32 = 96u;
+
+fn load_input(inputs: vec2<u32>, number: u32) -> Input {
+    let at = multiply_add(inputs, number, INPUT_SIZE);
+    let a = load4(at);
+    let b = load4(multiply_add(at, 1u, 16u));
+    let c = load4(multiply_add(at, 2u, 16u));
+    let d = load4(multiply_add(at, 3u, 16u));
+    let e = load4(multiply_add(at, 4u, 16u));
+    let f = load4(multiply_add(at, 5u, 16u));
+    return Input(
+        a.x, a.y, a.z, a.w,
+        b.x, b.y, b.z, b.w,
+        c.x, c.y, c.z, c.w,
+        d.xy, d.zw,
+        e.xy, e.zw,
+        f.xy, f.zw,
+    );
+}
+
+fn is_address(address: vec2<u32>) -> bool {
+    return (address.x | address.y) != 0u;
+}
+
+// Arguments of a draw, wherever they come from.
+struct Arguments {
+    count: u32, // vertices or indices
+    instance_count: u32,
+    base_vertex: u32,
+    first_instance: u32,
+    // Of the first index of the draw, and how many there are from it on.
+    index_address: vec2<u32>,
+    index_limit: u32,
+}
+
+fn arguments_of(input: Input) -> Arguments {
+    let is_indexed = (input.flags & INDEX_SIZE) != 0u;
+    var count = input.count;
+    var instance_count = input.instance_count;
+    var first = input.first;
+    var base_vertex = input.base_vertex;
+    var first_instance = input.first_instance;
+    if input.kind == INDIRECT {
+        let a = load4(input.arguments);
+        count = a.x;
+        instance_count = a.y;
+        first = a.z;
+        base_vertex = a.w;
+        first_instance = a.w;
+        if is_indexed {
+            first_instance = load1(multiply_add(input.arguments, 1u, 16u));
+        }
+    }
+    if input.kind == BYTE_COUNT {
+        let counter = load1(input.arguments);
+        count = (counter - min(counter, input.first)) / input.base_vertex;
+        first = 0u;
+        base_vertex = 0u;
+    }
+    if is_address(input.count_address) {
+        count = select(0u, count, input.draw_index < load1(input.count_address));
+    }
+    if !is_indexed {
+        return Arguments(count, instance_count, first, first_instance, vec2<u32>(), 0u);
+    }
+    let skipped = min(first, input.index_limit);
+    return Arguments(
+        count,
+        instance_count,
+        base_vertex,
+        first_instance,
+        multiply_add(input.index_address, skipped, input.flags & INDEX_SIZE),
+        input.index_limit - skipped,
+    );
+}
+
+// -- The setup kernel
+
+// What it is given.
+struct Setup {
+    // Of `Input`s, and where their `Draw`s go.
+    inputs: vec2<u32>,
+    draws: vec2<u32>,
+    // Of `Group`s, and of the results: what a group's dispatch is given (`Batch`, 32 bytes, then its
+    // workgroups, 12 bytes; 48 in all).
+    groups: vec2<u32>,
+    batches: vec2<u32>,
+    // Positions in bytes, from an earlier setup or 0, and where the new ones go.
+    state: vec2<u32>,
+    new_state: vec2<u32>,
+    // Numbers of inputs with more than one workgroup of restart blocks.
+    scans: vec2<u32>,
+    scan_count: u32,
+    input_count: u32,
+    group_count: u32,
+    workgroup_size: u32,
+    workgroups_per_axis: u32,
+    reserved: u32,
+    // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
+    // 0 where nothing is captured; counters to begin with and to end in, where there are any.
+    positions: vec4<u32>,
+    sizes: vec4<u32>,
+    strides: vec4<u32>,
+    counters: array<vec2<u32>, 4>,
+    new_counters: array<vec2<u32>, 4>,
+}
+
+// Consecutive inputs that one dispatch captures.
+struct Group {
+    first: u32,
+    count: u32,
+}
+
+struct GroupBatch {
+    batch: Batch,
+    workgroups: vec3<u32>,
+    reserved: u32,
+}
+
+const BATCH_SIZE: u32 = 48u;
+const SETUP_WIDTH: u32 = 256u;
+
+// A draw while it waits for its place.
+struct Pending {
+    // Of an instance.
+    primitives: u32,
+    vertices: u32, // of a primitive
+    instance_count: u32,
+    kind: u32,
+    // Of all instances.
+    written: u32,
+    base_record: u32,
+    group: u32,
+    // How many workgroups, then the first.
+    workgroups: u32,
+    stream_query: vec2<u32>,
+    generated_query: vec2<u32>,
+}
+
+var<workgroup> pending: array<Pending, 256>;
+
+// What one invocation carries from draw to draw.
+var<private> room: u32; // records
+var<private> next_record: u32;
+var<private> stream_query: Tally;
+var<private> generated_query: Tally;
+var<private> group: u32;
+var<private> group_workgroups: u32;
+
+@compute @workgroup_size(256)
+fn xfb_setup(@builtin(local_invocation_index) local: u32) {
+    let setup = load_setup();
+    for (var i = 0u; i < setup.scan_count; i++) {
+        scan_states(load_input(setup.inputs, load1(multiply_add(setup.scans, i, 4u))), local);
+    }
+    // Every invocation reads the counters before one of them writes them.
+    let positions = start_positions(setup);
+    storageBarrier();
+
+    let captures = any(setup.strides != vec4<u32>());
+    room = room_at(setup, positions);
+    next_record = 0u;
+    group = 0u;
+    group_workgroups = 0u;
+    for (var first = 0u; first < setup.input_count; first += SETUP_WIDTH) {
+        let count = min(SETUP_WIDTH, setup.input_count - first);
+        var input = Input();
+        var arguments = Arguments();
+        if local < count {
+            input = load_input(setup.inputs, first + local);
+            arguments = arguments_of(input);
+            pending[local] = pending_of(input, arguments);
+        }
+        workgroupBarrier();
+        if local == 0u {
+            for (var i = 0u; i < count; i++) {
+                place(i, captures);
+            }
+        }
+        workgroupBarrier();
+        var made = Draw();
+        if local < count {
+            made = draw_of(setup, input, arguments, pending[local]);
+            pending[local].workgroups = workgroups_of(made, setup.workgroup_size);
+        }
+        workgroupBarrier();
+        if local == 0u {
+            for (var i = 0u; i < count; i++) {
+                number_workgroups(setup, i);
+            }
+        }
+        workgroupBarrier();
+        if local < count {
+            made.first_workgroup = pending[local].workgroups;
+            store_draw(multiply_add(setup.draws, first + local, DRAW_SIZE), made);
+        }
+        workgroupBarrier();
+    }
+
+    for (var i = local; i < setup.group_count; i += SETUP_WIDTH) {
+        let members = load2(multiply_add(setup.groups, i, 8u));
+        let batch = multiply_add(setup.batches, i, BATCH_SIZE);
+        let draws = multiply_add(setup.draws, members.x, DRAW_SIZE);
+        store4(batch, 0u, vec4<u32>(draws, members.y, 0u));
+        store4(batch, 4u, positions);
+    }
+    if local == 0u {
+        flush_stream_query();
+        flush_generated_query();
+        if setup.group_count > 0u {
+            store_workgroups(setup);
+        }
+        let ends = positions + next_record * setup.strides;
+        store4(setup.new_state, 0u, ends);
+        for (var b = 0u; b < 4u; b++) {
+            if is_address(setup.new_counters[b]) {
+                store1(setup.new_counters[b], 0u, ends[b]);
+            }
+        }
+    }
+}
+
+fn load_setup() -> Setup {
+    let at = kernel.parameters;
+    let a = load4(at);
+    let b = load4(multiply_add(at, 1u, 16u));
+    let c = load4(multiply_add(at, 2u, 16u));
+    let d = load4(multiply_add(at, 3u, 16u));
+    let e = load4(multiply_add(at, 4u, 16u));
+    let f = load4(multiply_add(at, 5u, 16u));
+    let g = load4(multiply_add(at, 6u, 16u));
+    let h = load4(multiply_add(at, 7u, 16u));
+    let i = load4(multiply_add(at, 8u, 16u));
+    let j = load4(multiply_add(at, 9u, 16u));
+    let k = load4(multiply_add(at, 10u, 16u));
+    let l = load4(multiply_add(at, 11u, 16u));
+    return Setup(
+        a.xy, a.zw,
+        b.xy, b.zw,
+        c.xy, c.zw,
+        d.xy, d.z, d.w,
+        e.x, e.y, e.z, e.w,
+        f, g, h,
+        array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
+        array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
+    );
+}
+
+// Bytes from the start of each bound range. A counter that is no multiple of 4 is rounded down.
+fn start_positions(setup: Setup) -> vec4<u32> {
+    if is_address(setup.state) {
+        return load4(setup.state);
+    }
+    var positions = setup.positions;
+    for (var b = 0u; b < 4u; b++) {
+        if is_address(setup.counters[b]) {
+            positions[b] = load1(setup.counters[b]) & ~3u;
+        }
+    }
+    return positions;
+}
+
+// Records that still fit into every captured buffer.
+fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
+    var least = 0xffffffffu;
+    for (var b = 0u; b < 4u; b++) {
+        if setup.strides[b] != 0u {
+            let left = setup.sizes[b] - min(setup.sizes[b], positions[b]);
+            least = min(least, left / setup.strides[b]);
+        }
+    }
+    return least;
+}
+
+fn pending_of(input: Input, arguments: Arguments) -> Pending {
+    let vertices = vertices_per_primitive(input.flags);
+    var primitives = primitive_count(input.topology, vertices, arguments.count);
+    if (input.flags & RESTART) != 0u {
+        primitives = restarted_primitive_count(input, arguments);
+    }
+    return Pending(
+        primitives,
+        vertices,
+        arguments.instance_count,
+        input.kind,
+        0u,
+        0u,
+        input.group,
+        0u,
+        input.stream_query,
+        input.generated_query,
+    );
+}
+
+// Clamps a draw to what fits, and counts it.
+fn place(i: u32, captures: bool) {
+    if stream_query.address.x != pending[i].stream_query.x || stream_query.address.y != pending[i].stream_query.y {
+        flush_stream_query();
+        stream_query.address = pending[i].stream_query;
+    }
+    if generated_query.address.x != pending[i].generated_query.x || generated_query.address.y != pending[i].generated_query.y {
+        flush_generated_query();
+        generated_query.address = pending[i].generated_query;
+    }
+    if pending[i].kind == QUERY_END {
+        stream_query.ended = true;
+        generated_query.ended = true;
+        pending[i].written = 0u;
+        return;
+    }
+    let needed = multiply_add(vec2<u32>(), pending[i].primitives, pending[i].instance_count);
+    let fits = room / pending[i].vertices;
+    let written = select(min(needed.x, fits), fits, needed.y != 0u);
+    generated_query.needed = add64(generated_query.needed, needed);
+    stream_query.needed = add64(stream_query.needed, needed);
+    pending[i].base_record = next_record;
+    if captures {
+        stream_query.written = add64(stream_query.written, vec2<u32>(written, 0u));
+        pending[i].written = written;
+        next_record += written * pending[i].vertices;
+        room -= written * pending[i].vertices;
+    } else {
+        // Nothing is stored, and nothing overflows.
+        stream_query.written = add64(stream_query.written, needed);
+        pending[i].written = 0u;
+    }
+}
+
+// The draw with every count clamped: the twin of DrawCounts in src/draw.rs.
+fn draw_of(setup: Setup, input: Input, arguments: Arguments, placed: Pending) -> Draw {
+    var made = Draw(
+        input.topology,
+        input.flags,
+        0u,
+        placed.written * placed.vertices,
+        0u,
+        0u,
+        arguments.base_vertex,
+        arguments.first_instance,
+        input.draw_index,
+        placed.base_record,
+        0u,
+        arguments.index_limit,
+        arguments.index_address,
+        input.restart_table,
+    );
+    if placed.written != 0u {
+        let primitives = min(placed.primitives, placed.written);
+        made.instance_count = (placed.written - 1u) / placed.primitives + 1u;
+        made.output_count = primitives * placed.vertices;
+        made.item_count = item_count(input.topology, placed.vertices, primitives);
+        if (input.flags & RESTART) != 0u {
+            made.item_count = arguments.count;
+        }
+    }
+    return made;
+}
+
+fn workgroups_of(made: Draw, size: u32) -> u32 {
+    let invocations = multiply_add(
+        vec2<u32>(),
+        made.instance_count * select(1u, 2u, made.xfb_topology == TRI_FAN),
+        made.item_count,
+    );
+    let count = select(invocations.x, 0xffffffffu, invocations.y != 0u);
+    return count / size + select(1u, 0u, count % size == 0u);
+}
+
+// Numbers the workgroups of a group's draws.
+fn number_workgroups(setup: Setup, i: u32) {
+    if pending[i].group != group {
+        store_workgroups(setup);
+        group = pending[i].group;
+        group_workgroups = 0u;
+    }
+    let count = pending[i].workgroups;
+    pending[i].workgroups = group_workgroups;
+    group_workgroups += count;
+}
+
+// Writes the group's VkDispatchIndirectCommand: the workgroups folded over two axes, as
+// src/runtime/fold.rs does it.
+fn store_workgroups(setup: Setup) {
+    let rows = max(1u, (group_workgroups + setup.workgroups_per_axis - 1u) / setup.workgroups_per_axis);
+    let columns = (group_workgroups + rows - 1u) / rows;
+    let size = vec3<u32>(columns, min(rows, setup.workgroups_per_axis), 1u);
+    store3(multiply_add(setup.batches, group, BATCH_SIZE), 8u, size);
+}
+
+fn store_draw(at: vec2<u32>, made: Draw) {
+    store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_limit));
+    store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
+    store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, made.first_workgroup, made.index_limit));
+    store4(at, 12u, vec4<u32>(made.index_address, made.restart_table));
+}
+
+// -- Restarted draws
+
+// Replaces the summaries of a draw's workgroups by the states before them.
+fn scan_states(input: Input, local: u32) {
+    let arguments = arguments_of(input);
+    let vertices = vertices_per_primitive(input.flags);
+    let blocks = block_count(arguments.count, arguments.index_limit);
+    let states = states_of(input.restart_table, blocks);
+    let count = (blocks + BLOCKS - 1u) / BLOCKS;
+    var carried = State();
+    for (var first = 0u; first < count; first += BLOCKS) {
+        var run = Run();
+        if first + local < count {
+            run = load_run(multiply_add(states, first + local, 16u));
+        }
+        let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
+        if first + local < count {
+            let after = advance(input.topology, vertices, before, run);
+            let words = vec4<u32>(before.primitives, before.open, after.primitives, after.open);
+            store4(states, 4u * (first + local), words);
+        }
+        carried = advance(input.topology, vertices, carried, runs[BLOCKS - 1u]);
+        workgroupBarrier();
+    }
+}
+
+fn load_run(at: vec2<u32>) -> Run {
+    let words = load4(at);
+    return Run(words.x, words.y, words.z, words.w);
+}
+
+// Primitives of an instance. Where one workgroup of blocks was enough, its state becomes the initial one.
+fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
+    let vertices = vertices_per_primitive(input.flags);
+    let blocks = block_count(arguments.count, arguments.index_limit);
+    let count = (blocks + BLOCKS - 1u) / BLOCKS;
+    let last = load4(multiply_add(states_of(input.restart_table, blocks), count - 1u, 16u));
+    var state = State(last.z, last.w);
+    if count == 1u {
+        state = advance(input.topology, vertices, State(), Run(last.x, last.y, last.z, last.w));
+        store4(states_of(input.restart_table, blocks), 0u, vec4<u32>());
+    }
+    let rest = arguments.count - min(arguments.count, BLOCK * (blocks - 1u));
+    return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
+}
+
+// -- Queries
+
+// What a query of this crate counts, see src/runtime/queries.rs: 64-bit integers, and their availability.
+struct Tally {
+    address: vec2<u32>,
+    written: vec2<u32>,
+    needed: vec2<u32>,
+    ended: bool,
+}
+
+fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn flush_stream_query() {
+    let tally = stream_query;
+    if is_address(tally.address) {
+        let before = load4(tally.address);
+        let written = add64(before.xy, tally.written);
+        store4(tally.address, 0u, vec4<u32>(written, add64(before.zw, tally.needed)));
+        if tally.ended {
+            store2(tally.address, 4u, vec2<u32>(1u, 0u));
+        }
+    }
+    stream_query = Tally();
+}
+
+fn flush_generated_query() {
+    let tally = generated_query;
+    if is_address(tally.address) {
+        let before = load2(tally.address);
+        store2(tally.address, 0u, add64(before, tally.needed));
+        if tally.ended {
+            store2(tally.address, 4u, vec2<u32>(1u, 0u));
+        }
+    }
+    generated_query = Tally();
+}

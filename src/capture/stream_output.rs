@@ -1,0 +1,333 @@
+//! Gallium's stream-output records
+//! ([`pipe_stream_output_info`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/include/pipe/p_state.h)),
+//! as a [`CaptureList`].
+//!
+//! A record names an output by a register: the number of the output among those that the shader writes, in
+//! the order of `gl_varying_slot` ([`VaryingSlot`]). It has at most four dwords, so that a `dvec3` arrives
+//! in two records, and a matrix in more. Records of which one goes on where another ends, in the shader's
+//! outputs and in the buffer, are merged before anything else is done with them: a record may
+//! end inside a 64-bit component, and what is captured whole need not look as if it were in pieces.
+
+mod error;
+
+pub use error::{RecordError, RecordField, RecordProblem};
+
+use super::outputs::{Outputs, Space, place_of};
+use super::written::Written;
+use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
+use crate::slots::{Packed, Packing, VaryingSlot};
+use crate::spirv::Module;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::EntryPoint;
+
+/// Registers of `pipe_stream_output::register_index`, which has six bits.
+const MAX_REGISTERS: u32 = 64;
+
+/// `pipe_stream_output`: components of an output that go to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StreamOutput {
+    /// Which of the written outputs, 0 to 63. An output that takes several locations is as many registers.
+    pub register_index: u32,
+    /// First component of the register, 0 to 3. A 64-bit component is two.
+    pub start_component: u32,
+    /// How many, 1 to 4; they stay within the register.
+    pub num_components: u32,
+    /// Capture buffer, 0 to 3.
+    pub output_buffer: u32,
+    /// Dwords from the start of the vertex's record.
+    pub dst_offset: u32,
+    /// Vertex stream: 0, for there is no other without a geometry shader.
+    pub stream: u32,
+}
+
+/// What the locations of a module mean as slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SlotLocations {
+    /// As [`Packing`] puts them: `COL0` to `VIEWPORT_MASK` at 0 to 10, and `VARn` at 11 + n.
+    #[default]
+    Packed,
+    /// `VARn` at n, as in a shader that was written for Vulkan.
+    Unpacked,
+}
+
+/// `pipe_stream_output_info`: what is captured.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct StreamOutputInfo {
+    /// The records, in any order.
+    pub outputs: Vec<StreamOutput>,
+    /// Dwords of a vertex's record in each buffer, at most 512; 0 for a buffer that is not used.
+    pub strides: [u32; MAX_XFB_BUFFERS],
+    /// Where the module has its slots.
+    pub locations: SlotLocations,
+    /// `shader_info::outputs_written`, one bit a slot, where the translator knows it. `None` finds it out
+    /// ([`written_slots`](Self::written_slots)).
+    pub outputs_written: Option<u64>,
+}
+
+impl StreamOutputInfo {
+    /// The slots that registers count, in their order: those of `outputs_written`, or else those of the
+    /// outputs that `entry` and the functions that it calls store to or have initialised. An index that is
+    /// no constant writes all elements of its array, and a pointer that is passed to a function all that is
+    /// behind it.
+    ///
+    /// An output at a location that is no slot (32 or beyond) is no register.
+    pub fn written_slots(
+        &self,
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+    ) -> Vec<VaryingSlot> {
+        let written = self.outputs_written.unwrap_or_else(|| {
+            let outputs = Outputs::of(declarations, entry);
+            self.slots(&outputs, &Written::of(module, declarations, entry))
+        });
+        VaryingSlot::ALL.into_iter().filter(|slot| written >> slot.index() & 1 == 1).collect()
+    }
+
+    /// What is written as bits of slots.
+    fn slots(&self, outputs: &Outputs<'_>, written: &Written) -> u64 {
+        let mut slots = 0u64;
+        let mut add = |slot: Option<VaryingSlot>| {
+            slots |= slot.map_or(0, |slot| 1 << slot.index());
+        };
+        let built_ins =
+            VaryingSlot::ALL.into_iter().filter_map(|slot| self.place(slot)?.built_in());
+        for space in built_ins.chain([Space::Locations]) {
+            for (first, output) in outputs.places(space) {
+                let last = first + u64::from(output.dwords().max(1)) - 1;
+                for register in (first / 4..=last / 4).filter(|_| written.covers(output)) {
+                    let register = u32::try_from(register).unwrap_or(u32::MAX);
+                    add(match space {
+                        Space::BuiltIn(which) => {
+                            VaryingSlot::of_built_in(which, register.saturating_mul(4))
+                        }
+                        Space::Locations => self.slot_at(register),
+                    });
+                }
+            }
+        }
+        slots
+    }
+
+    fn slot_at(&self, location: u32) -> Option<VaryingSlot> {
+        match self.locations {
+            SlotLocations::Packed => VaryingSlot::at_location(location),
+            SlotLocations::Unpacked => VaryingSlot::var(location),
+        }
+    }
+
+    /// Where a slot is in the module.
+    fn place(&self, slot: VaryingSlot) -> Option<Place> {
+        match (Packing::default().pack(slot).ok(), self.locations) {
+            (Some(Packed::BuiltIn { built_in, first_element }), _) => {
+                let space = Space::BuiltIn(built_in);
+                Some(Place { space, first: first_element.into() })
+            }
+            (Some(Packed::Location(location)), SlotLocations::Packed) => Some(Place::at(location)),
+            (_, SlotLocations::Unpacked) => slot.generic().map(Place::at),
+            _ => None,
+        }
+    }
+}
+
+/// The first dword of a register.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    space: Space,
+    first: u64,
+}
+
+impl Place {
+    fn at(location: u32) -> Self {
+        Self { space: Space::Locations, first: u64::from(location) * 4 }
+    }
+
+    fn built_in(self) -> Option<Space> {
+        matches!(self.space, Space::BuiltIn(_)).then_some(self.space)
+    }
+}
+
+/// Dwords of outputs that go side by side into a buffer: of a record, or of several that were merged.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// Index of the first record, and of the last.
+    records: (usize, usize),
+    place: Place,
+    slots: (VaryingSlot, VaryingSlot),
+    dwords: u32,
+    buffer: u32,
+    /// Dwords from the start of the vertex's record.
+    offset: u32,
+}
+
+impl Run {
+    /// Adds another that goes on where this ends, in the outputs and in the buffer.
+    fn absorb(&mut self, next: &Self) -> bool {
+        let goes_on = self.place.space == next.place.space
+            && self.place.first + u64::from(self.dwords) == next.place.first
+            && self.buffer == next.buffer
+            && self.offset + self.dwords == next.offset;
+        if goes_on {
+            self.records.1 = next.records.1;
+            self.slots.1 = next.slots.1;
+            self.dwords += next.dwords;
+        }
+        goes_on
+    }
+
+    fn selector(&self) -> Selector {
+        let Place { space, first } = self.place;
+        let (first, components) = (first as u32, self.dwords);
+        match space {
+            Space::Locations => {
+                Selector::Location { location: first / 4, component: first % 4, components }
+            }
+            Space::BuiltIn(built_in) => {
+                Selector::BuiltIn { built_in, component: first, components }
+            }
+        }
+    }
+}
+
+impl CaptureList {
+    /// The list that Gallium's records stand for. `declarations` are those of `module`.
+    ///
+    /// # Errors
+    /// [`CaptureError::StreamOutput`], which names a record and its field.
+    pub fn from_stream_output(
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        info: &StreamOutputInfo,
+    ) -> Result<Self, CaptureError> {
+        let outputs = Outputs::of(declarations, entry);
+        let registers = info.written_slots(module, declarations, entry);
+        let records: Result<Vec<Run>, RecordError> = (0..)
+            .zip(&info.outputs)
+            .map(|(index, record)| info.resolve(&outputs, &registers, index, record))
+            .collect();
+        let mut records = records?;
+        records.sort_by_key(|run| (run.buffer, run.offset));
+        let mut runs: Vec<Run> = Vec::new();
+        for run in &records {
+            if let Some(last) = runs.last_mut() {
+                if last.buffer == run.buffer && last.offset + last.dwords > run.offset {
+                    let other = last.records.1;
+                    let problem = RecordProblem::Overlap { other };
+                    let (field, value) = (RecordField::DstOffset, run.offset);
+                    return Err(RecordError { record: run.records.0, field, value, problem }.into());
+                }
+                if last.absorb(run) {
+                    continue;
+                }
+            }
+            runs.push(*run);
+        }
+        let mut list = Self::default();
+        for run in &runs {
+            info.check_wide(&outputs, run)?;
+            let (selector, buffer, offset) = (run.selector(), run.buffer, run.offset * 4);
+            list.captures.push(Capture { selector, buffer, offset });
+            list.strides[buffer as usize] = Some(info.strides[buffer as usize] * 4);
+        }
+        Ok(list)
+    }
+}
+
+impl StreamOutputInfo {
+    /// The dwords of a record, every one of which is there.
+    fn resolve(
+        &self,
+        outputs: &Outputs<'_>,
+        registers: &[VaryingSlot],
+        index: usize,
+        record: &StreamOutput,
+    ) -> Result<Run, RecordError> {
+        use RecordField::{
+            DstOffset, NumComponents, OutputBuffer, RegisterIndex, StartComponent, Stream,
+        };
+        let StreamOutput { register_index, start_component, num_components, .. } = *record;
+        let StreamOutput { output_buffer, dst_offset, stream, .. } = *record;
+        let fail =
+            |field, value, problem| Err(RecordError { record: index, field, value, problem });
+        let range = |min, max| RecordProblem::Range { min, max };
+        for (field, value, min, max) in [
+            (RegisterIndex, register_index, 0, MAX_REGISTERS - 1),
+            (StartComponent, start_component, 0, 3),
+            (NumComponents, num_components, 1, 4),
+            (OutputBuffer, output_buffer, 0, MAX_XFB_BUFFERS as u32 - 1),
+        ] {
+            if !(min..=max).contains(&value) {
+                return fail(field, value, range(min, max));
+            }
+        }
+        if stream != 0 {
+            return fail(Stream, stream, RecordProblem::Stream);
+        }
+        if start_component + num_components > 4 {
+            return fail(NumComponents, num_components, range(1, 4 - start_component));
+        }
+        let Some(slot) = registers.get(register_index as usize).copied() else {
+            let problem = RecordProblem::NotWritten { written: registers.len() };
+            return fail(RegisterIndex, register_index, problem);
+        };
+        let Some(Place { space, first }) = self.place(slot) else {
+            return fail(RegisterIndex, register_index, RecordProblem::NoOutput { slot });
+        };
+        let places = outputs.places(space);
+        if (first..first + 4).all(|dword| place_of(&places, dword).is_none()) {
+            return fail(RegisterIndex, register_index, RecordProblem::NoOutput { slot });
+        }
+        for component in start_component..start_component + num_components {
+            if place_of(&places, first + u64::from(component)).is_none() {
+                let problem = RecordProblem::NoComponent { slot, component };
+                return match component == start_component {
+                    true => fail(StartComponent, start_component, problem),
+                    false => fail(NumComponents, num_components, problem),
+                };
+            }
+        }
+        let stride = self.strides[output_buffer as usize];
+        if !(1..=MAX_XFB_STRIDE / 4).contains(&stride) {
+            return fail(OutputBuffer, output_buffer, RecordProblem::Stride { stride });
+        }
+        if u64::from(dst_offset) + u64::from(num_components) > u64::from(stride) {
+            return fail(DstOffset, dst_offset, RecordProblem::BeyondStride { stride });
+        }
+        Ok(Run {
+            records: (index, index),
+            place: Place { space, first: first + u64::from(start_component) },
+            slots: (slot, slot),
+            dwords: num_components,
+            buffer: output_buffer,
+            offset: dst_offset,
+        })
+    }
+
+    /// Refuses half of a 64-bit component at the ends of a run.
+    fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), RecordError> {
+        let places = outputs.places(run.place.space);
+        let is_half = |before: u64| {
+            place_of(&places, before).is_some_and(|(first, output)| {
+                !(before - first).is_multiple_of(u64::from(output.bits / 32))
+            })
+        };
+        let first = run.place.first;
+        let last = first + u64::from(run.dwords) - 1;
+        let of = |record: usize| self.outputs.get(record);
+        if is_half(first) {
+            let record = run.records.0;
+            let value = of(record).map_or(0, |record| record.start_component);
+            let problem = RecordProblem::SplitComponent { slot: run.slots.0 };
+            return Err(RecordError { record, field: RecordField::StartComponent, value, problem });
+        }
+        let ends_wide = place_of(&places, last).is_some_and(|(_, output)| output.bits == 64);
+        if ends_wide && !is_half(last) {
+            let record = run.records.1;
+            let value = of(record).map_or(0, |record| record.num_components);
+            let problem = RecordProblem::SplitComponent { slot: run.slots.1 };
+            return Err(RecordError { record, field: RecordField::NumComponents, value, problem });
+        }
+        Ok(())
+    }
+}

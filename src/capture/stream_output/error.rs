@@ -1,0 +1,72 @@
+//! What is wrong with a stream-output record.
+
+use std::fmt;
+
+use crate::capture::MAX_XFB_STRIDE;
+use crate::slots::VaryingSlot;
+
+/// A stream-output record that cannot be captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stream-output record {record}: {field} is {value}; {problem}")]
+pub struct RecordError {
+    /// Index of the record in the list.
+    pub record: usize,
+    /// Its field that is wrong.
+    pub field: RecordField,
+    /// The field's value.
+    pub value: u32,
+    /// What is wrong.
+    pub problem: RecordProblem,
+}
+
+/// A field of `pipe_stream_output`. Displayed as Gallium spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "those of StreamOutput")]
+pub enum RecordField {
+    RegisterIndex,
+    StartComponent,
+    NumComponents,
+    OutputBuffer,
+    DstOffset,
+    Stream,
+}
+
+impl fmt::Display for RecordField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::RegisterIndex => "register_index",
+            Self::StartComponent => "start_component",
+            Self::NumComponents => "num_components",
+            Self::OutputBuffer => "output_buffer",
+            Self::DstOffset => "dst_offset",
+            Self::Stream => "stream",
+        })
+    }
+}
+
+/// What may be wrong with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
+pub enum RecordProblem {
+    #[error("it may be {min} to {max}")]
+    Range { min: u32, max: u32 },
+    #[error("there is only vertex stream 0")]
+    Stream,
+    #[error("the shader writes {written} outputs")]
+    NotWritten { written: usize },
+    #[error("the shader has no output that is {slot}")]
+    NoOutput { slot: VaryingSlot },
+    #[error("{slot} has no component {component}")]
+    NoComponent { slot: VaryingSlot, component: u32 },
+    #[error("a 64-bit component of {slot} is captured by half")]
+    SplitComponent { slot: VaryingSlot },
+    #[error(
+        "the stride of that buffer is {stride} dwords; it may be 1 to {max}",
+        max = MAX_XFB_STRIDE / 4
+    )]
+    Stride { stride: u32 },
+    #[error("it ends beyond the stride of {stride} dwords")]
+    BeyondStride { stride: u32 },
+    #[error("it overlaps record {other}")]
+    Overlap { other: usize },
+}

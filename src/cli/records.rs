@@ -1,0 +1,70 @@
+//! Gallium's stream-output records as JSON.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use vkxfb::capture::{SlotLocations, StreamOutput, StreamOutputInfo};
+
+/// The file, field by field as [`StreamOutputInfo`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// May be shorter than there are buffers.
+    strides: Vec<u32>,
+    outputs: Vec<Record>,
+    #[serde(default)]
+    locations: Locations,
+    outputs_written: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Locations {
+    #[default]
+    Packed,
+    Unpacked,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    register_index: u32,
+    start_component: u32,
+    num_components: u32,
+    output_buffer: u32,
+    dst_offset: u32,
+    #[serde(default)]
+    stream: u32,
+}
+
+/// Reads a file of records.
+pub(super) fn read(file: &Path) -> Result<StreamOutputInfo> {
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let parsed = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+    info(parsed).with_context(|| file.display().to_string())
+}
+
+fn info(file: File) -> Result<StreamOutputInfo> {
+    let File { strides: given, outputs, locations, outputs_written } = file;
+    let mut strides = StreamOutputInfo::default().strides;
+    if given.len() > strides.len() {
+        bail!("{} strides; there are {} buffers", given.len(), strides.len());
+    }
+    strides[..given.len()].copy_from_slice(&given);
+    let record = |record: Record| StreamOutput {
+        register_index: record.register_index,
+        start_component: record.start_component,
+        num_components: record.num_components,
+        output_buffer: record.output_buffer,
+        dst_offset: record.dst_offset,
+        stream: record.stream,
+    };
+    let locations = match locations {
+        Locations::Packed => SlotLocations::Packed,
+        Locations::Unpacked => SlotLocations::Unpacked,
+    };
+    let outputs = outputs.into_iter().map(record).collect();
+    Ok(StreamOutputInfo { outputs, strides, locations, outputs_written })
+}

@@ -1,0 +1,113 @@
+//! The pipelines that prepare captures on the GPU, one set a device.
+
+use ash::vk;
+
+use super::pipeline::compute_pipeline;
+use super::{Context, RuntimeError};
+use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
+
+/// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. By default there are none, which is
+/// right for the native and vertex backends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Kernels {
+    layout: vk::PipelineLayout,
+    setup: vk::Pipeline,
+    restart: vk::Pipeline,
+    finish: vk::Pipeline,
+}
+
+impl Kernels {
+    /// Makes the pipelines; none where the device was not created for the compute backend.
+    ///
+    /// # Errors
+    /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live, and `cache` is its or null.
+    pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
+        let mut kernels = Self::default();
+        if !ctx.has_addresses() {
+            return Ok(kernels);
+        }
+        // SAFETY: the caller's contract.
+        match unsafe { kernels.make(ctx, cache) } {
+            Ok(()) => Ok(kernels),
+            Err(error) => {
+                // SAFETY: nothing uses what was made so far.
+                unsafe { kernels.destroy(ctx) };
+                Err(error)
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`new`](Self::new).
+    unsafe fn make(&mut self, ctx: &Context, cache: vk::PipelineCache) -> Result<(), RuntimeError> {
+        let ranges = [vk::PushConstantRange {
+            stage_flags: vk::ShaderStageFlags::COMPUTE,
+            offset: 0,
+            size: KERNEL_CONSTANTS_SIZE,
+        }];
+        let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
+        // SAFETY: the caller's contract.
+        self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
+            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
+        for (kernel, pipeline) in [
+            (Kernel::Setup, &mut self.setup),
+            (Kernel::Restart, &mut self.restart),
+            (Kernel::Finish, &mut self.finish),
+        ] {
+            let words = kernel::lower(kernel)
+                .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
+            let none = vk::SpecializationInfo::default();
+            let entry = kernel.entry_point();
+            // SAFETY: as above; the words are a valid module with that entry point.
+            *pipeline = unsafe {
+                compute_pipeline(ctx.device(), cache, self.layout, &words, entry, &none)
+            }?;
+        }
+        Ok(())
+    }
+
+    /// Binds a kernel, gives it its parameters and dispatches it.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded outside of a render pass instance; `parameters` is the address of what
+    /// the kernel takes, which stays while the command buffer is executed.
+    pub(super) unsafe fn dispatch(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        kernel: Kernel,
+        parameters: u64,
+        [x, y]: [u32; 2],
+    ) {
+        let pipeline = match kernel {
+            Kernel::Setup => self.setup,
+            Kernel::Restart => self.restart,
+            Kernel::Finish => self.finish,
+        };
+        let stage = vk::ShaderStageFlags::COMPUTE;
+        let device = ctx.device();
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
+            device.cmd_push_constants(cmd, self.layout, stage, 0, &parameters.to_le_bytes());
+            device.cmd_dispatch(cmd, x, y, 1);
+        }
+    }
+
+    /// Destroys the pipelines.
+    ///
+    /// # Safety
+    /// The device no longer uses them, and `ctx` is the one that they were made with.
+    pub unsafe fn destroy(self, ctx: &Context) {
+        // SAFETY: the caller's contract; null handles are ignored.
+        unsafe {
+            for pipeline in [self.setup, self.restart, self.finish] {
+                ctx.device().destroy_pipeline(pipeline, None);
+            }
+            ctx.device().destroy_pipeline_layout(self.layout, None);
+        }
+    }
+}

@@ -1,0 +1,565 @@
+//! Captures by compute: draws are collected, and recorded together.
+
+use ash::vk;
+
+use super::direct::Dispatch;
+use super::gpu::GpuGroup;
+use super::{Arguments, CaptureDesc, Captured, Recorded, check_topology};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::{BoundBuffer, DrawCounts};
+use crate::runtime::arena::Place;
+use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
+use crate::runtime::fold::dispatch_size;
+use crate::runtime::pulling;
+use crate::runtime::{Arena, Context, Kernels, Pipeline, QueryKind, QueryPool, RuntimeError};
+use crate::sysval::setup::{Input, Operation, kind, operation};
+use crate::sysval::{
+    Address, AttributeDescriptor, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, draw_flags, flags, split,
+};
+use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};
+
+/// Draws that are collected, and what of them changes seldom.
+#[derive(Debug, Default)]
+pub(in crate::runtime) struct Pending {
+    pub(super) draws: Vec<PendingDraw>,
+    pub(super) vertex_buffers: Vec<VertexBuffer>,
+    pub(super) attributes: Vec<Attributes>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) placed: Vec<DrawSysvals>,
+    pub(super) dispatches: Vec<Dispatch>,
+    pub(super) groups: Vec<GpuGroup>,
+}
+
+impl Pending {
+    /// Forgets the draws.
+    fn clear(&mut self) {
+        self.draws.clear();
+        self.operations.clear();
+        self.placed.clear();
+        self.dispatches.clear();
+        self.groups.clear();
+    }
+}
+
+/// A draw that waits to be recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PendingDraw {
+    pub(super) topology: PrimitiveTopology,
+    /// As the setup kernel takes it.
+    pub(super) input: Input,
+    /// Number of its [`Attributes`].
+    pub(super) attributes: usize,
+    /// Invocations, at most.
+    pub(super) invocations: u64,
+    /// Indices that are looked through for restarts, at most.
+    pub(super) restart_indices: u64,
+}
+
+impl PendingDraw {
+    pub(super) const fn is_query_end(&self) -> bool {
+        self.input.kind == kind::QUERY_END
+    }
+
+    /// Whether the CPU knows what is drawn.
+    pub(super) const fn is_known(&self) -> bool {
+        self.is_query_end() || self.input.kind == kind::DIRECT && !self.is_restarted()
+    }
+
+    pub(super) const fn is_restarted(&self) -> bool {
+        self.input.flags & flags::RESTART != 0
+    }
+}
+
+/// Vertex buffers, as the push constants name them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Attributes {
+    pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
+    pub(super) table: Address,
+}
+
+/// A capture buffer that something is captured to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    /// The position is that of record 0 of the capture, where it is known.
+    pub(super) buffer: BoundBuffer,
+    /// Device address of the bound range.
+    pub(super) address: u64,
+}
+
+/// Who knows where the next record goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Position {
+    /// The CPU: records behind record 0.
+    Known(u32),
+    /// The counters that the capture was begun with.
+    Counters,
+    /// An earlier setup kernel, there.
+    State(u64),
+}
+
+pub(super) struct Compute<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) kernels: &'a Kernels,
+    pub(super) arena: &'a mut Arena,
+    pub(super) cmd: vk::CommandBuffer,
+    /// `None` where draws are counted only.
+    pub(super) pipeline: Option<&'a Pipeline>,
+    pub(super) targets: [Option<Target>; MAX_XFB_BUFFERS],
+    /// Counters to begin with, by buffer.
+    pub(super) counters: [Address; MAX_XFB_BUFFERS],
+    pub(super) position: Position,
+    /// What was captured, where it is known.
+    pub(super) captured: Option<Captured>,
+    pub(super) recorded: Recorded,
+    indices: Option<BoundIndices>,
+    restart: bool,
+    /// Addresses of the active queries, or 0.
+    stream_query: u64,
+    generated_query: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BoundIndices {
+    address: u64,
+    limit: u32,
+    size: u32,
+}
+
+impl<'a> Compute<'a> {
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn begin(
+        ctx: &'a Context,
+        arena: &'a mut Arena,
+        cmd: vk::CommandBuffer,
+        desc: &CaptureDesc<'a>,
+    ) -> Result<Self, RuntimeError> {
+        let pipeline = desc.pipeline;
+        let mut targets = [None; MAX_XFB_BUFFERS];
+        for ((target, bound), stride) in
+            targets.iter_mut().zip(desc.buffers).zip(pipeline.layout().strides)
+        {
+            let (Some(bound), Some(stride)) = (bound, stride) else { continue };
+            // SAFETY: the usage and the memory are the caller's contract.
+            let address = unsafe { ctx.buffer_address(bound.buffer) }?.wrapping_add(bound.offset);
+            let buffer = BoundBuffer { size: bound.size, position: 0, stride };
+            *target = Some(Target { buffer, address });
+        }
+        // SAFETY: the caller's contract.
+        let mut this = unsafe { Self::inactive(ctx, arena, cmd, desc.kernels) };
+        this.pipeline = Some(pipeline);
+        this.targets = targets;
+        // SAFETY: the caller's contract.
+        this.counters = unsafe { counter_addresses(ctx, desc.counters) }?;
+        if desc.counters.iter().any(Option::is_some) {
+            this.position = Position::Counters;
+            this.captured = None;
+        }
+        this.restart = pipeline.primitive_restart();
+        // SAFETY: the caller's contract.
+        unsafe { this.bind_vertex_buffers(desc.vertex_buffers) }?;
+        Ok(this)
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn inactive(
+        ctx: &'a Context,
+        arena: &'a mut Arena,
+        cmd: vk::CommandBuffer,
+        kernels: &'a Kernels,
+    ) -> Self {
+        arena.pending.clear();
+        arena.pending.vertex_buffers.clear();
+        arena.pending.attributes.clear();
+        arena.pending.attributes.push(Attributes::default());
+        Self {
+            ctx,
+            kernels,
+            arena,
+            cmd,
+            pipeline: None,
+            targets: [None; MAX_XFB_BUFFERS],
+            counters: Default::default(),
+            position: Position::Known(0),
+            captured: Some(Captured::default()),
+            recorded: Recorded::default(),
+            indices: None,
+            restart: false,
+            stream_query: 0,
+            generated_query: 0,
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn bind_vertex_buffers(
+        &mut self,
+        buffers: &[VertexBuffer],
+    ) -> Result<(), RuntimeError> {
+        let bound = &mut self.arena.pending.vertex_buffers;
+        bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
+        bound.extend_from_slice(buffers);
+        let Some(pipeline) = self.pipeline else { return Ok(()) };
+        let ctx = self.ctx;
+        let all = pulling::descriptors(pipeline.attributes(), bound, |buffer| {
+            // SAFETY: the usage and the memory are the caller's contract.
+            unsafe { ctx.buffer_address(buffer) }
+        })?;
+        let mut attributes = Attributes::default();
+        for (inline, descriptor) in attributes.inline.iter_mut().zip(&all) {
+            *inline = *descriptor;
+        }
+        if let Some(rest @ [_, ..]) = all.get(INLINE_ATTRIBUTES..) {
+            attributes.table = split(self.arena.push(rest)?.address);
+        }
+        self.arena.pending.attributes.push(attributes);
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn bind_index_buffer(
+        &mut self,
+        buffer: &IndexBuffer,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the usage and the memory are the caller's contract.
+        let address = unsafe { self.ctx.buffer_address(buffer.buffer) }?;
+        let size = buffer.index_type.size();
+        self.indices = Some(BoundIndices {
+            address: address.wrapping_add(buffer.offset),
+            limit: u32::try_from(buffer.size / u64::from(size)).unwrap_or(u32::MAX),
+            size,
+        });
+        Ok(())
+    }
+
+    pub(super) const fn set_primitive_restart(&mut self, enable: bool) {
+        self.restart = enable;
+    }
+
+    pub(super) fn begin_query(
+        &mut self,
+        pool: &QueryPool,
+        number: u32,
+    ) -> Result<(), RuntimeError> {
+        let slot = pool.slot(number)?;
+        let active = self.query(pool.kind());
+        if *active != 0 {
+            return Err(RuntimeError::QueryActive);
+        }
+        *active = slot;
+        Ok(())
+    }
+
+    pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
+        let slot = std::mem::take(self.query(kind));
+        if slot == 0 {
+            return Err(RuntimeError::NoQuery);
+        }
+        let mut input = Input { kind: kind::QUERY_END, ..self.input(PrimitiveTopology::PointList) };
+        // Only the query that ends.
+        (input.stream_query, input.generated_query) = match kind {
+            QueryKind::TransformFeedbackStream => (split(slot), Address::default()),
+            QueryKind::PrimitivesGenerated => (Address::default(), split(slot)),
+        };
+        self.arena.pending.draws.push(PendingDraw {
+            topology: PrimitiveTopology::PointList,
+            input,
+            attributes: self.arena.pending.attributes.len() - 1,
+            invocations: 0,
+            restart_indices: 0,
+        });
+        Ok(())
+    }
+
+    const fn query(&mut self, kind: QueryKind) -> &mut u64 {
+        match kind {
+            QueryKind::TransformFeedbackStream => &mut self.stream_query,
+            QueryKind::PrimitivesGenerated => &mut self.generated_query,
+        }
+    }
+
+    /// What all inputs have in common.
+    fn input(&self, topology: PrimitiveTopology) -> Input {
+        let provoking = self.pipeline.map_or(ProvokingVertex::First, Pipeline::provoking_vertex);
+        let stream = if self.pipeline.is_some() { self.stream_query } else { 0 };
+        Input {
+            topology: topology.xfb_topology() as u32,
+            flags: draw_flags(topology, provoking),
+            stream_query: split(stream),
+            generated_query: split(self.generated_query),
+            ..Default::default()
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::draw`](super::Recorder::draw).
+    pub(super) unsafe fn push(
+        &mut self,
+        topology: PrimitiveTopology,
+        arguments: Arguments<'_>,
+        draw_index: u32,
+    ) -> Result<(), RuntimeError> {
+        check_topology(self.pipeline.and_then(Pipeline::fixed_topology), topology)?;
+        let mut input = Input { draw_index, ..self.input(topology) };
+        if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
+            let indices = self.indices.ok_or(RuntimeError::NoIndexBuffer)?;
+            input.flags |= indices.size | if self.restart { flags::RESTART } else { 0 };
+            input.index_address = split(indices.address);
+            input.index_limit = indices.limit;
+        }
+        match arguments {
+            Arguments::Draw(draw) => {
+                input.count = draw.vertex_count;
+                input.instance_count = draw.instance_count;
+                input.first = draw.first_vertex;
+                input.base_vertex = draw.first_vertex;
+                input.first_instance = draw.first_instance;
+                self.push_input(topology, input)
+            }
+            Arguments::Indexed(draw) => {
+                input.count = draw.index_count;
+                input.instance_count = draw.instance_count;
+                input.first = draw.first_index;
+                input.base_vertex = draw.vertex_offset.cast_unsigned();
+                input.first_instance = draw.first_instance;
+                self.push_input(topology, input)
+            }
+            // SAFETY: the caller's contract.
+            Arguments::Indirect(draw) | Arguments::IndexedIndirect(draw) => unsafe {
+                self.push_indirect(topology, input, draw)
+            },
+            Arguments::ByteCount(draw) => {
+                // SAFETY: the usage and the memory are the caller's contract.
+                let counter = unsafe { self.ctx.buffer_address(draw.counter.buffer) }?;
+                input.kind = kind::BYTE_COUNT;
+                input.arguments = split(counter.wrapping_add(draw.counter.offset));
+                input.count = u32::MAX / draw.vertex_stride;
+                input.instance_count = draw.instance_count;
+                input.first = draw.counter_offset;
+                input.base_vertex = draw.vertex_stride;
+                input.first_instance = draw.first_instance;
+                self.push_input(topology, input)
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::draw_indirect`](super::Recorder::draw_indirect).
+    unsafe fn push_indirect(
+        &mut self,
+        topology: PrimitiveTopology,
+        mut input: Input,
+        draw: &IndirectDraw,
+    ) -> Result<(), RuntimeError> {
+        input.kind = kind::INDIRECT;
+        (input.count, input.instance_count) = (u32::MAX, u32::MAX);
+        // SAFETY: the usage and the memory are the caller's contract.
+        let first = unsafe { self.ctx.buffer_address(draw.buffer) }?.wrapping_add(draw.offset);
+        if let Some((buffer, offset)) = draw.count {
+            // SAFETY: as above.
+            let address = unsafe { self.ctx.buffer_address(buffer) }?;
+            input.count_address = split(address.wrapping_add(offset));
+        }
+        for index in 0..draw.draw_count {
+            let offset = u64::from(index) * u64::from(draw.stride);
+            input.draw_index = index;
+            input.arguments = split(first.wrapping_add(offset));
+            self.push_input(topology, input)?;
+        }
+        Ok(())
+    }
+
+    fn push_input(
+        &mut self,
+        topology: PrimitiveTopology,
+        input: Input,
+    ) -> Result<(), RuntimeError> {
+        let mut draw = PendingDraw {
+            topology,
+            input,
+            attributes: self.arena.pending.attributes.len() - 1,
+            invocations: 0,
+            restart_indices: 0,
+        };
+        if draw.is_restarted() {
+            draw.restart_indices = u64::from(input.count.min(input.index_limit));
+        }
+        draw.invocations = self.most_invocations(&draw);
+        if input.kind == kind::DIRECT || !self.ctx.has_indirect_dispatch() {
+            self.dispatch_size(draw.invocations)?;
+        }
+        self.arena.pending.draws.push(draw);
+        Ok(())
+    }
+
+    /// Invocations that a draw takes wherever in the buffers it begins.
+    fn most_invocations(&self, draw: &PendingDraw) -> u64 {
+        let buffers =
+            self.targets.iter().flatten().map(|t| BoundBuffer { position: 0, ..t.buffer });
+        let Input { count, instance_count, .. } = draw.input;
+        let counts = DrawCounts::new(draw.topology, count, instance_count, buffers.clone());
+        if !draw.is_restarted() {
+            return invocations(draw.topology, &counts);
+        }
+        // Every instance may have as few as one primitive, from however many indices.
+        let m = draw.topology.vertices_per_primitive();
+        let room = buffers.map(|b| b.primitives_left(m)).min().unwrap_or(0);
+        let instances = u64::from(instance_count).min(room);
+        let counts = DrawCounts { item_count: count, instance_count: 1, ..counts };
+        invocations(draw.topology, &counts).saturating_mul(instances)
+    }
+
+    pub(super) fn dispatch_size(&self, invocations: u64) -> Result<[u32; 2], RuntimeError> {
+        let size = self.pipeline.map_or(1, Pipeline::workgroup_size);
+        dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())
+    }
+
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.record(Default::default()) }
+    }
+
+    /// # Safety
+    /// As [`Recorder::end`](super::Recorder::end).
+    pub(super) unsafe fn end(
+        mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<Recorded, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let counters = counter_addresses(self.ctx, counters)?;
+            self.record(counters)?;
+        }
+        let captured = self.captured.map(|captured| Captured {
+            positions: self.targets.map(|t| t.map_or(0, |t| self.position_of(&t))),
+            ..captured
+        });
+        Ok(Recorded { captured, ..self.recorded })
+    }
+
+    /// Bytes to where the next record goes, where that is known.
+    pub(super) fn position_of(&self, target: &Target) -> u64 {
+        match self.position {
+            Position::Known(records) => {
+                target.buffer.position + u64::from(records) * u64::from(target.buffer.stride)
+            }
+            Position::Counters | Position::State(_) => 0,
+        }
+    }
+
+    /// Records what is pending, and writes the counters that there are.
+    ///
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    unsafe fn record(&mut self, counters: [Address; MAX_XFB_BUFFERS]) -> Result<(), RuntimeError> {
+        let mark = self.arena.mark();
+        let known = matches!(self.position, Position::Known(_))
+            && self.arena.pending.draws.iter().all(PendingDraw::is_known);
+        // SAFETY: the caller's contract.
+        let result = unsafe {
+            match known {
+                true => self.record_direct(counters),
+                false => self.record_by_setup(counters),
+            }
+        };
+        if result.is_err() {
+            self.arena.rewind(mark);
+        }
+        self.arena.pending.clear();
+        result
+    }
+
+    /// Push constants with everything but the draws.
+    pub(super) fn sysvals(&self, attributes: &Attributes) -> Sysvals {
+        Sysvals {
+            draw: DrawSysvals::default(),
+            xfb_address: self.targets.map(|t| split(t.map_or(0, |t| t.address))),
+            attribute_table: attributes.table,
+            batch: Address::default(),
+            attributes: attributes.inline,
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn push_constants(&self, pipeline: &Pipeline, sysvals: &Sysvals) {
+        tracing::trace!(?sysvals);
+        let bytes = bytemuck::bytes_of(sysvals);
+        // SAFETY: the caller's contract; the layout has that range for that stage.
+        unsafe {
+            self.ctx.device().cmd_push_constants(
+                self.cmd,
+                pipeline.raw_layout(),
+                vk::ShaderStageFlags::COMPUTE,
+                0,
+                bytes,
+            );
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn bind(&self, pipeline: &Pipeline) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let point = vk::PipelineBindPoint::COMPUTE;
+            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline.raw());
+        }
+    }
+
+    /// Counter operations that the CPU knows, or that copy what a setup kernel left.
+    pub(super) fn counter_operations(&mut self, counters: [Address; MAX_XFB_BUFFERS]) {
+        for (buffer, address) in counters.into_iter().enumerate() {
+            if address == Address::default() {
+                continue;
+            }
+            let position = self.targets[buffer].map_or(0, |t| self.position_of(&t));
+            // A position is at most that of the buffer's end, which is below 4 GiB.
+            let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
+            self.arena.pending.operations.push(Operation {
+                address,
+                kind: operation::STORE,
+                reserved: 0,
+                values,
+            });
+        }
+    }
+
+    pub(super) fn place_operations(&mut self) -> Result<Option<Place>, RuntimeError> {
+        let operations = std::mem::take(&mut self.arena.pending.operations);
+        let place = match operations.as_slice() {
+            [] => Ok(None),
+            operations => self.arena.push(operations).map(Some),
+        };
+        self.arena.pending.operations = operations;
+        place
+    }
+}
+
+/// Invocations that capture a draw: one an item, and for a fan one more, as the hub is written into
+/// every primitive by those beside the items.
+pub(super) fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
+    let fan = topology.shape() == Shape::TriFan;
+    u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
+}
+
+/// # Safety
+/// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
+unsafe fn counter_addresses(
+    ctx: &Context,
+    counters: &[Option<CounterBuffer>],
+) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+    let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
+    for (address, counter) in addresses.iter_mut().zip(counters) {
+        if let Some(counter) = counter {
+            // SAFETY: the caller's contract.
+            let start = unsafe { ctx.buffer_address(counter.buffer) }?;
+            *address = split(start.wrapping_add(counter.offset));
+        }
+    }
+    Ok(addresses)
+}

@@ -1,0 +1,268 @@
+//! Recording where the CPU knows everything: the twin of `shaders/setup.wgsl`.
+
+use super::compute::{Compute, PendingDraw, Position, invocations};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::{BoundBuffer, DrawCounts};
+use crate::lower::kernel::Kernel;
+use crate::runtime::fold::fold;
+use crate::runtime::{Barrier, Captured, RuntimeError};
+use crate::sysval::setup::{Finish, Input, Operation, operation};
+use crate::sysval::{Address, Batch, DrawSysvals, flags, split};
+
+/// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
+/// read the draw from push constants, not from memory.
+const SMALL: u32 = 64;
+
+/// Workgroups that draws which share a dispatch may have together, if two axes hold them.
+const SHARED: u32 = 1 << 20;
+
+/// One dispatch that captures.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::runtime) struct Dispatch {
+    /// Its draws, among those that are placed.
+    first: usize,
+    count: usize,
+    /// Number of the attributes.
+    attributes: usize,
+    workgroups: u32,
+    /// Where there is more than one draw.
+    batch: Address,
+}
+
+/// What the CPU counted for a query that the GPU does not know yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    slot: Address,
+    values: [u64; 2],
+}
+
+/// Where the next draw goes.
+struct Cursor {
+    record: u32,
+    captured: Option<Captured>,
+    stream: Tally,
+    generated: Tally,
+}
+
+impl Compute<'_> {
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn record_direct(
+        &mut self,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
+        let Position::Known(record) = self.position else { return Ok(()) };
+        let mut cursor = Cursor {
+            record,
+            captured: self.captured,
+            stream: Tally::default(),
+            generated: Tally::default(),
+        };
+        for i in 0..self.arena.pending.draws.len() {
+            let draw = self.arena.pending.draws[i];
+            self.place_draw(&draw, &mut cursor)?;
+        }
+        self.tell_queries(&mut cursor);
+        let before = std::mem::replace(&mut self.position, Position::Known(cursor.record));
+        self.counter_operations(counters);
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.record_placed() };
+        match result {
+            Ok(()) => self.captured = cursor.captured,
+            Err(_) => self.position = before,
+        }
+        result
+    }
+
+    /// Computes what the setup kernel would, and finds a dispatch for it.
+    fn place_draw(&mut self, draw: &PendingDraw, cursor: &mut Cursor) -> Result<(), RuntimeError> {
+        let Input { stream_query, generated_query, .. } = draw.input;
+        if draw.is_query_end() {
+            self.tell_queries(cursor);
+            for slot in [stream_query, generated_query] {
+                self.push_operation(Operation {
+                    address: offset(slot, QUERY_AVAILABILITY),
+                    kind: operation::STORE,
+                    values: [1, 0, 0, 0],
+                    ..Default::default()
+                });
+            }
+            return Ok(());
+        }
+        if (cursor.stream.slot, cursor.generated.slot) != (stream_query, generated_query) {
+            self.tell_queries(cursor);
+            cursor.stream.slot = stream_query;
+            cursor.generated.slot = generated_query;
+        }
+
+        let buffers = self.targets.iter().flatten().map(|t| {
+            let written = u64::from(cursor.record) * u64::from(t.buffer.stride);
+            BoundBuffer { position: t.buffer.position + written, ..t.buffer }
+        });
+        let Input { count, instance_count, .. } = draw.input;
+        let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
+        cursor.stream.values[0] += counts.primitives_written;
+        cursor.stream.values[1] += counts.primitives_needed;
+        cursor.generated.values[0] += counts.primitives_needed;
+        if let Some(captured) = &mut cursor.captured {
+            captured.primitives_written += counts.primitives_written;
+            captured.primitives_needed += counts.primitives_needed;
+        }
+        if counts.output_limit == 0 {
+            return Ok(());
+        }
+        let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts))?;
+        let placed = draw_sysvals(&draw.input, &counts, cursor.record);
+        self.place(placed, draw.attributes, columns * rows);
+        cursor.record += counts.output_limit;
+        Ok(())
+    }
+
+    /// Adds a draw to the last dispatch, or makes a new one.
+    fn place(&mut self, mut placed: DrawSysvals, attributes: usize, workgroups: u32) {
+        let per_axis = self.ctx.max_workgroups_per_axis();
+        let most = SHARED.min(per_axis.saturating_mul(per_axis));
+        let pending = &mut self.arena.pending;
+        let first = pending.placed.len();
+        match pending.dispatches.last_mut() {
+            Some(last)
+                if last.attributes == attributes
+                    && workgroups <= SMALL
+                    // The first of them is small too.
+                    && (last.count > 1 || last.workgroups <= SMALL)
+                    && last.workgroups + workgroups <= most =>
+            {
+                placed.first_workgroup = last.workgroups;
+                last.count += 1;
+                last.workgroups += workgroups;
+            }
+            _ => pending.dispatches.push(Dispatch {
+                first,
+                count: 1,
+                attributes,
+                workgroups,
+                batch: Address::default(),
+            }),
+        }
+        pending.placed.push(placed);
+    }
+
+    /// Tells the GPU what was counted.
+    fn tell_queries(&mut self, cursor: &mut Cursor) {
+        for tally in [&mut cursor.stream, &mut cursor.generated] {
+            let Tally { slot, values: [a, b] } = std::mem::take(tally);
+            if a != 0 || b != 0 {
+                let [a, b] = [split(a), split(b)];
+                self.push_operation(Operation {
+                    address: slot,
+                    kind: operation::ADD,
+                    values: [a[0], a[1], b[0], b[1]],
+                    ..Default::default()
+                });
+            }
+        }
+    }
+
+    /// An operation, unless there is nothing that it is for.
+    fn push_operation(&mut self, operation: Operation) {
+        if operation.address != Address::default() {
+            self.arena.pending.operations.push(operation);
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    unsafe fn record_placed(&mut self) -> Result<(), RuntimeError> {
+        // Whatever may fail comes before the first command.
+        for i in 0..self.arena.pending.dispatches.len() {
+            let dispatch = self.arena.pending.dispatches[i];
+            fold(dispatch.workgroups.into(), self.ctx.max_workgroups_per_axis())?;
+            if dispatch.count > 1 {
+                let placed = std::mem::take(&mut self.arena.pending.placed);
+                let draws = self.arena.push(&placed[dispatch.first..][..dispatch.count]);
+                self.arena.pending.placed = placed;
+                let batch = Batch {
+                    draws: split(draws?.address),
+                    draw_count: dispatch.count as u32,
+                    ..Default::default()
+                };
+                self.arena.pending.dispatches[i].batch = split(self.arena.push(&[batch])?.address);
+            }
+        }
+        let finish = match self.place_operations()? {
+            None => None,
+            Some(operations) => Some(self.arena.push(&[Finish {
+                operations: split(operations.address),
+                count: self.arena.pending.operations.len() as u32,
+                reserved: 0,
+            }])?),
+        };
+
+        if let Some(pipeline) = self.pipeline
+            && !self.arena.pending.dispatches.is_empty()
+        {
+            // SAFETY: the caller's contract.
+            unsafe { self.bind(pipeline) };
+            for dispatch in &self.arena.pending.dispatches {
+                let attributes = &self.arena.pending.attributes[dispatch.attributes];
+                let mut sysvals = self.sysvals(attributes);
+                match dispatch.count {
+                    1 => sysvals.draw = self.arena.pending.placed[dispatch.first],
+                    _ => sysvals.batch = dispatch.batch,
+                }
+                let workgroups = dispatch.workgroups.into();
+                let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                // SAFETY: the caller's contract.
+                unsafe {
+                    self.push_constants(pipeline, &sysvals);
+                    self.ctx.device().cmd_dispatch(self.cmd, x, y, 1);
+                }
+            }
+            self.recorded.captures += self.arena.pending.dispatches.len() as u32;
+        }
+        if let Some(finish) = finish {
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
+                let parameters = finish.address;
+                self.kernels.dispatch(self.ctx, self.cmd, Kernel::Finish, parameters, [1, 1]);
+            }
+            self.recorded.barriers += 1;
+            self.recorded.kernels += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes from a query to its availability, see [`QueryPool`](crate::runtime::QueryPool).
+const QUERY_AVAILABILITY: u64 = 16;
+
+/// An address behind another one, or none behind none.
+fn offset(address: Address, bytes: u64) -> Address {
+    match address {
+        [0, 0] => address,
+        [low, high] => split((u64::from(high) << 32 | u64::from(low)) + bytes),
+    }
+}
+
+/// The draw that a direct input describes.
+fn draw_sysvals(input: &Input, counts: &DrawCounts, base_record: u32) -> DrawSysvals {
+    let size = input.flags & flags::INDEX_SIZE;
+    let skipped = input.first.min(input.index_limit);
+    DrawSysvals {
+        xfb_topology: input.topology,
+        flags: input.flags,
+        output_count: counts.output_count,
+        output_limit: counts.output_limit,
+        item_count: counts.item_count,
+        instance_count: counts.instance_count,
+        base_vertex: input.base_vertex,
+        first_instance: input.first_instance,
+        draw_index: input.draw_index,
+        base_record,
+        first_workgroup: 0,
+        index_limit: input.index_limit - skipped,
+        index_address: offset(input.index_address, u64::from(skipped) * u64::from(size)),
+        restart_table: Address::default(),
+    }
+}

@@ -1,0 +1,258 @@
+//! Recording where the GPU has to find out what is drawn, or where it goes: a setup kernel for all draws,
+//! then their captures.
+//!
+//! ```text
+//! barrier; restarts of all index buffers, one dispatch;   (with primitive restart)
+//! barrier; setup, one workgroup;
+//! barrier; captures
+//! ```
+
+use ash::vk;
+
+use super::compute::{Compute, PendingDraw, Position};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::MAX_BUFFER_SIZE;
+use crate::lower::kernel::Kernel;
+use crate::runtime::arena::Place;
+use crate::runtime::fold::fold;
+use crate::runtime::{Barrier, Pipeline, RuntimeError};
+use crate::sysval::setup::{
+    BATCH_SIZE, Group, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
+    kind, restart_blocks, restart_table_size,
+};
+use crate::sysval::{Address, DrawSysvals, split};
+
+/// Consecutive draws that one dispatch captures.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::runtime) struct GpuGroup {
+    group: Group,
+    attributes: usize,
+    /// Workgroups at most, or `None` where the GPU gives the size of the dispatch.
+    workgroups: Option<u64>,
+}
+
+/// What was placed in the arena.
+struct Placed {
+    setup: Place,
+    batches: Place,
+    new_state: Place,
+    /// Parameters of the restart kernel, and its workgroups.
+    reduction: Option<(Place, [u32; 2])>,
+}
+
+impl Compute<'_> {
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn record_by_setup(
+        &mut self,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
+        if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
+            return Ok(());
+        }
+        self.make_groups();
+        let placed = self.place_setup(counters)?;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let (ctx, cmd) = (self.ctx, self.cmd);
+            ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
+            if let Some((parameters, workgroups)) = placed.reduction {
+                let parameters = parameters.address;
+                self.kernels.dispatch(ctx, cmd, Kernel::Restart, parameters, workgroups);
+                ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
+                self.recorded.kernels += 1;
+                self.recorded.barriers += 1;
+            }
+            self.kernels.dispatch(ctx, cmd, Kernel::Setup, placed.setup.address, [1, 1]);
+            self.recorded.kernels += 1;
+            self.recorded.barriers += 1;
+            if let Some(pipeline) = self.pipeline
+                && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
+            {
+                ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
+                self.recorded.barriers += 1;
+                self.record_groups(pipeline, placed.batches)?;
+            }
+        }
+        self.position = Position::State(placed.new_state.address);
+        self.captured = None;
+        Ok(())
+    }
+
+    /// Puts draws together that are captured with the same vertex buffers, and whose dispatch is
+    /// sized by the same side.
+    fn make_groups(&mut self) {
+        let per_axis = u64::from(self.ctx.max_workgroups_per_axis());
+        let size = u64::from(self.pipeline.map_or(1, Pipeline::workgroup_size));
+        let indirect = self.ctx.has_indirect_dispatch();
+        let pending = &mut self.arena.pending;
+        for (number, draw) in (0u32..).zip(&mut pending.draws) {
+            let workgroups = match draw.input.kind {
+                kind::DIRECT | kind::QUERY_END => Some(draw.invocations.div_ceil(size)),
+                _ if !indirect => Some(draw.invocations.div_ceil(size)),
+                _ => None,
+            };
+            let joined = match pending.groups.last_mut() {
+                Some(last) if last.attributes == draw.attributes || draw.is_query_end() => {
+                    match (&mut last.workgroups, workgroups) {
+                        _ if draw.is_query_end() => true,
+                        (Some(sum), Some(more)) if *sum + more <= per_axis * per_axis / 2 => {
+                            *sum += more;
+                            true
+                        }
+                        (None, None) => true,
+                        _ => false,
+                    }
+                }
+                _ => false,
+            };
+            match pending.groups.last_mut() {
+                Some(last) if joined => last.group.count += 1,
+                _ => pending.groups.push(GpuGroup {
+                    group: Group { first: number, count: 1 },
+                    attributes: draw.attributes,
+                    workgroups,
+                }),
+            }
+            draw.input.group = pending.groups.len() as u32 - 1;
+        }
+    }
+
+    fn place_setup(
+        &mut self,
+        new_counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<Placed, RuntimeError> {
+        let (scans, entries) = self.place_restart_tables()?;
+        let draws = std::mem::take(&mut self.arena.pending.draws);
+        let inputs: Result<Place, _> = {
+            let inputs: Vec<Input> = draws.iter().map(|draw| draw.input).collect();
+            self.arena.push(&inputs)
+        };
+        let input_count = draws.len();
+        self.arena.pending.draws = draws;
+        let inputs = inputs?;
+        let groups: Vec<Group> = self.arena.pending.groups.iter().map(|g| g.group).collect();
+        let records = input_count as u64 * size_of::<DrawSysvals>() as u64;
+        let records = self.arena.scratch(records)?;
+        let batches = self.arena.scratch(groups.len() as u64 * BATCH_SIZE)?;
+        let new_state = self.arena.scratch(size_of::<[u32; MAX_XFB_BUFFERS]>() as u64)?;
+        let group_place = self.arena.push(&groups)?;
+        let scan_place = self.arena.push(&scans)?;
+
+        let (mut sizes, mut strides) = ([0; MAX_XFB_BUFFERS], [0; MAX_XFB_BUFFERS]);
+        for (target, (size, stride)) in self.targets.iter().zip(sizes.iter_mut().zip(&mut strides))
+        {
+            if let Some(target) = target {
+                let bytes = target.buffer.size.min(MAX_BUFFER_SIZE);
+                (*size, *stride) = (bytes as u32, target.buffer.stride);
+            }
+        }
+        let positions = self
+            .targets
+            .map(|t| u32::try_from(t.map_or(0, |t| self.position_of(&t))).unwrap_or(u32::MAX));
+        let (state, counters) = match self.position {
+            Position::Known(_) => (Address::default(), Default::default()),
+            Position::Counters => (Address::default(), self.counters),
+            Position::State(address) => (split(address), Default::default()),
+        };
+        let setup = self.arena.push(&[Setup {
+            inputs: split(inputs.address),
+            draws: split(records.address),
+            groups: split(group_place.address),
+            batches: split(batches.address),
+            state,
+            new_state: split(new_state.address),
+            scans: split(scan_place.address),
+            scan_count: scans.len() as u32,
+            input_count: input_count as u32,
+            group_count: groups.len() as u32,
+            workgroup_size: self.pipeline.map_or(1, Pipeline::workgroup_size),
+            workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
+            reserved: 0,
+            positions,
+            sizes,
+            strides,
+            counters,
+            new_counters,
+        }])?;
+        let reduction = match entries.last() {
+            None => None,
+            Some(&(_, workgroups)) => {
+                let list: Vec<ReductionEntry> = entries.iter().map(|(entry, _)| *entry).collect();
+                let list = self.arena.push(&list)?;
+                let parameters = self.arena.push(&[Reduction {
+                    inputs: split(inputs.address),
+                    list: split(list.address),
+                    count: entries.len() as u32,
+                    reserved: 0,
+                }])?;
+                Some((parameters, fold(workgroups, self.ctx.max_workgroups_per_axis())?))
+            }
+        };
+        Ok(Placed { setup, batches, new_state, reduction })
+    }
+
+    /// Scratch for restarted draws. Gives the numbers of those whose blocks need more than one
+    /// workgroup, and all of them with the workgroups up to the end of each.
+    #[allow(clippy::type_complexity, reason = "two lists for one caller")]
+    fn place_restart_tables(
+        &mut self,
+    ) -> Result<(Vec<u32>, Vec<(ReductionEntry, u64)>), RuntimeError> {
+        let (mut scans, mut entries) = (Vec::new(), Vec::new());
+        let mut workgroups = 0;
+        let mut draws = std::mem::take(&mut self.arena.pending.draws);
+        let placed =
+            (0u32..).zip(&mut draws).try_for_each(|(number, draw): (u32, &mut PendingDraw)| {
+                if !draw.is_restarted() {
+                    return Ok(());
+                }
+                let blocks = restart_blocks(draw.restart_indices, draw.restart_indices);
+                draw.input.restart_table =
+                    split(self.arena.scratch(restart_table_size(blocks))?.address);
+                let first_workgroup = u32::try_from(workgroups).unwrap_or(u32::MAX);
+                let of_draw = blocks.div_ceil(RESTART_BLOCKS);
+                workgroups += of_draw;
+                scans.extend((of_draw > 1).then_some(number));
+                entries.push((ReductionEntry { input: number, first_workgroup }, workgroups));
+                Ok(())
+            });
+        self.arena.pending.draws = draws;
+        placed.map(|()| (scans, entries))
+    }
+
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush); `batches` is in the scratch memory.
+    unsafe fn record_groups(
+        &mut self,
+        pipeline: &Pipeline,
+        batches: Place,
+    ) -> Result<(), RuntimeError> {
+        let scratch = self.arena.scratch_buffer();
+        // SAFETY: the caller's contract.
+        unsafe { self.bind(pipeline) };
+        for (number, group) in (0u64..).zip(&self.arena.pending.groups) {
+            if group.workgroups == Some(0) {
+                continue;
+            }
+            let mut sysvals = self.sysvals(&self.arena.pending.attributes[group.attributes]);
+            sysvals.batch = split(batches.address + number * BATCH_SIZE);
+            // SAFETY: the caller's contract; the arguments lie in the scratch memory.
+            unsafe {
+                self.push_constants(pipeline, &sysvals);
+                let (device, cmd): (_, vk::CommandBuffer) = (self.ctx.device(), self.cmd);
+                match group.workgroups {
+                    Some(workgroups) => {
+                        let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                        device.cmd_dispatch(cmd, x, y, 1);
+                    }
+                    None => {
+                        let at = batches.offset + number * BATCH_SIZE + WORKGROUPS_OFFSET;
+                        device.cmd_dispatch_indirect(cmd, scratch, at);
+                    }
+                }
+            }
+            self.recorded.captures += 1;
+        }
+        Ok(())
+    }
+}

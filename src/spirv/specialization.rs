@@ -1,0 +1,217 @@
+//! Specialisation: constants of a value that is given when a pipeline is made become constants
+//! ([Vulkan, specialization constants](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-specialization-constants)).
+//!
+//! A capture's layout depends on the lengths of arrays, and these may depend on specialisation constants.
+//! So the values are needed when a shader is lowered, not only when a pipeline is made of it, and both
+//! must be the same. [`specialize`] leaves no way for them to differ: it writes the values into the module,
+//! where no pipeline changes them any more, and computes what depends on them.
+
+mod fold;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use spirv::{Decoration, Op};
+
+use self::fold::{Scalar, Value, fold};
+use super::{Id, Instruction, Module, Section};
+
+/// The value of a specialisation constant: a `VkSpecializationMapEntry` and its part of `pData`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpecializationConstant<'a> {
+    /// `constantID`: the `SpecId` that the module's constant is decorated with.
+    pub constant_id: u32,
+    /// `pData[offset..offset + size]`: the value as it lies in memory, as many bytes as the constant's
+    /// type has; four for a boolean, which is a `VkBool32`.
+    pub data: &'a [u8],
+}
+
+/// Values that do not fit a module's specialisation constants.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecializationError {
+    /// Data of another size than the constant's.
+    #[error("specialisation constant {constant_id} takes {expected} bytes, and was given {found}")]
+    Size {
+        /// `SpecId`
+        constant_id: u32,
+        /// Bytes of the constant's type.
+        expected: usize,
+        /// Bytes of data.
+        found: usize,
+    },
+    /// Two values for one constant.
+    #[error("specialisation constant {constant_id} is given two values")]
+    Duplicate {
+        /// `SpecId`
+        constant_id: u32,
+    },
+}
+
+/// Makes constants of a module's specialisation constants: of the value that `values` has for them, or
+/// otherwise of their default. Operations on them are computed where they are of integers or booleans;
+/// others stay for the driver, which has the same operands then. As in Vulkan, a value for a `SpecId` that
+/// the module lacks is ignored.
+///
+/// Returns the `SpecId`s that the module had.
+///
+/// # Errors
+/// [`SpecializationError`]; the module is then as it was.
+pub fn specialize(
+    module: &mut Module,
+    values: &[SpecializationConstant<'_>],
+) -> Result<BTreeSet<u32>, SpecializationError> {
+    let mut data = BTreeMap::new();
+    for SpecializationConstant { constant_id, data: bytes } in values {
+        if data.insert(*constant_id, *bytes).is_some() {
+            return Err(SpecializationError::Duplicate { constant_id: *constant_id });
+        }
+    }
+    // 48 to 52: OpSpecConstantTrue to OpSpecConstantOp.
+    let specialized = Op::SpecConstantTrue as u16..=Op::SpecConstantOp as u16;
+    if !module.section(Section::Declarations).any(|i| specialized.contains(&i.opcode())) {
+        return Ok(BTreeSet::new());
+    }
+    let is_spec_id =
+        |i: Instruction<'_>| i.is(Op::Decorate) && i.operand(1) == Decoration::SpecId as u32;
+    let spec_ids: HashMap<Id, u32> = module
+        .section(Section::Annotations)
+        .filter(|i| is_spec_id(*i))
+        .map(|i| (i.id(0), i.operand(2)))
+        .collect();
+    let mut constants = Constants { spec_ids, data, ..Constants::default() };
+    let frozen: Result<Vec<_>, _> =
+        module.section(Section::Declarations).map(|i| constants.freeze(i)).collect();
+    let mut frozen = frozen?.into_iter();
+    module.replace(Section::Declarations, |_| frozen.next().flatten());
+    module.retain(Section::Annotations, |i| !is_spec_id(i));
+    Ok(constants.spec_ids.into_values().collect())
+}
+
+/// What the declarations so far come to.
+#[derive(Default)]
+struct Constants<'a> {
+    spec_ids: HashMap<Id, u32>,
+    data: BTreeMap<u32, &'a [u8]>,
+    types: HashMap<Id, Scalar>,
+    scalars: HashMap<Id, Value>,
+    composites: HashMap<Id, Vec<Id>>,
+    /// What only the driver can compute.
+    open: HashSet<Id>,
+}
+
+impl Constants<'_> {
+    /// Notes what a declaration is, and returns what replaces it.
+    fn freeze(&mut self, i: Instruction<'_>) -> Result<Option<Vec<u32>>, SpecializationError> {
+        let (ty, id) = (i.id(0), i.id(1));
+        let scalar = self.types.get(&ty).copied();
+        match i.op() {
+            Some(Op::TypeBool) => self.note_type(ty, Some(Scalar::Bool)),
+            Some(Op::TypeInt) => self.note_type(ty, Scalar::int(i.operand(1), i.operand(2) != 0)),
+            Some(Op::TypeFloat) => self.note_type(ty, Scalar::float(i.operand(1))),
+            Some(Op::ConstantTrue) => self.note(id, scalar, 1),
+            Some(Op::ConstantFalse | Op::ConstantNull) => self.note(id, scalar, 0),
+            Some(Op::Constant) => self.note(id, scalar, literal(i)),
+            Some(Op::SpecConstantTrue) => return self.scalar(i, 1),
+            Some(Op::SpecConstantFalse) => return self.scalar(i, 0),
+            Some(Op::SpecConstant) => return self.scalar(i, literal(i)),
+            Some(Op::ConstantComposite) => self.note_composite(i),
+            Some(Op::SpecConstantComposite) => {
+                self.note_composite(i);
+                if !self.open.contains(&id) {
+                    return Ok(Some(encode(Op::ConstantComposite, i.operands())));
+                }
+            }
+            Some(Op::SpecConstantOp) => match self.operation(i) {
+                Some(Computed::Scalar(value)) => {
+                    self.scalars.insert(id, value);
+                    return Ok(Some(value.declaration(ty, id)));
+                }
+                Some(Computed::Composite(parts)) => {
+                    let words: Vec<u32> = [ty, id].iter().chain(&parts).map(|id| id.0).collect();
+                    self.composites.insert(id, parts);
+                    return Ok(Some(encode(Op::ConstantComposite, &words)));
+                }
+                None => _ = self.open.insert(id),
+            },
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn note_type(&mut self, id: Id, scalar: Option<Scalar>) {
+        self.types.extend(scalar.map(|scalar| (id, scalar)));
+    }
+
+    fn note(&mut self, id: Id, scalar: Option<Scalar>, bits: u64) {
+        self.scalars.extend(scalar.map(|scalar| (id, Value::new(scalar, bits))));
+    }
+
+    fn note_composite(&mut self, i: Instruction<'_>) {
+        let parts: Vec<Id> = i.operands().iter().skip(2).map(|id| Id(*id)).collect();
+        if parts.iter().any(|part| self.open.contains(part)) {
+            self.open.insert(i.id(1));
+        }
+        self.composites.insert(i.id(1), parts);
+    }
+
+    /// A specialisation constant, with the value that it was given.
+    fn scalar(
+        &mut self,
+        i: Instruction<'_>,
+        default: u64,
+    ) -> Result<Option<Vec<u32>>, SpecializationError> {
+        let (ty, id) = (i.id(0), i.id(1));
+        let Some(scalar) = self.types.get(&ty).copied() else {
+            self.open.insert(id);
+            return Ok(None);
+        };
+        let mut value = Value::new(scalar, default);
+        if let Some(constant_id) = self.spec_ids.get(&id).copied()
+            && let Some(data) = self.data.get(&constant_id)
+        {
+            let (expected, found) = (scalar.bytes(), data.len());
+            let size = SpecializationError::Size { constant_id, expected, found };
+            value = Value::from_memory(scalar, data).ok_or(size)?;
+        }
+        self.scalars.insert(id, value);
+        Ok(Some(value.declaration(ty, id)))
+    }
+
+    /// What an `OpSpecConstantOp` comes to, where that is known.
+    fn operation(&self, i: Instruction<'_>) -> Option<Computed> {
+        let op = Op::from_u32(i.operand(2))?;
+        let operands = i.operands().get(3..)?;
+        if op == Op::CompositeExtract {
+            let (composite, indices) = operands.split_first()?;
+            let mut found = Id(*composite);
+            for index in indices {
+                found = *self.composites.get(&found)?.get(*index as usize)?;
+            }
+            return match self.scalars.get(&found) {
+                Some(value) => Some(Computed::Scalar(*value)),
+                None if self.open.contains(&found) => None,
+                None => self.composites.get(&found).cloned().map(Computed::Composite),
+            };
+        }
+        let scalar = self.types.get(&i.id(0))?;
+        let operands: Option<Vec<Value>> =
+            operands.iter().map(|id| self.scalars.get(&Id(*id)).copied()).collect();
+        fold(op, *scalar, &operands?).map(Computed::Scalar)
+    }
+}
+
+/// The result of an operation.
+enum Computed {
+    Scalar(Value),
+    Composite(Vec<Id>),
+}
+
+/// The literal of `OpConstant` or `OpSpecConstant`.
+fn literal(i: Instruction<'_>) -> u64 {
+    u64::from(i.operand(2)) | u64::from(i.operand(3)) << 32
+}
+
+fn encode(op: Op, operands: &[u32]) -> Vec<u32> {
+    let mut words = vec![(operands.len() as u32 + 1) << 16 | op as u32];
+    words.extend_from_slice(operands);
+    words
+}

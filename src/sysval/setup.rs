@@ -1,0 +1,204 @@
+//! What the kernels of `shaders/{setup,restart,finish}.wgsl` are given: draws as they were recorded, where
+//! the CPU could not compute their [`DrawSysvals`](super::DrawSysvals).
+
+use super::{Address, Batch};
+use crate::capture::MAX_XFB_BUFFERS;
+
+/// Where the arguments of a draw come from: [`Input::kind`].
+pub mod kind {
+    /// From the input itself.
+    pub const DIRECT: u32 = 0;
+    /// From a `VkDrawIndirectCommand`, or a `VkDrawIndexedIndirectCommand`.
+    pub const INDIRECT: u32 = 1;
+    /// The number of vertices from a counter.
+    pub const BYTE_COUNT: u32 = 2;
+    /// No draw: the queries of the input end.
+    pub const QUERY_END: u32 = 3;
+}
+
+/// A draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Input {
+    /// One of [`kind`].
+    pub kind: u32,
+    /// [`XfbTopology`](crate::topology::XfbTopology).
+    pub topology: u32,
+    /// [`flags`](super::flags).
+    pub flags: u32,
+    /// `DrawIndex`.
+    pub draw_index: u32,
+    /// Vertices or indices of a direct draw.
+    pub count: u32,
+    /// Instances.
+    pub instance_count: u32,
+    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` of a byte count.
+    pub first: u32,
+    /// `vertexOffset`; `vertexStride` of a byte count.
+    pub base_vertex: u32,
+    /// `firstInstance`.
+    pub first_instance: u32,
+    /// Number of the dispatch that captures it.
+    pub group: u32,
+    /// Indices that the bound range holds.
+    pub index_limit: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Of the bound range.
+    pub index_address: Address,
+    /// Of an indirect command or a counter.
+    pub arguments: Address,
+    /// Of a draw count that must be above `draw_index`, or 0.
+    pub count_address: Address,
+    /// Scratch for primitive restart.
+    pub restart_table: Address,
+    /// Query that counts primitives written and needed, or 0.
+    pub stream_query: Address,
+    /// Query that counts primitives generated, or 0.
+    pub generated_query: Address,
+}
+
+/// Consecutive inputs that one dispatch captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Group {
+    /// Number of the first.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// What the setup kernel makes of a group, padded to [`BATCH_SIZE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct GroupBatch {
+    /// For the push constants.
+    pub batch: Batch,
+    /// `VkDispatchIndirectCommand`.
+    pub workgroups: [u32; 3],
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Bytes from one [`GroupBatch`] to the next.
+pub const BATCH_SIZE: u64 = size_of::<GroupBatch>() as u64;
+
+/// Of a [`GroupBatch`]: bytes to its workgroups.
+pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) as u64;
+
+/// Parameters of the setup kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Setup {
+    /// Of an array of [`Input`].
+    pub inputs: Address,
+    /// Where their [`DrawSysvals`](super::DrawSysvals) go.
+    pub draws: Address,
+    /// Of an array of [`Group`].
+    pub groups: Address,
+    /// Where their [`GroupBatch`]es go.
+    pub batches: Address,
+    /// Positions that an earlier setup wrote, or 0.
+    pub state: Address,
+    /// Where the positions behind the last draw go.
+    pub new_state: Address,
+    /// Of the numbers of inputs with more than one workgroup of restart blocks.
+    pub scans: Address,
+    /// How many those are.
+    pub scan_count: u32,
+    /// Inputs.
+    pub input_count: u32,
+    /// Groups.
+    pub group_count: u32,
+    /// Invocations of a capture's workgroup.
+    pub workgroup_size: u32,
+    /// The most workgroups of a dispatch along one axis.
+    pub workgroups_per_axis: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Bytes from the start of each bound range, where neither `state` nor a counter says.
+    pub positions: [u32; MAX_XFB_BUFFERS],
+    /// Bytes of each bound range.
+    pub sizes: [u32; MAX_XFB_BUFFERS],
+    /// Bytes of a record, 0 where nothing is captured.
+    pub strides: [u32; MAX_XFB_BUFFERS],
+    /// Counters to begin with, or 0.
+    pub counters: [Address; MAX_XFB_BUFFERS],
+    /// Counters to end in, or 0.
+    pub new_counters: [Address; MAX_XFB_BUFFERS],
+}
+
+/// Parameters of the restart kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Reduction {
+    /// Of an array of [`Input`].
+    pub inputs: Address,
+    /// Of an array of [`ReductionEntry`], by rising `first_workgroup`.
+    pub list: Address,
+    /// How many entries, at least one.
+    pub count: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A draw whose indices are reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct ReductionEntry {
+    /// Number of the input.
+    pub input: u32,
+    /// Its first workgroup in the dispatch.
+    pub first_workgroup: u32,
+}
+
+/// Indices that one block of the restart kernel stands for.
+pub const RESTART_BLOCK: u64 = 32;
+/// Blocks of one of its workgroups.
+pub const RESTART_BLOCKS: u64 = 256;
+
+/// Blocks of a draw of `count` indices, of which the buffer holds `limit`.
+pub fn restart_blocks(count: u64, limit: u64) -> u64 {
+    count.min(limit).div_ceil(RESTART_BLOCK) + 1
+}
+
+/// Bytes of the table of that many blocks.
+pub fn restart_table_size(blocks: u64) -> u64 {
+    16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
+}
+
+/// What the finish kernel does, in order: [`Operation::kind`].
+pub mod operation {
+    /// `values[0]` becomes the dword at the address.
+    pub const STORE: u32 = 0;
+    /// Two 64-bit integers are added to those at the address.
+    pub const ADD: u32 = 1;
+    /// A dword is copied from the address in `values[0..2]`.
+    pub const COPY: u32 = 2;
+}
+
+/// One step of the finish kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Operation {
+    /// Where.
+    pub address: Address,
+    /// One of [`operation`].
+    pub kind: u32,
+    /// 0.
+    pub reserved: u32,
+    /// What.
+    pub values: [u32; 4],
+}
+
+/// Parameters of the finish kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Finish {
+    /// Of an array of [`Operation`].
+    pub operations: Address,
+    /// How many.
+    pub count: u32,
+    /// 0.
+    pub reserved: u32,
+}
