@@ -4,24 +4,11 @@
 
 #![forbid(unsafe_code)]
 
-/// `VkFormat` of a vertex attribute; the discriminants are Vulkan's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(i32)]
-#[allow(missing_docs, reason = "the names are Vulkan's")]
-pub enum VertexFormat {
-    R32Uint = 98,
-    R32Sint = 99,
-    R32Sfloat = 100,
-    R32G32Uint = 101,
-    R32G32Sint = 102,
-    R32G32Sfloat = 103,
-    R32G32B32Uint = 104,
-    R32G32B32Sint = 105,
-    R32G32B32Sfloat = 106,
-    R32G32B32A32Uint = 107,
-    R32G32B32A32Sint = 108,
-    R32G32B32A32Sfloat = 109,
-}
+mod decode;
+mod format;
+
+pub(crate) use self::format::Field;
+pub use self::format::{NumericFormat, UnsupportedFormat, VertexFormat};
 
 /// Numeric class of a format or of a shader's variable; the two must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,81 +17,44 @@ pub enum NumericClass {
     Uint,
     /// `SINT` formats, `OpTypeInt` with sign.
     Sint,
-    /// `SFLOAT` formats, `OpTypeFloat`.
+    /// All other formats, `OpTypeFloat`.
     Float,
 }
 
-/// A format that the compute backend cannot pull.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "VkFormat {0} is not supported as a vertex attribute: \
-     only the 32-bit UINT, SINT and SFLOAT formats of 1 to 4 components are"
-)]
-pub struct UnsupportedFormat(pub i32);
-
-impl VertexFormat {
-    /// Every supported format, in the order of `VkFormat`.
-    pub const ALL: [Self; 12] = [
-        Self::R32Uint,
-        Self::R32Sint,
-        Self::R32Sfloat,
-        Self::R32G32Uint,
-        Self::R32G32Sint,
-        Self::R32G32Sfloat,
-        Self::R32G32B32Uint,
-        Self::R32G32B32Sint,
-        Self::R32G32B32Sfloat,
-        Self::R32G32B32A32Uint,
-        Self::R32G32B32A32Sint,
-        Self::R32G32B32A32Sfloat,
-    ];
-
-    /// The raw `VkFormat`.
-    pub const fn as_raw(self) -> i32 {
-        self as i32
-    }
-
-    /// From a raw `VkFormat`.
-    ///
-    /// # Errors
-    /// [`UnsupportedFormat`] with the value.
-    pub fn from_raw(raw: i32) -> Result<Self, UnsupportedFormat> {
-        Self::ALL.into_iter().find(|f| f.as_raw() == raw).ok_or(UnsupportedFormat(raw))
-    }
-
-    /// The 32-bit format of `components` (1 to 4) components, or `None` for another number.
-    pub fn of(class: NumericClass, components: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|f| f.class() == class && f.components() == components)
-    }
-
-    /// Components, 1 to 4.
-    pub const fn components(self) -> u32 {
-        (self as i32 - Self::R32Uint as i32) as u32 / 3 + 1
-    }
-
-    /// Bytes of one attribute.
-    pub const fn size(self) -> u32 {
-        self.components() * 4
-    }
-
-    /// Numeric class.
-    pub const fn class(self) -> NumericClass {
-        match (self as i32 - Self::R32Uint as i32) % 3 {
-            0 => NumericClass::Uint,
-            1 => NumericClass::Sint,
-            _ => NumericClass::Float,
-        }
-    }
-}
-
-/// `VkVertexInputRate`.
+/// `VkVertexInputRate`, with the divisor of
+/// [`VkVertexInputBindingDivisorDescription`](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDivisorDescription.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum InputRate {
     /// The element is the vertex index.
     #[default]
     Vertex,
-    /// The element is the instance index.
-    Instance,
+    /// The element is `firstInstance` plus the number of the instance within the draw, divided by the
+    /// divisor. With divisor 0 it is `firstInstance`.
+    Instance {
+        /// Instances that share an element; 0 for all of them.
+        divisor: u32,
+    },
+}
+
+impl InputRate {
+    /// An element an instance: Vulkan's default.
+    pub const INSTANCE: Self = Self::Instance { divisor: 1 };
+
+    /// The element that a shader invocation reads
+    /// ([Vertex Input Address Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
+    /// `instance_index` starts at `first_instance`.
+    pub const fn element(self, vertex_index: u32, first_instance: u32, instance_index: u32) -> u32 {
+        match self {
+            Self::Vertex => vertex_index,
+            Self::Instance { divisor } => {
+                let instance = instance_index.wrapping_sub(first_instance);
+                match instance.checked_div(divisor) {
+                    Some(steps) => first_instance.wrapping_add(steps),
+                    None => first_instance,
+                }
+            }
+        }
+    }
 }
 
 /// `VkVertexInputBindingDescription`.
@@ -157,19 +107,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn format_properties_follow_the_names() {
-        for format in VertexFormat::ALL {
-            let name = format!("{format:?}");
-            assert_eq!(name.matches("32").count() as u32, format.components(), "{name}");
-            let class = match format.class() {
-                NumericClass::Uint => "Uint",
-                NumericClass::Sint => "Sint",
-                NumericClass::Float => "Sfloat",
-            };
-            assert!(name.ends_with(class), "{name}");
-            assert_eq!(VertexFormat::from_raw(format.as_raw()), Ok(format));
-            assert_eq!(VertexFormat::of(format.class(), format.components()), Some(format));
-        }
-        assert_eq!(VertexFormat::from_raw(37), Err(UnsupportedFormat(37)));
+    fn elements_follow_the_rate() {
+        let of = |divisor, instance| InputRate::Instance { divisor }.element(7, 5, instance);
+        assert_eq!(InputRate::Vertex.element(7, 5, 9), 7);
+        assert_eq!([5, 6, 9].map(|i| of(1, i)), [5, 6, 9]);
+        assert_eq!([5, 6, 7, 8, 11].map(|i| of(3, i)), [5, 5, 5, 6, 7]);
+        assert_eq!([5, 6, 99].map(|i| of(0, i)), [5, 5, 5]);
     }
 }

@@ -93,6 +93,7 @@ impl Bench {
                     buffer: vertices.raw(),
                     offset: 0,
                     size: vertices.size(),
+                    stride: None,
                 }];
                 let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Draw::default() };
                 // SAFETY: everything outlives the submission, which is waited for.

@@ -21,10 +21,18 @@ fn vertex_input(class: NumericClass) -> VertexInput {
             .map(|location| VertexAttribute {
                 location,
                 binding: 0,
-                format: VertexFormat::of(class, 4).unwrap(),
+                format: VertexFormat::of(class, 32, 4).unwrap(),
                 offset: 0,
             })
             .collect(),
+    }
+}
+
+/// One attribute, at location 0.
+fn one_attribute(format: VertexFormat, input_rate: InputRate) -> VertexInput {
+    VertexInput {
+        bindings: vec![VertexBinding { binding: 0, stride: format.size(), input_rate }],
+        attributes: vec![VertexAttribute { location: 0, binding: 0, format, offset: 0 }],
     }
 }
 
@@ -109,6 +117,49 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             // constant_id 0 and 3 are the shader's own.
             assert_eq!(lowered.topology_spec_ids, Some([1, 2, 4, 5, 6, 7, 8, 9]));
         }
+    }
+}
+
+/// A module has what its formats and rates need, and no capability for them.
+#[test]
+fn modules_link_only_what_their_vertex_input_needs() {
+    let source = "#version 450
+        layout(location = 0) in vec4 v;
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 captured;
+        void main() { captured = v; }";
+    let words = common::compile(source, &[]);
+    let text = |format, rate| {
+        let lowered = to_compute(&words, &one_attribute(format, rate)).unwrap();
+        common::validate(&lowered.words, "vulkan1.0");
+        common::disassemble(&lowered.words)
+    };
+    let capabilities = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim).filter(|l| l.starts_with("OpCapability"));
+        lines.map(str::to_owned).collect()
+    };
+    let floats = text(VertexFormat::R32G32B32A32Sfloat, InputRate::Vertex);
+    for unused in ["convert_", "fetch_", "fetch3", "divided", "normalized"] {
+        assert!(!floats.contains(unused), "{unused}");
+    }
+    assert!(floats.contains("xfb_fetch4"));
+    let thirds = InputRate::Instance { divisor: 3 };
+    for (format, rate, needed, unneeded) in [
+        (
+            VertexFormat::R8G8B8A8Unorm,
+            thirds,
+            &["fetch_bytes", "convert_unorm"][..],
+            "convert_snorm",
+        ),
+        (VertexFormat::R16G16B16Snorm, thirds, &["fetch_halves", "divided"], "convert_unorm"),
+        (VertexFormat::R8Uscaled, InputRate::INSTANCE, &["fetch_within_dword"], "divided"),
+        (VertexFormat::B10G11R11UfloatPack32, InputRate::Vertex, &["fetch1", "widened"], "fetch_"),
+    ] {
+        let text = text(format, rate);
+        for name in needed {
+            assert!(text.contains(&format!("%xfb_{name}")), "{format:?} {name}");
+        }
+        assert!(!text.contains(unneeded), "{format:?} {unneeded}");
+        assert_eq!(capabilities(&text), capabilities(&floats), "{format:?}");
     }
 }
 
@@ -298,10 +349,25 @@ fn inputs_that_cannot_be_given_are_named() {
         "{error}"
     );
 
-    let error =
-        to_compute(&shader("layout(location = 0) in dvec2 v;", "v, v"), &floats).unwrap_err();
-    assert!(matches!(&error, LowerError::InputType { .. }), "{error}");
+    let doubles = shader("layout(location = 0) in dvec2 v;", "v, v");
+    let error = to_compute(&doubles, &floats).unwrap_err();
+    assert!(
+        matches!(&error, LowerError::AttributeWidth { location: 0, expected: 64, found: 32, .. }),
+        "{error}"
+    );
     assert!(error.to_string().contains("'v'"), "{error}");
+    let single = one_attribute(VertexFormat::R64Sfloat, InputRate::Vertex);
+    let error = to_compute(&doubles, &single).unwrap_err();
+    assert!(
+        matches!(&error, LowerError::AttributeComponents { location: 0, needed: 2, found: 1, .. }),
+        "{error}"
+    );
+    let error =
+        to_compute(&shader("layout(location = 0) in vec2 v;", "v, v"), &single).unwrap_err();
+    assert!(
+        matches!(&error, LowerError::AttributeWidth { location: 0, expected: 32, found: 64, .. }),
+        "{error}"
+    );
 
     let push = shader("layout(push_constant) uniform P { vec4 v; } p;", "p.v");
     for error in

@@ -9,13 +9,14 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::sysval::setup::{Finish, Group, GroupBatch, Input, Operation, Reduction, Setup};
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, Sysvals};
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "sysvals",
     "stubs",
     "decompose",
     "counts",
     "indices",
     "fetch",
+    "formats",
     "compute",
     "vertex",
     "restart",

@@ -46,11 +46,14 @@ pub(super) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(Num
     }
 }
 
-/// Class and components of a 32-bit scalar or vector.
-pub(crate) fn numeric_vector(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
+/// Class, bits of a component (32 or 64) and components of a scalar or vector.
+pub(crate) fn numeric_vector(
+    declarations: &Declarations,
+    ty: Id,
+) -> Option<(NumericClass, u32, u32)> {
     let (component, count) = declarations.vector(ty)?;
     let (class, bits) = numeric_scalar(declarations, component)?;
-    Some((class, count)).filter(|_| bits == 32 && (1..=4).contains(&count))
+    Some((class, bits, count)).filter(|_| (1..=4).contains(&count))
 }
 
 /// A type in words.

@@ -3,17 +3,20 @@
 //! Every input variable has become a `Private` one, and is set before the shader runs: built-ins from
 //! the sysvals, attributes by vertex pulling, what a compute shader has too from itself.
 
+mod attribute;
+
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
+use self::attribute::Part;
 use super::LowerError;
 use super::interface::{Place, built_in, input_place, label};
 use crate::capture::{describe, numeric_vector};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::spirv::emit::{Builder, Code};
+use crate::spirv::emit::Code;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::link::Linker;
-use crate::vertex_input::{InputRate, NumericClass, VertexInput};
+use crate::vertex_input::VertexInput;
 
 /// The inputs of a shader that is to run as a compute shader.
 pub(super) struct Inputs<'a> {
@@ -26,11 +29,11 @@ pub(super) struct Inputs<'a> {
     pub(super) interface: Vec<Id>,
 }
 
-/// What fetches need to know.
-struct Fetch {
-    function: Id,
-    vertex_index: Id,
-    instance_index: Id,
+/// What an invocation shades.
+#[derive(Debug, Clone, Copy)]
+struct Indices {
+    vertex: Id,
+    instance: Id,
 }
 
 impl<'a> Inputs<'a> {
@@ -61,23 +64,14 @@ impl<'a> Inputs<'a> {
         instance_index: Id,
     ) -> Result<Code, LowerError> {
         let mut code = Code::default();
+        let indices = Indices { vertex: vertex_index, instance: instance_index };
         for variable in std::mem::take(&mut self.variables) {
             let value = match built_in(self.declarations, variable.id) {
-                Some(which) => self.built_in(
-                    linker,
-                    &mut code,
-                    &variable,
-                    which,
-                    vertex_index,
-                    instance_index,
-                )?,
+                Some(which) => self.built_in(linker, &mut code, &variable, which, indices)?,
                 None => {
-                    let Place { location, component } = input_place(self.declarations, &variable)?;
-                    let fetch =
-                        Fetch { function: linker.function("fetch")?, vertex_index, instance_index };
-                    let builder = &mut linker.builder;
+                    let place = input_place(self.declarations, &variable)?;
                     let ty = variable.pointee;
-                    self.value(builder, &mut code, &fetch, &variable, ty, location, component)?.0
+                    self.value(linker, &mut code, indices, &variable, ty, place)?.0
                 }
             };
             code.push(Op::Store, &[variable.id.0, value.0]);
@@ -96,8 +90,7 @@ impl<'a> Inputs<'a> {
         code: &mut Code,
         variable: &Variable,
         which: u32,
-        vertex_index: Id,
-        instance_index: Id,
+        indices: Indices,
     ) -> Result<Id, LowerError> {
         let ty = variable.pointee;
         let mut sysval = |code: &mut Code, name: &str| -> Result<Id, LowerError> {
@@ -106,8 +99,8 @@ impl<'a> Inputs<'a> {
             Ok(code.call(&mut linker.builder, uint, function, &[]))
         };
         let value = match BuiltIn::from_u32(which) {
-            Some(BuiltIn::VertexIndex) => vertex_index,
-            Some(BuiltIn::InstanceIndex) => instance_index,
+            Some(BuiltIn::VertexIndex) => indices.vertex,
+            Some(BuiltIn::InstanceIndex) => indices.instance,
             Some(BuiltIn::BaseVertex) => sysval(code, "base_vertex")?,
             Some(BuiltIn::BaseInstance) => sysval(code, "base_instance")?,
             Some(BuiltIn::DrawIndex) => sysval(code, "draw_index")?,
@@ -143,29 +136,23 @@ impl<'a> Inputs<'a> {
     }
 
     /// A value of a type that starts at a location, and the locations that it takes.
-    #[allow(clippy::too_many_arguments, reason = "a recursion over types; the rest is context")]
     fn value(
         &mut self,
-        builder: &mut Builder<'_>,
+        linker: &mut Linker<'_, '_>,
         code: &mut Code,
-        fetch: &Fetch,
+        indices: Indices,
         variable: &Variable,
         ty: Id,
-        location: u32,
-        component: u32,
+        Place { location, component }: Place,
     ) -> Result<(Id, u32), LowerError> {
         let unsupported = || LowerError::InputType {
             variable: self.label(variable),
             ty: describe(self.declarations, ty),
         };
-        if let Some((class, count)) = numeric_vector(self.declarations, ty) {
-            let bits =
-                self.fetch(builder, code, fetch, variable, class, location, component, count)?;
-            let value = match class {
-                NumericClass::Uint => bits,
-                _ => code.value(builder, Op::Bitcast, ty, &[bits.0]),
-            };
-            return Ok((value, 1));
+        if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
+            let part = Part { variable, ty, class, bits, count, location, component };
+            let value = self.attribute(linker, code, indices, &part)?;
+            return Ok((value, (count * bits / 32).div_ceil(4)));
         }
         let (part, count) = match self.declarations.ty(ty) {
             Some(Type::Matrix { column, count }) => (*column, *count),
@@ -177,78 +164,12 @@ impl<'a> Inputs<'a> {
         let mut at = location;
         let mut parts = Vec::new();
         for _ in 0..count {
-            let (value, locations) =
-                self.value(builder, code, fetch, variable, part, at, component)?;
+            let place = Place { location: at, component };
+            let (value, locations) = self.value(linker, code, indices, variable, part, place)?;
             parts.push(value.0);
             at += locations;
         }
+        let builder = &mut linker.builder;
         Ok((code.value(builder, Op::CompositeConstruct, ty, &parts), at - location))
-    }
-
-    /// Components of the attribute at a location, as `u32`s.
-    #[allow(clippy::too_many_arguments, reason = "see value")]
-    fn fetch(
-        &mut self,
-        builder: &mut Builder<'_>,
-        code: &mut Code,
-        fetch: &Fetch,
-        variable: &Variable,
-        class: NumericClass,
-        location: u32,
-        component: u32,
-        count: u32,
-    ) -> Result<Id, LowerError> {
-        let missing = |missing: String| LowerError::NoAttribute {
-            variable: self.label(variable),
-            location,
-            missing,
-        };
-        let attribute =
-            self.vertex_input.attribute(location).ok_or_else(|| missing("attribute".to_owned()))?;
-        let binding = self
-            .vertex_input
-            .binding(attribute.binding)
-            .ok_or_else(|| missing(format!("binding {}", attribute.binding)))?;
-        if attribute.format.class() != class {
-            return Err(LowerError::AttributeClass {
-                variable: self.label(variable),
-                location,
-                expected: class,
-                found: attribute.format.class(),
-            });
-        }
-        let slot = match self.attribute_locations.iter().position(|l| *l == location) {
-            Some(slot) => slot,
-            None => {
-                self.attribute_locations.push(location);
-                self.attribute_locations.len() - 1
-            }
-        };
-        let element = match binding.input_rate {
-            InputRate::Vertex => fetch.vertex_index,
-            InputRate::Instance => fetch.instance_index,
-        };
-        let one = match class {
-            NumericClass::Float => 1f32.to_bits(),
-            NumericClass::Uint | NumericClass::Sint => 1,
-        };
-        let arguments = [
-            builder.constant(slot as u32),
-            element,
-            builder.constant(attribute.format.components()),
-            builder.constant(one),
-        ];
-        let uvec4 = builder.uvec(4);
-        let all = code.call(builder, uvec4, fetch.function, &arguments);
-        let ty = builder.uvec(count);
-        Ok(match count {
-            4 => all,
-            1 => code.value(builder, Op::CompositeExtract, ty, &[all.0, component]),
-            _ => {
-                let mut operands = vec![all.0, all.0];
-                operands.extend(component..component + count);
-                code.value(builder, Op::VectorShuffle, ty, &operands)
-            }
-        })
     }
 }

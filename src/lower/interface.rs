@@ -47,7 +47,7 @@ pub(super) struct Place {
 }
 
 /// Location and component of an input. All that it takes is below [`MAX_INPUT_LOCATIONS`], and its type
-/// consists of 32-bit scalars and vectors.
+/// consists of scalars and vectors of 32 or 64 bits a component.
 pub(super) fn input_place(
     declarations: &Declarations,
     variable: &Variable,
@@ -76,8 +76,12 @@ pub(super) fn input_place(
 
 /// Locations that a type takes, if attributes can fill it from `component` on.
 fn locations(declarations: &Declarations, ty: Id, component: u32) -> Option<u64> {
-    if let Some((_, count)) = numeric_vector(declarations, ty) {
-        return Some(1).filter(|_| component.saturating_add(count) <= 4);
+    if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
+        let dwords = count * bits / 32;
+        let is_aligned = component.is_multiple_of(bits / 32);
+        // What takes two locations starts at the front of the first.
+        let fits = component.saturating_add(dwords) <= 4 || (component == 0 && dwords <= 8);
+        return Some(dwords.div_ceil(4).into()).filter(|_| is_aligned && fits);
     }
     let (part, count) = match declarations.ty(ty)? {
         Type::Matrix { column, count } => (*column, *count),

@@ -88,8 +88,8 @@ pub enum LowerError {
     },
     /// An input that no vertex format fills.
     #[error(
-        "input {variable} is {ty}; the compute backend pulls only 32-bit scalars and vectors, \
-         matrices and arrays of them"
+        "input {variable} is {ty}; the compute backend pulls only scalars and vectors of 32 or 64 bits a \
+         component, matrices and arrays of them"
     )]
     InputType {
         /// The variable's name or id.
@@ -138,6 +138,36 @@ pub enum LowerError {
         expected: NumericClass,
         /// What the format holds.
         found: NumericClass,
+    },
+    /// Format and shader disagree on what is 64 bits wide.
+    #[error(
+        "input {variable} has components of {expected} bits, but the attribute at location {location} is \
+         read as {found} bits"
+    )]
+    AttributeWidth {
+        /// The variable's name or id.
+        variable: String,
+        /// The location.
+        location: u32,
+        /// Bits of the shader's components.
+        expected: u32,
+        /// Bits that the format gives: 64 for 64-bit formats, 32 for all others.
+        found: u32,
+    },
+    /// A 64-bit input wants components that the format lacks: there are no default ones of 64 bits.
+    #[error(
+        "input {variable} reads {needed} 64-bit components of the attribute at location {location}, \
+         which has {found}"
+    )]
+    AttributeComponents {
+        /// The variable's name or id.
+        variable: String,
+        /// The location.
+        location: u32,
+        /// Components that are read, counted from the first.
+        needed: u32,
+        /// Components of the format.
+        found: u32,
     },
     /// Workgroups without invocations.
     #[error("the workgroup size is 0")]

@@ -21,6 +21,8 @@ pub struct AttributeUse {
     pub location: u32,
     /// Class of the components.
     pub class: NumericClass,
+    /// Bits of a component, 32 or 64.
+    pub bits: u32,
     /// Components that are read, counted from the first.
     pub components: u32,
 }
@@ -40,8 +42,8 @@ impl VertexReads {
     pub fn packed_vertex_input(&self) -> VertexInput {
         let mut input = VertexInput::default();
         for (binding, attribute) in (0u32..).zip(&self.attributes) {
-            let AttributeUse { location, class, components } = *attribute;
-            let Some(format) = VertexFormat::of(class, components) else { continue };
+            let AttributeUse { location, class, bits, components } = *attribute;
+            let Some(format) = VertexFormat::of(class, bits, components) else { continue };
             let input_rate = InputRate::Vertex;
             input.bindings.push(VertexBinding { binding, stride: format.size(), input_rate });
             input.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
@@ -84,12 +86,12 @@ fn add(
     location: u32,
     component: u32,
 ) -> u32 {
-    if let Some((class, count)) = numeric_vector(declarations, ty) {
-        let components = component + count;
-        let known =
-            attributes.entry(location).or_insert(AttributeUse { location, class, components });
+    if let Some((class, bits, count)) = numeric_vector(declarations, ty) {
+        let components = component / (bits / 32) + count;
+        let new = AttributeUse { location, class, bits, components };
+        let known = attributes.entry(location).or_insert(new);
         known.components = known.components.max(components);
-        return 1;
+        return (count * bits / 32).div_ceil(4);
     }
     let (part, count) = match declarations.ty(ty) {
         Some(Type::Matrix { column, count }) => (*column, *count),

@@ -5,6 +5,7 @@
 mod buffers;
 mod capture;
 mod error;
+mod fetching;
 mod instance;
 mod messages;
 mod options;
@@ -17,6 +18,7 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
 pub use self::error::GpuError;
+pub use self::fetching::Robustness;
 pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
 
@@ -54,6 +56,8 @@ pub struct Gpu {
     device_index: usize,
     device_count: usize,
     profile: Profile,
+    physical_device: vk::PhysicalDevice,
+    robustness: Robustness,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -80,6 +84,8 @@ impl Gpu {
         let devices = instance.devices(options.profile)?;
         let device_count = devices.len();
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
+        // SAFETY: the device is of the instance.
+        let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
         let caps = info.capabilities;
         // SAFETY: the device is of the instance.
         let families =
@@ -104,6 +110,7 @@ impl Gpu {
         // What shaders under test use, and no backend needs.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
+                .robust_buffer_access(options.robustness)
                 .shader_int64(caps.shader_int64)
                 .shader_float64(caps.shader_float64)
                 .shader_clip_distance(caps.shader_clip_distance)
@@ -111,14 +118,19 @@ impl Gpu {
             Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
         };
         let layer = ext::shader_viewport_index_layer::NAME;
-        let extensions = match options.profile {
+        let mut extensions = match options.profile {
             Profile::Full if caps.has_extension(layer) => vec![layer],
             _ => Vec::new(),
         };
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
-        let create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let mut create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let mut robustness2 = robustness.features();
+        if robustness.is_any() {
+            create = create.push_next(&mut robustness2);
+            extensions.push(ext::robustness2::NAME);
+        }
         let device = required
             .with_create_info(create, &extensions, &features, |info| {
                 // SAFETY: everything that is enabled is there.
@@ -145,6 +157,8 @@ impl Gpu {
             device_index: info.index,
             device_count,
             profile: options.profile,
+            physical_device,
+            robustness,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -158,17 +172,17 @@ impl Gpu {
             state: State::Idle,
             instance,
         };
-        gpu.create_objects(physical_device)?;
+        gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
         Ok(gpu)
     }
 
-    fn create_objects(&mut self, physical_device: vk::PhysicalDevice) -> Result<(), GpuError> {
+    fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
         let allocator = Allocator::new(&AllocatorCreateDesc {
             instance: self.instance.raw.clone(),
             device: device.clone(),
-            physical_device,
+            physical_device: self.physical_device,
             debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
             buffer_device_address: self.context.has_addresses(),
             allocation_sizes: gpu_allocator::AllocationSizes::new(8 << 20, 8 << 20)

@@ -134,7 +134,7 @@ impl ProbeShader {
             vertex_input: VertexInput {
                 bindings: vec![
                     binding(0, 28, InputRate::Vertex),
-                    binding(1, 16, InputRate::Instance),
+                    binding(1, 16, InputRate::INSTANCE),
                     binding(3, 8, InputRate::Vertex),
                 ],
                 attributes: vec![

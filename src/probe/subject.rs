@@ -166,7 +166,7 @@ impl Subject {
     pub fn vertex_buffer(&self, binding: &VertexBinding, vertices: u32, instances: u32) -> Vec<u8> {
         let elements = match binding.input_rate {
             InputRate::Vertex => FIRST_VERTEX + vertices,
-            InputRate::Instance => FIRST_INSTANCE + instances,
+            InputRate::Instance { .. } => FIRST_INSTANCE + instances,
         };
         let by_formula = self
             .formulas

@@ -6,7 +6,9 @@ use std::ffi::{CStr, CString};
 use ash::{khr, vk};
 
 use super::RuntimeError;
-use super::extensions::{self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+use super::extensions::{
+    self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+};
 use crate::lower::Backend;
 use crate::sysval::SYSVALS_SIZE;
 
@@ -78,6 +80,9 @@ pub struct Capabilities {
     pub transform_feedback: Option<TransformFeedbackSupport>,
     /// `VK_EXT_provoking_vertex`.
     pub provoking_vertex: Option<ProvokingVertexSupport>,
+    /// `VK_EXT_vertex_attribute_divisor` with its feature `vertexAttributeInstanceRateDivisor`. The
+    /// compute backend needs nothing for divisors.
+    pub vertex_divisor: Option<VertexDivisorSupport>,
     /// The feature `bufferDeviceAddress`.
     pub buffer_device_address: Option<AddressSource>,
     /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
@@ -159,6 +164,7 @@ impl Capabilities {
             extensions: q.extensions,
             transform_feedback: q.transform_feedback,
             provoking_vertex: q.provoking_vertex,
+            vertex_divisor: q.vertex_divisor,
             buffer_device_address: q.buffer_device_address,
             geometry_shader: q.features.geometry_shader == vk::TRUE,
             vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
@@ -219,6 +225,7 @@ impl Capabilities {
         self.extensions.retain(|name| FLOOR_EXTENSIONS.contains(&name.as_c_str()));
         self.transform_feedback = None;
         self.provoking_vertex = None;
+        self.vertex_divisor = None;
         self.geometry_shader = false;
         self.vertex_stores = false;
         self.shader_float64 = false;
@@ -297,6 +304,7 @@ pub(super) mod tests {
         let names = [
             ash::ext::transform_feedback::NAME,
             ash::ext::provoking_vertex::NAME,
+            ash::ext::vertex_attribute_divisor::NAME,
             khr::buffer_device_address::NAME,
             khr::device_group::NAME,
             khr::storage_buffer_storage_class::NAME,
@@ -332,6 +340,7 @@ pub(super) mod tests {
                 mode_per_pipeline: true,
                 triangle_fan_preserved: true,
             }),
+            vertex_divisor: Some(VertexDivisorSupport { zero: true, max: u32::MAX }),
             buffer_device_address: Some(AddressSource::Core),
             geometry_shader: true,
             vertex_stores: true,

@@ -30,13 +30,23 @@ pub struct CounterBuffer {
 pub struct VertexBuffer {
     /// Number of the binding.
     pub binding: u32,
-    /// A buffer with the usage [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage).
+    /// A buffer with the usage [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or
+    /// null: then every attribute is out of range. On the native and vertex backends null needs the
+    /// feature `nullDescriptor`.
     pub buffer: vk::Buffer,
-    /// Bytes from its start. With the offset of each attribute a multiple of 4.
+    /// Bytes from its start. With the offset of each attribute a multiple of the attribute's
+    /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. The compute backend reads zeros for attributes that pass the end; on the others the
-    /// device's rules hold. Not `VK_WHOLE_SIZE`.
+    /// Bytes. On the compute backend attributes that pass the end are out of range, whose components
+    /// are zero, as under
+    /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
+    /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
     pub size: u64,
+    /// Bytes from one element to the next, where it is not what the pipeline was made with:
+    /// `pStrides` of
+    /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
+    /// Only the compute backend takes another.
+    pub stride: Option<u32>,
 }
 
 /// `VkIndexType`.

@@ -105,6 +105,18 @@ pub enum RuntimeError {
         /// Number of the binding.
         binding: u32,
     },
+    /// A stride other than the one that a graphics pipeline was made with.
+    #[error(
+        "vertex binding {binding} is bound with stride {stride}: the pipeline was made with {pipeline}, and only compute captures take another"
+    )]
+    StaticStride {
+        /// Number of the binding.
+        binding: u32,
+        /// The buffer's stride in bytes.
+        stride: u32,
+        /// The pipeline's.
+        pipeline: u32,
+    },
     /// An offset, size or stride that is not a multiple of what it must be.
     #[error("{what} is {value} bytes: it must be a multiple of {alignment}")]
     Misaligned {

@@ -65,6 +65,17 @@ pub struct ProvokingVertexSupport {
     pub triangle_fan_preserved: bool,
 }
 
+/// Features and properties of
+/// [`VK_EXT_vertex_attribute_divisor`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_vertex_attribute_divisor.html)
+/// of a device that has the feature `vertexAttributeInstanceRateDivisor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VertexDivisorSupport {
+    /// Feature `vertexAttributeInstanceRateZeroDivisor`.
+    pub zero: bool,
+    /// `maxVertexAttribDivisor`.
+    pub max: u32,
+}
+
 /// Feature structures for [`with_device_create_info`]; a false one is not chained.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ChainedFeatures {
@@ -73,6 +84,8 @@ pub(super) struct ChainedFeatures {
     pub(super) provoking_vertex_last: bool,
     pub(super) preserve_provoking_vertex: bool,
     pub(super) shader_draw_parameters: bool,
+    pub(super) vertex_divisor: bool,
+    pub(super) vertex_zero_divisor: bool,
 }
 
 /// Calls `f` with `info`, the extensions and features added.
@@ -93,6 +106,9 @@ pub(super) fn with_device_create_info<R>(
         .transform_feedback_preserves_provoking_vertex(chained.preserve_provoking_vertex);
     let mut draw_parameters =
         vk::PhysicalDeviceShaderDrawParametersFeatures::default().shader_draw_parameters(true);
+    let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
+        .vertex_attribute_instance_rate_divisor(true)
+        .vertex_attribute_instance_rate_zero_divisor(chained.vertex_zero_divisor);
     let mut info = info.enabled_extension_names(&names).enabled_features(core);
     if chained.transform_feedback {
         info = info.push_next(&mut xfb);
@@ -106,7 +122,29 @@ pub(super) fn with_device_create_info<R>(
     if chained.shader_draw_parameters {
         info = info.push_next(&mut draw_parameters);
     }
+    if chained.vertex_divisor {
+        info = info.push_next(&mut divisor);
+    }
     f(&info)
+}
+
+/// Calls `f` with vertex input state.
+pub(super) fn with_vertex_input_state<R>(
+    bindings: &[vk::VertexInputBindingDescription],
+    attributes: &[vk::VertexInputAttributeDescription],
+    divisors: &[vk::VertexInputBindingDivisorDescriptionKHR],
+    f: impl FnOnce(&vk::PipelineVertexInputStateCreateInfo<'_>) -> R,
+) -> R {
+    let mut divisor_state = vk::PipelineVertexInputDivisorStateCreateInfoKHR::default()
+        .vertex_binding_divisors(divisors);
+    let mut state = vk::PipelineVertexInputStateCreateInfo::default()
+        .vertex_binding_descriptions(bindings)
+        .vertex_attribute_descriptions(attributes);
+    // 1 is Vulkan's default and needs no extension.
+    if !divisors.is_empty() {
+        state = state.push_next(&mut divisor_state);
+    }
+    f(&state)
 }
 
 /// Calls `f` with rasterization state that discards everything and has that provoking vertex.

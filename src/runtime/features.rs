@@ -32,6 +32,12 @@ pub struct RequiredFeatures {
     /// `shaderDrawParameters`: shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on the
     /// native and vertex backends. The compute backend needs nothing for them.
     pub shader_draw_parameters: bool,
+    /// `vertexAttributeInstanceRateDivisor`: instance divisors other than 1 on the native and vertex
+    /// backends. The compute backend needs nothing for them.
+    pub vertex_divisor: bool,
+    /// `vertexAttributeInstanceRateZeroDivisor`: the divisor 0 likewise, together with
+    /// [`vertex_divisor`](Self::vertex_divisor).
+    pub vertex_zero_divisor: bool,
 }
 
 /// What a device has to be created with to run `backends`.
@@ -52,6 +58,7 @@ pub fn required_features(
     let graphics = native || backends.contains(&Backend::Vertex);
     let addresses = backends.iter().any(|&b| b != Backend::Native);
     let provoking = caps.provoking_vertex.as_ref().filter(|_| native);
+    let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
@@ -64,6 +71,8 @@ pub fn required_features(
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
+        vertex_divisor: divisor.is_some(),
+        vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
         backends,
     })
 }
@@ -114,6 +123,9 @@ impl RequiredFeatures {
         if self.shader_draw_parameters && self.below_1_1 {
             names.push(khr::shader_draw_parameters::NAME);
         }
+        if self.vertex_divisor {
+            names.push(ext::vertex_attribute_divisor::NAME);
+        }
         // A device that has it must have it enabled.
         if self.portability_subset {
             names.push(khr::portability_subset::NAME);
@@ -143,7 +155,7 @@ impl RequiredFeatures {
     ///
     /// The chain of `info` must not hold `VkPhysicalDeviceFeatures2` or any structure with one of
     /// the features that are added: `transformFeedback`, `bufferDeviceAddress`,
-    /// `provokingVertexLast`, `shaderDrawParameters`. An application that chains
+    /// `provokingVertexLast`, `shaderDrawParameters`, `vertexAttributeInstanceRateDivisor`. An application that chains
     /// `VkPhysicalDeviceVulkan12Features` and the like sets those members itself, by
     /// [`extensions`](Self::extensions), [`core_features`](Self::core_features),
     /// [`address_source`](Self::address_source) and the fields.
@@ -164,6 +176,8 @@ impl RequiredFeatures {
             provoking_vertex_last: self.provoking_vertex_last,
             preserve_provoking_vertex: self.preserve_provoking_vertex,
             shader_draw_parameters: self.shader_draw_parameters && !self.below_1_1,
+            vertex_divisor: self.vertex_divisor,
+            vertex_zero_divisor: self.vertex_zero_divisor,
         };
         tracing::debug!(extensions = ?all, ?chained, "device creation");
         extensions::with_device_create_info(info, &all, &self.core_features(features), chained, f)
@@ -200,11 +214,16 @@ mod tests {
         assert_eq!(required.backends(), [Backend::Native, Backend::Compute]);
         assert_eq!(
             required.extensions(),
-            [ext::transform_feedback::NAME, ext::provoking_vertex::NAME]
+            [
+                ext::transform_feedback::NAME,
+                ext::provoking_vertex::NAME,
+                ext::vertex_attribute_divisor::NAME
+            ]
         );
         required.provoking_vertex_last = false;
         required.preserve_provoking_vertex = false;
         required.geometry_shader = false;
+        required.vertex_divisor = false;
         assert_eq!(required.extensions(), [ext::transform_feedback::NAME]);
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
         assert_eq!(core.geometry_shader, vk::FALSE);
@@ -217,7 +236,8 @@ mod tests {
         let extensions = [khr::swapchain::NAME, khr::swapchain::NAME];
         let info = vk::DeviceCreateInfo::default();
         required.with_create_info(info, &extensions, &own, |info| {
-            assert_eq!(info.enabled_extension_count, 1);
+            // The swapchain's, and VK_EXT_vertex_attribute_divisor.
+            assert_eq!(info.enabled_extension_count, 2);
             assert!(!info.p_next.is_null() && !info.p_enabled_features.is_null());
         });
         let core = required.core_features(&own);

@@ -63,7 +63,9 @@ pub use draws::{
     IndirectDraw, VertexBuffer,
 };
 pub use error::RuntimeError;
-pub use extensions::{AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+pub use extensions::{
+    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+};
 pub use features::{RequiredFeatures, required_features};
 pub use kernels::Kernels;
 pub use memory::{

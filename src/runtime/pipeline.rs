@@ -16,7 +16,7 @@ use std::ffi::{CStr, CString};
 
 use ash::vk;
 
-use super::extensions::with_discard_state;
+use super::extensions::{with_discard_state, with_vertex_input_state};
 use super::pulling::{self, PulledAttribute};
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
@@ -37,7 +37,8 @@ pub struct PipelineDesc<'a> {
     pub provoking_vertex: ProvokingVertex,
     /// Whether the largest index restarts primitives. On the compute backend draws may say otherwise.
     pub primitive_restart: bool,
-    /// Vertex input state. Strides must be multiples of 4.
+    /// Vertex input state: on the compute backend the one that the shader was lowered for. Strides are
+    /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: &'a VertexInput,
     /// The application's descriptor set layouts.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
@@ -313,9 +314,7 @@ unsafe fn create_graphics(
     stage: vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
     let (bindings, attributes) = pulling::descriptions(desc.vertex_input);
-    let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
+    let divisors = pulling::divisor_descriptions(desc.vertex_input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
         .primitive_restart_enable(desc.primitive_restart);
@@ -324,19 +323,21 @@ unsafe fn create_graphics(
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,
     };
-    with_discard_state(provoking, |rasterization| {
-        let stages = [stage];
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&vertex_input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(rasterization)
-            .layout(layout)
-            .render_pass(desc.render_pass)
-            .subpass(0);
-        // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
-        let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
-        first(made, "vkCreateGraphicsPipelines")
+    let stages = [stage];
+    with_vertex_input_state(&bindings, &attributes, &divisors, |vertex_input| {
+        with_discard_state(provoking, |rasterization| {
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .stages(&stages)
+                .vertex_input_state(vertex_input)
+                .input_assembly_state(&assembly)
+                .rasterization_state(rasterization)
+                .layout(layout)
+                .render_pass(desc.render_pass)
+                .subpass(0);
+            // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
+            let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
+            first(made, "vkCreateGraphicsPipelines")
+        })
     })
 }
 

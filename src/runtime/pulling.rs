@@ -5,8 +5,9 @@
 use ash::vk;
 
 use super::{Limits, RuntimeError, VertexBuffer};
+use crate::lower::Backend;
 use crate::sysval::AttributeDescriptor;
-use crate::vertex_input::{InputRate, VertexInput};
+use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
 
 /// An attribute that a compute capture reads: its place in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,19 +18,19 @@ pub(super) struct PulledAttribute {
     pub(super) offset: u32,
     /// Bytes.
     pub(super) size: u32,
-    /// Bytes from one element to the next.
+    /// What divides the address of every element, in bytes.
+    pub(super) alignment: u32,
+    /// Bytes from one element to the next, unless the buffer is bound with another stride.
     pub(super) stride: u32,
 }
 
-/// Holds a vertex input state against itself: no number twice, no attribute without its binding,
-/// and every component on a multiple of 4, which is the size of all components.
+/// Holds a vertex input state against itself: no number twice, no attribute without its binding.
 pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     for (i, binding) in input.bindings.iter().enumerate() {
         let number = binding.binding;
         if input.bindings.iter().take(i).any(|b| b.binding == number) {
             return Err(RuntimeError::DuplicateVertexInput { what: "binding", number });
         }
-        multiple_of_4(|| format!("the stride of vertex binding {number}"), binding.stride.into())?;
     }
     for (i, attribute) in input.attributes.iter().enumerate() {
         let (location, binding) = (attribute.location, attribute.binding);
@@ -39,11 +40,45 @@ pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
                 number: location,
             });
         }
-        if input.binding(binding).is_none() {
+        let Some(described) = input.binding(binding) else {
             return Err(RuntimeError::UnknownBinding { location, binding });
-        }
+        };
+        check_stride(binding, location, described.stride, attribute.format.alignment())?;
     }
     Ok(())
+}
+
+/// Checks that a stride keeps an attribute aligned.
+fn check_stride(
+    binding: u32,
+    location: u32,
+    stride: u32,
+    alignment: u32,
+) -> Result<(), RuntimeError> {
+    let what = || {
+        format!("the stride of vertex binding {binding}, which location {location} is read from,")
+    };
+    multiple_of(alignment.into(), what, stride.into())
+}
+
+/// The most that a divisor of the state is, and whether one is 0; `None` where all are 1.
+pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
+    let other = divisor_descriptions(input);
+    let max = other.iter().map(|d| d.divisor).max()?;
+    Some((max, other.iter().any(|d| d.divisor == 0)))
+}
+
+/// The divisors that are not 1, as Vulkan takes them.
+pub(super) fn divisor_descriptions(
+    input: &VertexInput,
+) -> Vec<vk::VertexInputBindingDivisorDescriptionKHR> {
+    let divisor = |b: &VertexBinding| match b.input_rate {
+        InputRate::Vertex | InputRate::Instance { divisor: 1 } => None,
+        InputRate::Instance { divisor } => {
+            Some(vk::VertexInputBindingDivisorDescriptionKHR { binding: b.binding, divisor })
+        }
+    };
+    input.bindings.iter().filter_map(divisor).collect()
 }
 
 /// Holds a vertex input state against the limits of graphics pipelines. A compute capture has none.
@@ -105,14 +140,17 @@ pub(super) fn resolve(
                 binding,
                 offset: attribute.offset,
                 size: attribute.format.size(),
+                alignment: attribute.format.alignment(),
                 stride: described.stride,
             })
         })
         .collect()
 }
 
-/// Checks that every binding of `attributes` has exactly one buffer, with its components aligned.
+/// Checks that no binding has two of the buffers, and that what `attributes` read of them is aligned.
+/// Graphics pipelines are made with their strides and take no other.
 pub(super) fn check_buffers(
+    backend: Backend,
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
 ) -> Result<(), RuntimeError> {
@@ -127,12 +165,27 @@ pub(super) fn check_buffers(
         }
     }
     for a in attributes {
-        let buffer = buffer_of(a, buffers)?;
+        let Ok(buffer) = buffer_of(a, buffers) else { continue };
         let what =
             || format!("the offset of the attribute at location {} in its buffer", a.location);
-        multiple_of_4(what, buffer.offset.saturating_add(a.offset.into()))?;
+        let offset = buffer.offset.saturating_add(a.offset.into());
+        multiple_of(a.alignment.into(), what, offset)?;
+        let Some(stride) = buffer.stride.filter(|stride| *stride != a.stride) else { continue };
+        if backend != Backend::Compute {
+            let (binding, pipeline) = (a.binding, a.stride);
+            return Err(RuntimeError::StaticStride { binding, stride, pipeline });
+        }
+        check_stride(a.binding, a.location, stride, a.alignment)?;
     }
     Ok(())
+}
+
+/// Checks that every binding of `attributes` has a buffer, or null.
+pub(super) fn check_complete(
+    attributes: &[PulledAttribute],
+    buffers: &[VertexBuffer],
+) -> Result<(), RuntimeError> {
+    attributes.iter().try_for_each(|a| buffer_of(a, buffers).map(|_| ()))
 }
 
 /// The descriptors of `attributes`, in their order.
@@ -145,10 +198,16 @@ pub(super) fn descriptors(
         .iter()
         .map(|a| {
             let buffer = buffer_of(a, buffers)?;
+            if buffer.buffer == vk::Buffer::null() {
+                return Ok(AttributeDescriptor::default());
+            }
             let address = address_of(buffer.buffer)?.wrapping_add(buffer.offset);
             let what = || format!("the device address of vertex binding {}", a.binding);
-            multiple_of_4(what, address.wrapping_add(a.offset.into()))?;
-            Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, a.stride))
+            // Loads are of dwords, whatever Vulkan asks of the format.
+            let alignment = a.alignment.min(4);
+            multiple_of(alignment.into(), what, address.wrapping_add(a.offset.into()))?;
+            let stride = buffer.stride.unwrap_or(a.stride);
+            Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, stride))
         })
         .collect()
 }
@@ -167,9 +226,17 @@ fn buffer_of<'a>(
 
 /// Checks an offset or a size in bytes.
 pub(super) fn multiple_of_4(what: impl FnOnce() -> String, value: u64) -> Result<(), RuntimeError> {
-    match value % 4 {
-        0 => Ok(()),
-        _ => Err(RuntimeError::Misaligned { what: what(), value, alignment: 4 }),
+    multiple_of(4, what, value)
+}
+
+fn multiple_of(
+    alignment: u64,
+    what: impl FnOnce() -> String,
+    value: u64,
+) -> Result<(), RuntimeError> {
+    match value.is_multiple_of(alignment) {
+        true => Ok(()),
+        false => Err(RuntimeError::Misaligned { what: what(), value, alignment }),
     }
 }
 
@@ -182,7 +249,7 @@ pub(super) fn descriptions(
         stride: b.stride,
         input_rate: match b.input_rate {
             InputRate::Vertex => vk::VertexInputRate::VERTEX,
-            InputRate::Instance => vk::VertexInputRate::INSTANCE,
+            InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
         },
     });
     let attributes = input.attributes.iter().map(|a| vk::VertexInputAttributeDescription {
@@ -199,7 +266,7 @@ mod tests {
     use ash::vk::Handle;
 
     use super::*;
-    use crate::vertex_input::{VertexAttribute, VertexBinding, VertexFormat};
+    use crate::vertex_input::{VertexAttribute, VertexFormat};
 
     const BUFFER: u64 = 0x7000_0000_1000;
 
@@ -219,18 +286,96 @@ mod tests {
     }
 
     fn bound(binding: u32, offset: u64, size: u64) -> VertexBuffer {
-        VertexBuffer { binding, buffer: vk::Buffer::from_raw(1), offset, size }
+        VertexBuffer { binding, buffer: vk::Buffer::from_raw(1), offset, size, stride: None }
     }
 
     #[test]
     fn descriptors_follow_the_locations_of_the_shader() {
         let attributes = resolve(&input(), &[9, 1]).unwrap();
         let buffers = [bound(5, 32, 20), bound(0, 4, 64)];
-        check_buffers(&attributes, &buffers).unwrap();
+        check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
         let made = descriptors(&attributes, &buffers, |_| Ok(BUFFER)).unwrap();
         assert_eq!(made[0], AttributeDescriptor::new(BUFFER + 32, 20, 0, 8, 8));
         assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 8, 8, 16));
         assert_eq!((made[0].limit, made[1].limit), (2, 4));
+    }
+
+    #[test]
+    fn null_buffers_and_strides_go_with_the_binding() {
+        let attributes = resolve(&input(), &[0, 9]).unwrap();
+        let null = VertexBuffer { buffer: vk::Buffer::null(), ..bound(0, 0, 0) };
+        let strided = VertexBuffer { stride: Some(12), ..bound(5, 4, 64) };
+        let buffers = [null, strided];
+        check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
+        let made = descriptors(&attributes, &buffers, |_| Ok(BUFFER)).unwrap();
+        assert_eq!(made[0], AttributeDescriptor::default());
+        assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 0, 8, 12));
+
+        let text = |backend, stride| {
+            let buffers = [null, VertexBuffer { stride: Some(stride), ..strided }];
+            check_buffers(backend, &attributes, &buffers).unwrap_err().to_string()
+        };
+        assert_eq!(
+            text(Backend::Native, 12),
+            "vertex binding 5 is bound with stride 12: the pipeline was made with 8, and only compute \
+             captures take another"
+        );
+        assert_eq!(
+            text(Backend::Compute, 10),
+            "the stride of vertex binding 5, which location 9 is read from, is 10 bytes: it must be a \
+             multiple of 4"
+        );
+    }
+
+    #[test]
+    fn components_decide_the_alignment() {
+        let with = |format, stride| {
+            let mut input = input();
+            input.bindings[1].stride = stride;
+            input.attributes[2].format = format;
+            input
+        };
+        for (format, stride) in [
+            (VertexFormat::R8G8B8Snorm, 3),
+            (VertexFormat::R16G16B16Sfloat, 6),
+            (VertexFormat::R64Sfloat, 8),
+            (VertexFormat::R64Sfloat, 0),
+        ] {
+            let input = with(format, stride);
+            validate(&input).unwrap();
+            let attributes = resolve(&input, &[9]).unwrap();
+            let alignment = u64::from(format.alignment());
+            let buffers = |offset| [bound(5, offset, 64)];
+            check_buffers(Backend::Compute, &attributes, &buffers(alignment)).unwrap();
+            let made = descriptors(&attributes, &buffers(alignment), |_| Ok(BUFFER)).unwrap();
+            let expected =
+                AttributeDescriptor::new(BUFFER + alignment, 64, 0, format.size(), stride);
+            assert_eq!(made, [expected]);
+            if alignment > 1 {
+                check_buffers(Backend::Compute, &attributes, &buffers(1)).unwrap_err();
+            }
+        }
+        for (format, stride) in [
+            (VertexFormat::R16Unorm, 3),
+            (VertexFormat::A2B10G10R10UnormPack32, 6),
+            (VertexFormat::R64Sfloat, 12),
+        ] {
+            validate(&with(format, stride)).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn divisors_other_than_1_are_described() {
+        let mut input = input();
+        input.bindings[0].input_rate = InputRate::INSTANCE;
+        assert_eq!(divisors(&input), None);
+        input.bindings[1].input_rate = InputRate::Instance { divisor: 7 };
+        assert_eq!(divisors(&input), Some((7, false)));
+        input.bindings[0].input_rate = InputRate::Instance { divisor: 0 };
+        assert_eq!(divisors(&input), Some((7, true)));
+        let described = divisor_descriptions(&input);
+        let pairs: Vec<_> = described.iter().map(|d| (d.binding, d.divisor)).collect();
+        assert_eq!(pairs, [(0, 0), (5, 7)]);
     }
 
     #[test]
@@ -250,26 +395,27 @@ mod tests {
         bad.bindings[1].stride = 6;
         assert_eq!(
             text(validate(&bad)),
-            "the stride of vertex binding 5 is 6 bytes: it must be a multiple of 4"
+            "the stride of vertex binding 5, which location 9 is read from, is 6 bytes: it must be a \
+             multiple of 4"
         );
         assert!(validate(&input()).is_ok());
 
         let attributes = resolve(&input(), &[0, 9]).unwrap();
         assert_eq!(
-            text(check_buffers(&attributes, &[bound(0, 0, 64)])),
+            text(check_complete(&attributes, &[bound(0, 0, 64)])),
             "no vertex buffer is bound to binding 5, which the attribute at location 9 reads"
         );
         assert_eq!(
-            text(check_buffers(&attributes, &[bound(0, 0, 64), bound(5, 2, 64)])),
+            text(check_buffers(Backend::Compute, &attributes, &[bound(0, 0, 64), bound(5, 2, 64)])),
             "the offset of the attribute at location 9 in its buffer is 2 bytes: it must be a \
              multiple of 4"
         );
         assert_eq!(
-            text(check_buffers(&attributes, &[bound(0, 0, 64), bound(0, 0, 64)])),
+            text(check_buffers(Backend::Compute, &attributes, &[bound(0, 0, 64), bound(0, 0, 64)])),
             "two vertex buffers are bound to binding 0"
         );
         assert_eq!(
-            text(check_buffers(&attributes, &[bound(5, 0, vk::WHOLE_SIZE)])),
+            text(check_buffers(Backend::Compute, &attributes, &[bound(5, 0, vk::WHOLE_SIZE)])),
             "the size of the vertex buffer of binding 5 is VK_WHOLE_SIZE: captures need it in bytes"
         );
         assert_eq!(

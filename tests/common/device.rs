@@ -20,8 +20,13 @@ pub const GUARD: u64 = 64;
 /// Opens the first device under the validation layer. `VKXFB_TEST_VALIDATION=0` does without it, on
 /// machines that have a GPU and no layer.
 pub fn open(profile: Profile) -> Gpu {
+    open_with(OpenOptions { profile, ..Default::default() })
+}
+
+/// The same, with further options.
+pub fn open_with(options: OpenOptions) -> Gpu {
     let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
-    let options = OpenOptions { device: None, profile, validation };
+    let options = OpenOptions { validation, ..options };
     Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
 }
 

@@ -278,6 +278,7 @@ unsafe fn record(
             buffer: buffers.vertices.raw(),
             offset,
             size: data.bytes.len() as u64,
+            stride: None,
         })
         .collect();
     let pipeline = request.pipeline;

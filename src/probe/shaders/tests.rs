@@ -132,7 +132,7 @@ fn attribute_records_follow_from_the_vertex_buffers() {
             let b = shader.vertex_input.binding(a.binding).unwrap();
             let element = match b.input_rate {
                 InputRate::Vertex => vertex,
-                InputRate::Instance => instance,
+                InputRate::Instance { .. } => instance,
             };
             let start = (element * b.stride + a.offset) as usize;
             (0..a.format.components() as usize)

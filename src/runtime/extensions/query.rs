@@ -5,7 +5,9 @@ use std::ffi::{CStr, CString};
 
 use ash::{ext, khr, vk};
 
-use super::{AddressSource, ProvokingVertexSupport, TransformFeedbackSupport};
+use super::{
+    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+};
 use crate::runtime::RuntimeError;
 
 /// What the chains of a query return.
@@ -19,6 +21,7 @@ pub(in crate::runtime) struct Queried {
     pub(in crate::runtime) driver_info: String,
     pub(in crate::runtime) transform_feedback: Option<TransformFeedbackSupport>,
     pub(in crate::runtime) provoking_vertex: Option<ProvokingVertexSupport>,
+    pub(in crate::runtime) vertex_divisor: Option<VertexDivisorSupport>,
     pub(in crate::runtime) buffer_device_address: Option<AddressSource>,
     pub(in crate::runtime) shader_draw_parameters: bool,
     pub(in crate::runtime) dynamic_rendering: bool,
@@ -120,6 +123,7 @@ pub(in crate::runtime) unsafe fn query(
 
     let has_xfb = has(ext::transform_feedback::NAME);
     let has_provoking = has(ext::provoking_vertex::NAME);
+    let has_divisor = has(ext::vertex_attribute_divisor::NAME);
     let bda_core = api_version >= vk::API_VERSION_1_2;
     let has_bda = bda_core || has(khr::buffer_device_address::NAME);
     let has_rendering = api_version >= vk::API_VERSION_1_3 || has(khr::dynamic_rendering::NAME);
@@ -128,6 +132,7 @@ pub(in crate::runtime) unsafe fn query(
 
     let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+    let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
     let mut bda = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
     let mut draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default();
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
@@ -138,6 +143,9 @@ pub(in crate::runtime) unsafe fn query(
     }
     if has_provoking {
         features = features.push_next(&mut provoking);
+    }
+    if has_divisor {
+        features = features.push_next(&mut divisor);
     }
     if has_bda {
         features = features.push_next(&mut bda);
@@ -157,6 +165,7 @@ pub(in crate::runtime) unsafe fn query(
 
     let mut xfb_limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
     let mut provoking_limits = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
+    let mut divisor_limits = vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties2 = vk::PhysicalDeviceProperties2::default();
     if has_xfb {
@@ -164,6 +173,9 @@ pub(in crate::runtime) unsafe fn query(
     }
     if has_provoking {
         properties2 = properties2.push_next(&mut provoking_limits);
+    }
+    if has_divisor {
+        properties2 = properties2.push_next(&mut divisor_limits);
     }
     if has_driver {
         properties2 = properties2.push_next(&mut driver);
@@ -203,6 +215,12 @@ pub(in crate::runtime) unsafe fn query(
                 .transform_feedback_preserves_triangle_fan_provoking_vertex
                 == vk::TRUE,
         }),
+        vertex_divisor: (divisor.vertex_attribute_instance_rate_divisor == vk::TRUE).then_some(
+            VertexDivisorSupport {
+                zero: divisor.vertex_attribute_instance_rate_zero_divisor == vk::TRUE,
+                max: divisor_limits.max_vertex_attrib_divisor,
+            },
+        ),
         buffer_device_address: (bda.buffer_device_address == vk::TRUE).then_some(if bda_core {
             AddressSource::Core
         } else {

@@ -47,6 +47,15 @@ pub(super) fn check(
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
     pulling::check_limits(desc.vertex_input, &caps.limits)?;
+    if let Some((max, some_are_0)) = pulling::divisors(desc.vertex_input) {
+        let feature = "vertexAttributeInstanceRateDivisor";
+        need(enabled.vertex_divisor, "a vertex input divisor other than 1", feature)?;
+        let feature = "vertexAttributeInstanceRateZeroDivisor";
+        need(enabled.vertex_zero_divisor || !some_are_0, "the vertex input divisor 0", feature)?;
+        let limit = caps.vertex_divisor.as_ref().map_or(u32::MAX, |support| support.max);
+        let what = || "the largest vertex input divisor".to_owned();
+        check_limit(what, max, "maxVertexAttribDivisor", limit)?;
+    }
     if backend == Backend::Native {
         let last = desc.provoking_vertex == ProvokingVertex::Last;
         need(

@@ -15,7 +15,7 @@ use crate::topology::PrimitiveTopology;
 pub(super) struct Graphics<'a> {
     ctx: &'a Context,
     cmd: vk::CommandBuffer,
-    pipeline: &'a Pipeline,
+    pub(super) pipeline: &'a Pipeline,
     native: Option<&'a TransformFeedbackFn>,
     /// What the vertex backend captures to: the buffer, and the device address of its range.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],

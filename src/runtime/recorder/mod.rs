@@ -125,7 +125,8 @@ impl<'a> Recorder<'a> {
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
     /// [`RuntimeError::NoCaptureBuffer`] (native), [`RuntimeError::Misaligned`],
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
+    /// [`RuntimeError::NoAddress`],
     /// [`RuntimeError::Unsupported`] (counters on the vertex backend), [`RuntimeError::ArenaFull`].
     ///
     /// # Safety
@@ -146,7 +147,9 @@ impl<'a> Recorder<'a> {
         let backend = desc.pipeline.backend();
         check_capture_buffers(ctx, backend, desc.buffers)?;
         check_counters(desc.counters)?;
-        pulling::check_buffers(desc.pipeline.attributes(), desc.vertex_buffers)?;
+        let attributes = desc.pipeline.attributes();
+        pulling::check_buffers(backend, attributes, desc.vertex_buffers)?;
+        pulling::check_complete(attributes, desc.vertex_buffers)?;
         tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
         // SAFETY: the caller's contract.
         let inner = unsafe {
@@ -187,6 +190,13 @@ impl<'a> Recorder<'a> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
+        let pipeline = match &self.inner {
+            Inner::Graphics(graphics) => Some(graphics.pipeline),
+            Inner::Compute(compute) => compute.pipeline,
+        };
+        if let Some(pipeline) = pipeline {
+            pulling::check_buffers(pipeline.backend(), pipeline.attributes(), buffers)?;
+        }
         // SAFETY: the caller's contract.
         unsafe {
             match &mut self.inner {

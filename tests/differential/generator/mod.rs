@@ -203,7 +203,7 @@ fn attributes(rng: &mut Rng) -> (Vec<Attribute>, VertexInput) {
     }
     let mut location = 0;
     for binding in 0..rng.range(1, 2) {
-        let input_rate = rng.pick(&[InputRate::Vertex, InputRate::Vertex, InputRate::Instance]);
+        let input_rate = rng.pick(&[InputRate::Vertex, InputRate::Vertex, InputRate::INSTANCE]);
         let mut offset = 4 * rng.below(3);
         for _ in 0..rng.range(1, 2) {
             location += rng.below(2);
@@ -214,7 +214,7 @@ fn attributes(rng: &mut Rng) -> (Vec<Attribute>, VertexInput) {
                 _ => NumericClass::Uint,
             };
             let components = rng.range(1, 4);
-            let format = VertexFormat::of(class, components).unwrap();
+            let format = VertexFormat::of(class, 32, components).unwrap();
             let layout = VertexAttribute { location, binding, format, offset };
             attributes.push(Attribute { scalar, components, layout, rate: input_rate });
             vertex_input.attributes.push(layout);
@@ -269,7 +269,7 @@ impl Inputs for VertexOf<'_> {
         let Attribute { layout, rate, .. } = &self.shader.attributes[attribute];
         let element = match rate {
             InputRate::Vertex => self.vertex,
-            InputRate::Instance => self.instance,
+            InputRate::Instance { .. } => self.instance,
         };
         made_up(layout.format.class(), layout.binding, element, layout.offset / 4 + component)
     }
@@ -299,7 +299,7 @@ impl Generated {
         let buffer = |binding: &VertexBinding| {
             let elements = match binding.input_rate {
                 InputRate::Vertex => vertices,
-                InputRate::Instance => instances,
+                InputRate::Instance { .. } => instances,
             };
             let mut bytes = vec![0xcd; (elements * binding.stride) as usize];
             for a in self.vertex_input.attributes.iter().filter(|a| a.binding == binding.binding) {

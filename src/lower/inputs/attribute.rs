@@ -1,0 +1,291 @@
+//! A vertex attribute as a value: fetched, converted by its format, and cut to what the shader reads.
+//!
+//! Format and divisor are pipeline state. They decide which functions of `shaders/fetch.wgsl` and
+//! `shaders/formats.wgsl` are called, and go to them as constants, so that a module has no conversion that
+//! it does not use and a driver folds what is left.
+
+use spirv::Op;
+
+use super::{Indices, Inputs, LowerError};
+use crate::spirv::Id;
+use crate::spirv::declarations::Variable;
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::link::{LinkError, Linker};
+use crate::vertex_input::{
+    Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
+};
+
+/// A scalar or vector of an input variable.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'v> {
+    pub(super) variable: &'v Variable,
+    pub(super) ty: Id,
+    pub(super) class: NumericClass,
+    /// Bits of a component, 32 or 64.
+    pub(super) bits: u32,
+    /// Components, 1 to 4.
+    pub(super) count: u32,
+    pub(super) location: u32,
+    /// First dword in the location.
+    pub(super) component: u32,
+}
+
+/// What an attribute is fetched by.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    /// Descriptor.
+    slot: Id,
+    /// Number of the element in its binding.
+    element: Id,
+}
+
+impl Inputs<'_> {
+    /// The value of a part.
+    pub(super) fn attribute(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        code: &mut Code,
+        indices: Indices,
+        part: &Part<'_>,
+    ) -> Result<Id, LowerError> {
+        let (attribute, first_dword) = self.find(part)?;
+        let format = attribute.format;
+        let element = self.element(linker, code, indices, part, &attribute)?;
+        if part.bits == 64 {
+            return Ok(self.wide(linker, code, element, part, format, first_dword)?);
+        }
+        let all = all_components(linker, code, element, format)?;
+        let value = components(&mut linker.builder, code, all, part, format);
+        Ok(match part.class {
+            NumericClass::Uint => value,
+            _ => code.value(&mut linker.builder, Op::Bitcast, part.ty, &[value.0]),
+        })
+    }
+
+    /// The attribute that a part is read from, and the dword of it where the part's location begins: 4
+    /// for the second location of a 64-bit format.
+    fn find(&self, part: &Part<'_>) -> Result<(VertexAttribute, u32), LowerError> {
+        let (variable, location) = (|| self.label(part.variable), part.location);
+        let takes_two = |a: &&VertexAttribute| a.format.size() > 16;
+        let before = || self.vertex_input.attribute(location.checked_sub(1)?).filter(takes_two);
+        let (attribute, first_dword) = match self.vertex_input.attribute(location) {
+            Some(attribute) => (*attribute, 0),
+            None => match before() {
+                Some(attribute) => (*attribute, 4),
+                None => {
+                    let missing = "attribute".to_owned();
+                    return Err(LowerError::NoAttribute {
+                        variable: variable(),
+                        location,
+                        missing,
+                    });
+                }
+            },
+        };
+        let format = attribute.format;
+        if format.class() != part.class {
+            return Err(LowerError::AttributeClass {
+                variable: variable(),
+                location,
+                expected: part.class,
+                found: format.class(),
+            });
+        }
+        if format.bits() != part.bits {
+            return Err(LowerError::AttributeWidth {
+                variable: variable(),
+                location,
+                expected: part.bits,
+                found: format.bits(),
+            });
+        }
+        let needed = (first_dword + part.component) / 2 + part.count;
+        if part.bits == 64 && needed > format.components() {
+            return Err(LowerError::AttributeComponents {
+                variable: variable(),
+                location,
+                needed,
+                found: format.components(),
+            });
+        }
+        Ok((attribute, first_dword))
+    }
+
+    fn element(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        code: &mut Code,
+        indices: Indices,
+        part: &Part<'_>,
+        attribute: &VertexAttribute,
+    ) -> Result<Element, LowerError> {
+        let binding = self.vertex_input.binding(attribute.binding).ok_or_else(|| {
+            LowerError::NoAttribute {
+                variable: self.label(part.variable),
+                location: part.location,
+                missing: format!("binding {}", attribute.binding),
+            }
+        })?;
+        let uint = linker.builder.uint();
+        let element = match binding.input_rate {
+            InputRate::Vertex => indices.vertex,
+            InputRate::Instance { divisor: 1 } => indices.instance,
+            InputRate::Instance { divisor: 0 } => {
+                let base_instance = linker.function("base_instance")?;
+                code.call(&mut linker.builder, uint, base_instance, &[])
+            }
+            InputRate::Instance { divisor } => {
+                let divided = linker.function("divided_instance")?;
+                let arguments = [indices.instance, linker.builder.constant(divisor)];
+                code.call(&mut linker.builder, uint, divided, &arguments)
+            }
+        };
+        let known = self.attribute_locations.iter().position(|l| *l == attribute.location);
+        let slot = known.unwrap_or_else(|| {
+            self.attribute_locations.push(attribute.location);
+            self.attribute_locations.len() - 1
+        });
+        Ok(Element { slot: linker.builder.constant(slot as u32), element })
+    }
+
+    /// A part of 64-bit components.
+    fn wide(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        code: &mut Code,
+        element: Element,
+        part: &Part<'_>,
+        format: VertexFormat,
+        first_dword: u32,
+    ) -> Result<Id, LinkError> {
+        let dwords = format.size() / 4;
+        let first = first_dword + part.component;
+        let component_type = self.declarations.vector(part.ty).map_or(part.ty, |(ty, _)| ty);
+        // The first four dwords of the attribute, and the others, each where it is needed.
+        let mut halves: [Option<Id>; 2] = [None; 2];
+        let mut values = Vec::new();
+        for at in (first..first + 2 * part.count).step_by(2) {
+            let half = usize::from(at >= 4);
+            let width = [dwords.min(4), dwords.saturating_sub(4)][half];
+            let fetched = match halves[half] {
+                Some(id) => id,
+                None => {
+                    let behind = ["", "_behind4"][half];
+                    fetch(linker, code, &format!("fetch{width}{behind}"), element, &[], width)?
+                }
+            };
+            halves[half] = Some(fetched);
+            let uvec2 = linker.builder.uvec(2);
+            let pair = match width {
+                2 => fetched,
+                _ => {
+                    let operands = [fetched.0, fetched.0, at % 4, at % 4 + 1];
+                    code.value(&mut linker.builder, Op::VectorShuffle, uvec2, &operands)
+                }
+            };
+            values.push(code.value(&mut linker.builder, Op::Bitcast, component_type, &[pair.0]).0);
+        }
+        Ok(match values.as_slice() {
+            [one] => Id(*one),
+            _ => code.value(&mut linker.builder, Op::CompositeConstruct, part.ty, &values),
+        })
+    }
+}
+
+/// The components of a format as the shader reads them, in a `u32` or a vector of them, and how many the
+/// vector has: at least those of the format.
+fn all_components(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    element: Element,
+    format: VertexFormat,
+) -> Result<(Id, u32), LinkError> {
+    let (fields, size) = (format.fields(), format.size());
+    if fields.iter().all(|field| field.width == 32) {
+        let dwords = format.components();
+        return Ok((fetch(linker, code, &format!("fetch{dwords}"), element, &[], dwords)?, dwords));
+    }
+    let size_constant = linker.builder.constant(size);
+    let raw = match (size, format.alignment()) {
+        // A whole dword goes where the conversions look for it.
+        (4, 4) => {
+            let dword = fetch(linker, code, "fetch1", element, &[], 1)?;
+            let (uvec2, zero) = (linker.builder.uvec(2), linker.builder.constant(0));
+            let operands = [dword.0, zero.0];
+            code.value(&mut linker.builder, Op::CompositeConstruct, uvec2, &operands)
+        }
+        (1, _) | (2, 2) => fetch(linker, code, "fetch_within_dword", element, &[], 2)?,
+        (2..=4, _) => fetch(linker, code, "fetch_bytes", element, &[size_constant], 2)?,
+        _ => fetch(linker, code, "fetch_halves", element, &[size_constant], 2)?,
+    };
+    let convert = linker.function(match format.numeric() {
+        NumericFormat::Unorm => "convert_unorm",
+        NumericFormat::Snorm => "convert_snorm",
+        NumericFormat::Uscaled => "convert_uscaled",
+        NumericFormat::Sscaled => "convert_sscaled",
+        NumericFormat::Uint => "convert_uint",
+        NumericFormat::Sint => "convert_sint",
+        NumericFormat::Sfloat => "convert_sfloat",
+        NumericFormat::Ufloat => "convert_ufloat",
+    })?;
+    let builder = &mut linker.builder;
+    let uvec4 = builder.uvec(4);
+    // An absent component is converted like the first, and nothing reads it.
+    let mut vector = |of: fn(&Field) -> u32| {
+        let field = |i: usize| fields.get(i).or(fields.first());
+        let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);
+        builder.declare(Op::ConstantComposite, &[uvec4.0, parts[0], parts[1], parts[2], parts[3]])
+    };
+    let arguments = [raw, vector(|field| field.first_bit), vector(|field| field.width)];
+    Ok((code.call(builder, uvec4, convert, &arguments), 4))
+}
+
+/// The components that a part reads, the format's or the default ones (0, 0, 1).
+fn components(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    (all, width): (Id, u32),
+    part: &Part<'_>,
+    format: VertexFormat,
+) -> Id {
+    let wanted = part.component..part.component + part.count;
+    if wanted == (0..width) && width <= format.components() {
+        return all;
+    }
+    let ty = builder.uvec(part.count);
+    if part.count > 1 && wanted.end <= format.components() {
+        let mut operands = vec![all.0, all.0];
+        operands.extend(wanted);
+        return code.value(builder, Op::VectorShuffle, ty, &operands);
+    }
+    let uint = builder.uint();
+    let mut value = |i: u32| match i {
+        _ if i < format.components() && width == 1 => all,
+        _ if i < format.components() => {
+            code.value(builder, Op::CompositeExtract, uint, &[all.0, i])
+        }
+        3 => builder.constant(format.one()),
+        _ => builder.constant(0),
+    };
+    let values: Vec<u32> = wanted.map(|i| value(i).0).collect();
+    match values.as_slice() {
+        [one] => Id(*one),
+        _ => code.value(builder, Op::CompositeConstruct, ty, &values),
+    }
+}
+
+/// A call of one of the functions of `shaders/fetch.wgsl`, which gives that many dwords.
+fn fetch(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    function: &str,
+    element: Element,
+    more: &[Id],
+    dwords: u32,
+) -> Result<Id, LinkError> {
+    let function = linker.function(function)?;
+    let ty = linker.builder.uvec(dwords);
+    let mut arguments = vec![element.slot, element.element];
+    arguments.extend(more);
+    Ok(code.call(&mut linker.builder, ty, function, &arguments))
+}

@@ -1,0 +1,296 @@
+//! A draw that captures its attributes: what it reads, what the specification says that it captures, and
+//! what a device captures.
+
+use ash::vk;
+use vkxfb::lower::{Backend, Lowered, Shader, compute, native};
+use vkxfb::probe::gpu::{Gpu, GpuError};
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw,
+    MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
+
+use crate::shader::{self, Input};
+
+/// What is bound to a binding.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    pub binding: u32,
+    /// Bytes of the buffer before the bound range, which ends with the buffer.
+    pub offset: usize,
+    /// The bound range; `None` binds null.
+    pub bytes: Option<Vec<u8>>,
+    /// A stride given with the buffer.
+    pub stride: Option<u32>,
+}
+
+/// A draw of triangles.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub vertex_input: VertexInput,
+    pub inputs: Vec<Input>,
+    pub bound: Vec<Bound>,
+    pub draw: Draw,
+}
+
+/// A captured component: an input's, of a vertex.
+pub struct Component<'a> {
+    pub vertex: u32,
+    pub instance: u32,
+    pub input: &'a Input,
+    /// Component of the format.
+    pub component: u32,
+    pub attribute: &'a VertexAttribute,
+    pub rate: InputRate,
+    /// Whether the bound range holds the whole attribute.
+    pub in_range: bool,
+    pub expected: u64,
+    pub found: u64,
+}
+
+impl Case {
+    /// The attribute that an input reads, and which of its components first.
+    fn attribute(&self, input: &Input) -> (&VertexAttribute, u32) {
+        let first = input.component / (input.bits / 32);
+        match self.vertex_input.attribute(input.location) {
+            Some(attribute) => (attribute, first),
+            // The second location of a 64-bit format.
+            None => (self.vertex_input.attribute(input.location - 1).unwrap(), first + 2),
+        }
+    }
+
+    fn binding(&self, attribute: &VertexAttribute) -> &VertexBinding {
+        self.vertex_input.binding(attribute.binding).unwrap()
+    }
+
+    /// The bytes of an element, none where it is out of range.
+    fn element(&self, attribute: &VertexAttribute, vertex: u32, instance: u32) -> &[u8] {
+        let binding = self.binding(attribute);
+        let bound = self.bound.iter().find(|b| b.binding == attribute.binding).unwrap();
+        let element = binding.input_rate.element(vertex, self.draw.first_instance, instance);
+        let stride = bound.stride.unwrap_or(binding.stride);
+        let start = u64::from(element) * u64::from(stride) + u64::from(attribute.offset);
+        let end = start + u64::from(attribute.format.size());
+        let bytes = bound.bytes.as_deref().unwrap_or_default();
+        bytes.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Holds what was captured against the specification, component by component.
+    pub fn compare<'a>(&'a self, captured: &[u8], mut visit: impl FnMut(Component<'a>)) {
+        let mut words = captured.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+        let mut next = || u64::from(words.next().unwrap());
+        for i in 0..self.draw.instance_count {
+            for v in 0..self.draw.vertex_count {
+                let instance = self.draw.first_instance + i;
+                let vertex = self.draw.first_vertex + v;
+                for input in &self.inputs {
+                    let (attribute, first) = self.attribute(input);
+                    let element = self.element(attribute, vertex, instance);
+                    let decoded = attribute.format.decode(element);
+                    for component in first..first + input.count {
+                        let mut found = next();
+                        if input.bits == 64 {
+                            found |= next() << 32;
+                        }
+                        let expected = decoded[component as usize];
+                        visit(Component {
+                            vertex,
+                            instance,
+                            input,
+                            component,
+                            attribute,
+                            rate: self.binding(attribute).input_rate,
+                            in_range: !element.is_empty(),
+                            expected,
+                            found,
+                        });
+                    }
+                }
+            }
+        }
+        assert!(words.next().is_none());
+    }
+
+    fn record_bytes(&self) -> u64 {
+        u64::from(shader::stride(&self.inputs))
+            * u64::from(self.draw.vertex_count)
+            * u64::from(self.draw.instance_count)
+    }
+
+    /// The shader as a backend takes it.
+    pub fn lower(&self, backend: Backend) -> Lowered {
+        let words = shader::assemble(&self.inputs);
+        let source = Shader::new(&words);
+        let options = compute::Options { vertex_input: &self.vertex_input, workgroup_size: 64 };
+        match backend {
+            Backend::Compute => compute::lower(&source, &options),
+            _ => native::lower(&source),
+        }
+        .unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Captures on a device.
+    pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
+        let lowered = self.lower(backend);
+        let desc = PipelineDesc {
+            shader: &lowered,
+            topology: PrimitiveTopology::TriangleList,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+            vertex_input: &self.vertex_input,
+            set_layouts: &[],
+            specialize: false,
+            render_pass: gpu.render_pass(),
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }
+            .unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        let usage = Context::capture_buffer_usage(backend);
+        let target = gpu.create_buffer(self.record_bytes(), usage, MemoryLocation::Device).unwrap();
+        let usage = Context::vertex_buffer_usage(backend);
+        let buffers: Vec<Option<Buffer>> = self
+            .bound
+            .iter()
+            .map(|bound| {
+                let bytes = bound.bytes.as_ref()?;
+                let size = bound.offset + bytes.len();
+                let location = MemoryLocation::Upload;
+                let mut buffer = gpu.create_buffer(size as u64, usage, location).unwrap();
+                // SAFETY: the device does not use it yet.
+                let mapped = unsafe { buffer.mapped_mut() };
+                mapped[bound.offset..size].copy_from_slice(bytes);
+                Some(buffer)
+            })
+            .collect();
+        let mut arena = ArenaDesc::for_draws(1, 1);
+        arena.upload += pipeline.attribute_bytes();
+        let mut arena = gpu.create_arena(&arena).unwrap();
+        self.record(gpu, &pipeline, &target, &buffers, &mut arena)
+            .unwrap_or_else(|error| panic!("{backend}: {error}: {self:#?}"));
+        let found = gpu.read(&target, 0..target.size()).unwrap();
+        gpu.destroy_arena(arena);
+        gpu.destroy_pipeline(pipeline);
+        gpu.destroy_buffer(target);
+        buffers.into_iter().flatten().for_each(|buffer| gpu.destroy_buffer(buffer));
+        found
+    }
+
+    fn record(
+        &self,
+        gpu: &mut Gpu,
+        pipeline: &Pipeline,
+        target: &Buffer,
+        buffers: &[Option<Buffer>],
+        arena: &mut Arena,
+    ) -> Result<(), GpuError> {
+        let backend = pipeline.backend();
+        let targets =
+            [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
+        let vertex_buffers: Vec<VertexBuffer> = self
+            .bound
+            .iter()
+            .zip(buffers)
+            .map(|(bound, buffer)| VertexBuffer {
+                binding: bound.binding,
+                buffer: buffer.as_ref().map_or(vk::Buffer::null(), Buffer::raw),
+                offset: bound.offset as u64,
+                size: bound.bytes.as_ref().map_or(0, Vec::len) as u64,
+                stride: bound.stride,
+            })
+            .collect();
+        let kernels = gpu.kernels();
+        let desc = CaptureDesc {
+            pipeline,
+            kernels: &kernels,
+            buffers: &targets,
+            vertex_buffers: &vertex_buffers,
+            counters: &[],
+        };
+        let render_pass = gpu.render_pass();
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(render_pass)
+            .width(1)
+            .height(1)
+            .layers(1);
+        let device = gpu.context().device().clone();
+        // SAFETY: the device is live, and so is the render pass.
+        let framebuffer = unsafe { device.create_framebuffer(&info, None) }.unwrap();
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(render_pass)
+            .framebuffer(framebuffer)
+            .render_area(vk::Rect2D::default().extent(vk::Extent2D { width: 1, height: 1 }));
+        let submitted = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                if backend == Backend::Native {
+                    device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+                }
+                let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+                recorder.draw(PrimitiveTopology::TriangleList, &self.draw)?;
+                recorder.end(&[])?;
+                if backend == Backend::Native {
+                    device.cmd_end_render_pass(cmd);
+                }
+                ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
+            }
+            Ok(())
+        });
+        // SAFETY: the submission was waited for.
+        unsafe { device.destroy_framebuffer(framebuffer, None) };
+        submitted
+    }
+}
+
+/// How a device's conversion may differ from the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    None,
+    /// Another NaN.
+    NaN,
+    /// So many floats lie between.
+    Ulp(u32),
+    Wrong,
+}
+
+impl Component<'_> {
+    /// How much it differs.
+    pub fn difference(&self) -> Difference {
+        let float = |bits: u64| f32::from_bits(bits as u32);
+        let is_converted = self.attribute.format.alignment() < 4 || self.is_packed();
+        match self.attribute.format.numeric() {
+            _ if self.expected == self.found => Difference::None,
+            NumericFormat::Sfloat | NumericFormat::Ufloat
+                if is_converted && float(self.expected).is_nan() && float(self.found).is_nan() =>
+            {
+                Difference::NaN
+            }
+            NumericFormat::Unorm | NumericFormat::Snorm
+                if float(self.expected).signum() == float(self.found).signum() =>
+            {
+                Difference::Ulp((self.expected as u32).abs_diff(self.found as u32))
+            }
+            _ => Difference::Wrong,
+        }
+    }
+
+    fn is_packed(&self) -> bool {
+        self.attribute.format.components() > 1
+            && self.attribute.format.size() == self.attribute.format.alignment()
+    }
+
+    /// What it is, for messages.
+    pub fn describe(&self) -> String {
+        format!(
+            "vertex {} of instance {}: component {} of {:?} at location {} is {:#x}, not {:#x}",
+            self.vertex,
+            self.instance,
+            self.component,
+            self.attribute.format,
+            self.input.location,
+            self.found,
+            self.expected
+        )
+    }
+}

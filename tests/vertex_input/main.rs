@@ -1,0 +1,309 @@
+//! Vertex input: every format and random layouts, captured by the compute backend and by the device's own
+//! vertex input, and held against [`VertexFormat::decode`] and the formulas of the specification.
+//!
+//! | variable | |
+//! |---|---|
+//! | `VKXFB_LAYOUTS` | random layouts, 100 by default |
+//! | `VKXFB_SEED` | seed of the first; each next layout has the next seed |
+//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
+//! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+#![cfg(feature = "probe")]
+
+mod case;
+#[path = "../common/mod.rs"]
+mod common;
+mod known;
+mod layouts;
+mod shader;
+
+use std::collections::BTreeMap;
+
+use case::{Bound, Case, Difference};
+use common::device::{close, open, open_with};
+use known::Known;
+use layouts::Rng;
+use shader::Input;
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb::runtime::Draw;
+use vkxfb::vertex_input::{
+    InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
+
+fn variable(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
+}
+
+fn has_tools() -> bool {
+    std::env::var_os("VKXFB_TEST_TOOLS").is_none_or(|value| value != "0")
+}
+
+/// Dwords that conversions could mistake: zeros, ones, extremes, subnormals, infinities and NaNs with
+/// payloads, quiet and signalling.
+const SPECIAL: [u32; 16] = [
+    0,
+    0x8000_0000,
+    1,
+    0x8000_0001,
+    0x007f_ffff,
+    0x0080_0000,
+    0x3f80_0000,
+    0x7f7f_ffff,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7f80_0001,
+    0xffbf_ffff,
+    0x7fc0_1234,
+    0x7fff_ffff,
+    0xffff_ffff,
+    0x0123_4567,
+];
+
+/// Elements that show everything of a format: all values of components of 8 and 16 bits, special and random
+/// ones of others. A multiple of 3.
+fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
+    let parts = (format.size() / format.alignment()) as usize;
+    let count = match format.alignment() {
+        1 => 258,
+        2 => 65538,
+        // Every pattern of 10 and 11 bits is among so many packed numbers.
+        4 if format.bits() == 32 && parts == 1 && format.components() > 1 => 65538,
+        _ => 300,
+    };
+    let mut bytes = Vec::new();
+    for i in 0..count {
+        for part in 0..parts as u32 {
+            let dword = |rng: &mut Rng| match SPECIAL.get((i + 5 * part) as usize) {
+                Some(special) => *special,
+                None => rng.next() as u32,
+            };
+            // Odd factors reach every value.
+            let counted = i.wrapping_mul(2 * part + 1).wrapping_add(part * 0x55);
+            match format.alignment() {
+                1 => bytes.push(counted as u8),
+                2 => bytes.extend((counted as u16).to_le_bytes()),
+                4 => bytes.extend(dword(rng).to_le_bytes()),
+                _ => {
+                    bytes.extend(dword(rng).to_le_bytes());
+                    bytes.extend(dword(rng).to_le_bytes());
+                }
+            }
+        }
+    }
+    (count, bytes)
+}
+
+/// A tightly packed attribute of that format; the bound range begins off a multiple of 4 where it may.
+fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
+    let (vertex_count, bytes) = elements(format, rng);
+    let count = match format.bits() {
+        64 => format.components(),
+        _ => 4,
+    };
+    let input = |component, count| Input {
+        location: 3,
+        component,
+        class: format.class(),
+        bits: format.bits(),
+        count,
+    };
+    Case {
+        vertex_input: VertexInput {
+            bindings: vec![VertexBinding {
+                binding: 1,
+                stride: format.size(),
+                input_rate: InputRate::Vertex,
+            }],
+            attributes: vec![VertexAttribute { location: 3, binding: 1, format, offset: 0 }],
+        },
+        inputs: vec![input(0, count)],
+        bound: vec![Bound {
+            binding: 1,
+            offset: format.alignment() as usize,
+            bytes: Some(bytes),
+            stride: None,
+        }],
+        draw: Draw { vertex_count, instance_count: 1, ..Draw::default() },
+    }
+}
+
+/// Whether the device's own vertex input can capture it.
+fn is_native(gpu: &Gpu, case: &Case) -> bool {
+    let caps = gpu.capabilities();
+    let is_null = case.bound.iter().any(|b| b.bytes.is_none());
+    gpu.backends().contains(&Backend::Native)
+        && case.vertex_input.attributes.iter().all(|a| gpu.has_vertex_format(a.format))
+        && case.bound.iter().all(|b| b.stride.is_none())
+        && (gpu.robustness().null_descriptor || !is_null)
+        && case.vertex_input.bindings.iter().all(|b| match (b.input_rate, &caps.vertex_divisor) {
+            (InputRate::Vertex | InputRate::Instance { divisor: 1 }, _) => true,
+            (InputRate::Instance { divisor: 0 }, Some(support)) => support.zero,
+            (InputRate::Instance { divisor }, Some(support)) => divisor <= support.max,
+            (_, None) => false,
+        })
+}
+
+fn can_run(gpu: &Gpu, input: &Input) -> bool {
+    let caps = gpu.capabilities();
+    match (input.bits, input.class) {
+        (64, NumericClass::Float) => caps.shader_float64,
+        (64, _) => caps.shader_int64,
+        _ => true,
+    }
+}
+
+/// Differences by what they are.
+#[derive(Default)]
+struct Differences {
+    components: u64,
+    nans: u64,
+    ulps: BTreeMap<u32, u64>,
+    wrong: u64,
+    first: Option<String>,
+}
+
+impl std::fmt::Display for Differences {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { components, nans, ulps, wrong, first } = self;
+        write!(f, "{components} components, {wrong} wrong, {nans} other NaNs, ULPs {ulps:?}")?;
+        first.as_ref().map_or(Ok(()), |first| write!(f, "; {first}"))
+    }
+}
+
+impl Differences {
+    fn add(&mut self, case: &Case, captured: &[u8], known: Option<&mut Known>) {
+        let mut known = known;
+        case.compare(captured, |component| {
+            self.components += 1;
+            let difference = component.difference();
+            let differs = difference != Difference::None;
+            if known.as_mut().is_some_and(|known| known.excuses(&component, differs)) {
+                return;
+            }
+            match difference {
+                Difference::None => return,
+                Difference::NaN => self.nans += 1,
+                Difference::Ulp(distance) => *self.ulps.entry(distance).or_default() += 1,
+                Difference::Wrong => self.wrong += 1,
+            }
+            // What is worst is named.
+            if self.first.is_none() || (difference == Difference::Wrong && self.wrong == 1) {
+                self.first = Some(component.describe());
+            }
+        });
+    }
+
+    fn is_exact(&self) -> bool {
+        self.components > 0 && self.first.is_none()
+    }
+
+    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN becomes.
+    fn is_allowed(&self) -> bool {
+        self.components > 0 && self.wrong == 0 && self.ulps.keys().all(|ulp| *ulp <= 2)
+    }
+}
+
+fn open_robust() -> Gpu {
+    open_with(OpenOptions { robustness: true, ..Default::default() })
+}
+
+#[test]
+fn every_format_is_converted_as_specified() {
+    let mut gpu = open_robust();
+    let mut rng = Rng::new(1);
+    let mut known = Known::of(&gpu.capabilities().driver_name);
+    let mut wrong = Vec::new();
+    for &format in VertexFormat::ALL {
+        let case = sweep(format, &mut rng);
+        if !can_run(&gpu, &case.inputs[0]) {
+            eprintln!("{format:?}: the device has no shaders of it");
+            continue;
+        }
+        if has_tools() {
+            common::validate(&case.lower(Backend::Compute).words, "vulkan1.0");
+        }
+        let mut compute = Differences::default();
+        compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+        if !compute.is_exact() {
+            wrong.push(format!("{format:?} compute: {compute}"));
+        }
+        if !is_native(&gpu, &case) {
+            eprintln!("{format:?}: no vertex buffer format of the device");
+            continue;
+        }
+        let mut native = Differences::default();
+        native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+        if !native.is_exact() {
+            eprintln!("{format:?} native: {native}");
+        }
+        if !native.is_allowed() {
+            wrong.push(format!("{format:?} native: {native}"));
+        }
+    }
+    known.report();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    close(gpu);
+}
+
+/// The compute backend needs no more for it than it has on the least of devices.
+#[test]
+fn the_floor_pulls_every_format_below_64_bits() {
+    let mut gpu = open(Profile::Bifrost);
+    let mut rng = Rng::new(2);
+    for &format in VertexFormat::ALL.iter().filter(|f| f.bits() == 32) {
+        let mut case = sweep(format, &mut rng);
+        case.draw.vertex_count = case.draw.vertex_count.min(300);
+        let mut found = Differences::default();
+        found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+        assert!(found.is_exact(), "{format:?}: {found}");
+    }
+    close(gpu);
+}
+
+#[test]
+fn random_layouts_are_read_as_specified() {
+    let mut gpu = open_robust();
+    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_LAYOUTS", 100));
+    let robust = gpu.robustness();
+    let native_formats: Vec<VertexFormat> =
+        VertexFormat::ALL.iter().copied().filter(|f| gpu.has_vertex_format(*f)).collect();
+    let caps = gpu.capabilities().clone();
+    let can_shade = |f: &VertexFormat| match (f.bits(), f.class()) {
+        (64, NumericClass::Float) => caps.shader_float64,
+        (64, _) => caps.shader_int64,
+        _ => true,
+    };
+    let mut known = Known::of(&caps.driver_name);
+    let (mut wrong, mut natives) = (Vec::new(), 0);
+    for seed in first..first + count {
+        // Half of them from what the device itself can do.
+        let all = if seed % 2 == 0 { VertexFormat::ALL } else { &native_formats };
+        let formats: Vec<VertexFormat> = all.iter().copied().filter(can_shade).collect();
+        let may_pass_the_end = seed % 2 == 0 || robust.buffer_access2;
+        let case = layouts::generate(seed, &formats, may_pass_the_end);
+        if has_tools() && seed % 8 == 0 {
+            common::validate(&case.lower(Backend::Compute).words, "vulkan1.0");
+        }
+        let mut compute = Differences::default();
+        compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+        if !compute.is_exact() {
+            wrong.push(format!("seed {seed} compute: {compute}"));
+        }
+        if seed % 2 == 1 && is_native(&gpu, &case) {
+            natives += 1;
+            let mut native = Differences::default();
+            native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+            if !native.is_allowed() {
+                wrong.push(format!("seed {seed} native: {native}"));
+            }
+        }
+    }
+    eprintln!("{count} layouts, {natives} of them natively too");
+    known.report();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    close(gpu);
+}
