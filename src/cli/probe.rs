@@ -141,6 +141,7 @@ fn probe_device(
         device: Some(device),
         profile: arguments.profile.into(),
         validation: arguments.validate,
+        robustness: false,
     };
     let mut gpu = Gpu::open(&options)?;
     let plan = plan(arguments, &gpu, subject)?;

@@ -4,10 +4,12 @@
 
 mod buffers;
 mod capture;
+mod draws;
 mod error;
 mod instance;
 mod messages;
 mod options;
+mod robustness;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +18,11 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
+pub use self::draws::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
+pub use self::robustness::Robustness;
 
 use self::instance::Instance;
 use crate::lower::Backend;
@@ -54,6 +58,8 @@ pub struct Gpu {
     device_index: usize,
     device_count: usize,
     profile: Profile,
+    robustness: Robustness,
+    draw_features: DrawFeatures,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -79,6 +85,16 @@ impl Gpu {
         let devices = instance.devices(options.profile)?;
         let device_count = devices.len();
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
+        let robustness = match options.robustness && options.profile == Profile::Full {
+            // SAFETY: the device is of the instance.
+            true => unsafe { Robustness::query(&instance.raw, physical_device, &info) },
+            false => Robustness::default(),
+        };
+        let draw_features = match options.profile {
+            // SAFETY: the device is of the instance.
+            Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
+            Profile::Bifrost => DrawFeatures::default(),
+        };
         let caps = info.capabilities;
         // SAFETY: the device is of the instance.
         let families =
@@ -103,20 +119,30 @@ impl Gpu {
         // What shaders under test use, and no backend needs.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
+                .robust_buffer_access(options.robustness)
                 .shader_int64(caps.shader_int64)
                 .shader_float64(caps.shader_float64)
                 .shader_clip_distance(caps.shader_clip_distance)
                 .shader_cull_distance(caps.shader_cull_distance),
             Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
         };
+        let features = draw_features.core(features);
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
-        let create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let device = required
-            .with_create_info(create, &[], &features, |info| {
-                // SAFETY: everything that is enabled is there.
-                unsafe { instance.raw.create_device(physical_device, info, None) }
+        let mut create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let mut robustness2 = robustness.features();
+        let mut extensions = Vec::new();
+        if robustness.is_any() {
+            create = create.push_next(&mut robustness2);
+            extensions.push(ash::ext::robustness2::NAME);
+        }
+        let device = draw_features
+            .with_create_info(create, &extensions, |create, extensions| {
+                required.with_create_info(create, extensions, &features, |info| {
+                    // SAFETY: everything that is enabled is there.
+                    unsafe { instance.raw.create_device(physical_device, info, None) }
+                })
             })
             .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created so.
@@ -136,6 +162,8 @@ impl Gpu {
             device_index: info.index,
             device_count,
             profile: options.profile,
+            robustness,
+            draw_features,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -242,6 +270,21 @@ impl Gpu {
     /// The profile that it was opened with.
     pub const fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// What of `VK_EXT_robustness2` is enabled, see [`OpenOptions::robustness`].
+    pub const fn robustness(&self) -> Robustness {
+        self.robustness
+    }
+
+    /// What of draws beyond the plainest is enabled.
+    pub const fn draw_features(&self) -> DrawFeatures {
+        self.draw_features
+    }
+
+    /// The instance, to load functions that the runtime does not call.
+    pub const fn instance(&self) -> &ash::Instance {
+        &self.instance.raw
     }
 
     /// A render pass of one subpass without attachments.

@@ -20,7 +20,7 @@ pub const GUARD: u64 = 64;
 /// machines that have a GPU and no layer.
 pub fn open(profile: Profile) -> Gpu {
     let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
-    let options = OpenOptions { device: None, profile, validation };
+    let options = OpenOptions { profile, validation, ..Default::default() };
     Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
 }
 

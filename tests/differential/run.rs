@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Profile, VertexData};
+use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, VertexData};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -102,7 +102,7 @@ fn is_on(name: &str) -> bool {
 impl Worker {
     pub fn new(thread: u64) -> Self {
         let validation = is_on("VKXFB_TEST_VALIDATION");
-        let options = OpenOptions { device: None, profile: Profile::Full, validation };
+        let options = OpenOptions { validation, ..Default::default() };
         let gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
         let caps = gpu.capabilities();

@@ -56,6 +56,9 @@ pub struct OpenOptions {
     pub profile: Profile,
     /// Whether the validation layer looks on, with synchronization validation.
     pub validation: bool,
+    /// Whether `robustBufferAccess` is enabled, and of `VK_EXT_robustness2` what the device has, on the
+    /// profile [`Full`](Profile::Full): [`Gpu::robustness`](super::Gpu::robustness).
+    pub robustness: bool,
 }
 
 /// A physical device.

@@ -15,7 +15,7 @@ use crate::vertex_input::{
 };
 
 fn open(profile: Profile) -> Option<Gpu> {
-    match Gpu::open(&OpenOptions { device: None, profile, validation: true }) {
+    match Gpu::open(&OpenOptions { profile, validation: true, ..Default::default() }) {
         Ok(gpu) => Some(gpu),
         Err(
             error @ (GpuError::NoLoader { .. }

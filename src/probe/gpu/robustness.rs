@@ -1,0 +1,53 @@
+//! What the device does with vertex buffers that are too short, or null.
+
+use ash::{ext, vk};
+
+use super::DeviceInfo;
+
+/// Features of
+/// [`VK_EXT_robustness2`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_robustness2.html)
+/// that a device was opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Robustness {
+    /// `robustBufferAccess2`
+    pub buffer_access2: bool,
+    /// `nullDescriptor`
+    pub null_descriptor: bool,
+}
+
+impl Robustness {
+    /// What a device has.
+    ///
+    /// # Safety
+    /// The device is of the instance.
+    pub(super) unsafe fn query(
+        instance: &ash::Instance,
+        device: vk::PhysicalDevice,
+        info: &DeviceInfo,
+    ) -> Self {
+        let caps = &info.capabilities;
+        if caps.api_version < vk::API_VERSION_1_1 || !caps.has_extension(ext::robustness2::NAME) {
+            return Self::default();
+        }
+        let mut found = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut found);
+        // SAFETY: the caller's contract; the device has the extension.
+        unsafe { instance.get_physical_device_features2(device, &mut features) };
+        Self {
+            buffer_access2: found.robust_buffer_access2 == vk::TRUE,
+            null_descriptor: found.null_descriptor == vk::TRUE,
+        }
+    }
+
+    /// Whether the extension has to be enabled.
+    pub(super) const fn is_any(self) -> bool {
+        self.buffer_access2 || self.null_descriptor
+    }
+
+    /// For the pNext chain of the device.
+    pub(super) fn features(self) -> vk::PhysicalDeviceRobustness2FeaturesEXT<'static> {
+        vk::PhysicalDeviceRobustness2FeaturesEXT::default()
+            .robust_buffer_access2(self.buffer_access2)
+            .null_descriptor(self.null_descriptor)
+    }
+}
