@@ -314,6 +314,11 @@ impl Gpu {
         messages.take()
     }
 
+    /// The queue, and its family. It has graphics and compute.
+    pub const fn queue(&self) -> (vk::Queue, u32) {
+        (self.queue, self.queue_family)
+    }
+
     /// The kernels of the device.
     pub const fn kernels(&self) -> Kernels {
         self.kernels

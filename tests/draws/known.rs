@@ -27,6 +27,11 @@ const FAULTS: &[Fault] = &[
         reason: "NVIDIA captures nothing while one of several captured buffers is not bound",
     },
     Fault {
+        driver: "NVIDIA",
+        fact: Fact::UncapturedBeyond,
+        reason: "NVIDIA captures nothing while a buffer is full to which nothing is captured",
+    },
+    Fault {
         driver: "llvmpipe",
         fact: Fact::FirstCounter,
         reason: "lavapipe ignores firstCounterBuffer",

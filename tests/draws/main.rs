@@ -129,7 +129,7 @@ fn the_generator_reaches_everything() {
         }
     }
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
-    let facts = 15;
+    let facts = 16;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
     let all = commands + topologies + provoking + restart + indices + queries + facts;
     assert_eq!(seen.len(), all, "{seen:?}");

@@ -32,6 +32,8 @@ pub enum Fact {
     MultiDrawInstances,
     /// Primitives of a multi-draw of several draws by indices with primitive restart.
     MultiDrawRestart,
+    /// A capture begins with a counter that lies beyond its buffer, to which nothing is captured.
+    UncapturedBeyond,
     /// The outputs of a primitive fit, and its strides do not.
     OutputsFitOnly,
     /// An indirect draw by indices that do not lie at the start of their buffer.
@@ -124,7 +126,16 @@ impl Model {
     fn begin(&mut self, counters: &Counters) {
         self.note_counters(counters);
         let position = |buffer| counters.of(buffer).map_or(0, |at| u64::from(self.dword(at)));
-        self.positions = Some(std::array::from_fn(position));
+        let positions = std::array::from_fn(position);
+        let strides = self.state.map_or([None; 4], |state| state.shader.strides());
+        for (buffer, (range, stride)) in self.captures.iter().zip(strides).enumerate() {
+            if let (Some(range), None) = (range, stride)
+                && positions[buffer] >= range.size
+            {
+                self.facts.insert(Fact::UncapturedBeyond);
+            }
+        }
+        self.positions = Some(positions);
     }
 
     fn end(&mut self, counters: &Counters) {
