@@ -10,8 +10,9 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, Kernels,
-    MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
+    Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw,
+    DrawIndexed, IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded,
+    Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -234,6 +235,92 @@ fn a_command_buffer_is_executed_many_times() {
         assert_eq!(records[..written - 6], all[..written - 6]);
         bench.close();
     }
+}
+
+/// Each barrier is recorded where its place is: with any of them left out one is missing. (On a GPU the
+/// random draws of `tests/draws` then capture something else, with `VKXFB_OMIT_BARRIER`.)
+#[test]
+fn no_barrier_can_be_left_out() {
+    let mut bench = Bench::new(Profile::Full, 4096);
+    let usage = Context::index_buffer_usage(COMPUTE);
+    let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+    bench
+        .gpu
+        .write(&indices, 0, &[0, 1, 2, 3, 255, 4, 5, 6, 7, 8, 9, 255, 10, 11, 12, 13])
+        .unwrap();
+    let restarting = restarting_pipeline(&bench.gpu);
+    let mut barriers = |omitted: Option<Barrier>| {
+        bench.gpu.context_mut().omit_barrier(omitted);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
+        let counter = bench.counter();
+        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let strip = PrimitiveTopology::TriangleStrip;
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let draws = [(strip, Draw { vertex_count: 5, instance_count: 1, ..Draw::default() })];
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let known = record(
+                    ctx,
+                    cmd,
+                    &mut arena,
+                    pipeline,
+                    kernels,
+                    target,
+                    [None, counter],
+                    &draws,
+                )?;
+                let desc = CaptureDesc {
+                    pipeline: &restarting,
+                    kernels,
+                    buffers: &[Some(CaptureBuffer {
+                        buffer: target.raw(),
+                        offset: 0,
+                        size: target.size(),
+                    })],
+                    vertex_buffers: &[],
+                    counters: &[],
+                };
+                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                recorder.bind_index_buffer(&IndexBuffer {
+                    buffer: indices.raw(),
+                    offset: 0,
+                    size: 16,
+                    index_type: IndexType::Uint8,
+                })?;
+                let draw = DrawIndexed { index_count: 16, instance_count: 1, ..Default::default() };
+                recorder.draw_indexed(strip, &draw)?;
+                Ok((known.barriers, recorder.end(&[])?.barriers))
+            }
+        });
+        bench.gpu.destroy_arena(arena);
+        recorded.unwrap()
+    };
+    assert_eq!(barriers(None), (1, 3));
+    assert_eq!(barriers(Some(Barrier::BeforeFinish)), (0, 3));
+    for omitted in [Barrier::BeforeSetup, Barrier::RestartToSetup, Barrier::SetupToCapture] {
+        assert_eq!(barriers(Some(omitted)), (1, 2), "{omitted:?}");
+    }
+    bench.gpu.destroy_pipeline(restarting);
+    bench.gpu.destroy_buffer(indices);
+    bench.close();
+}
+
+fn restarting_pipeline(gpu: &Gpu) -> Pipeline {
+    let shader = ProbeShader::identify();
+    let lowered = device::lower(&shader, COMPUTE);
+    let desc = PipelineDesc {
+        shader: &lowered,
+        topology: PrimitiveTopology::TriangleStrip,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: true,
+        vertex_input: &shader.vertex_input,
+        set_layouts: &[],
+        specialize: false,
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
 /// What cannot be captured is refused by name.

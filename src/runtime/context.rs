@@ -300,11 +300,12 @@ impl Context {
         };
     }
 
-    /// A barrier around the kernels of [`Kernels`](super::Kernels).
+    /// A barrier around the kernels of [`Kernels`](super::Kernels). Returns how many that were: none
+    /// where it is [omitted](Self::omit_barrier).
     ///
     /// # Safety
     /// `cmd` is being recorded, for a queue with compute, and is outside of a render pass instance.
-    pub(super) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) {
+    pub(super) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) -> u32 {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
         let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
@@ -325,16 +326,24 @@ impl Context {
             }
         };
         // SAFETY: the caller's contract.
-        unsafe { self.barrier(cmd, which, from, to) };
+        unsafe { self.barrier(cmd, which, from, to) }
     }
 
     /// # Safety
     /// As [`memory_barrier`](Self::memory_barrier).
-    unsafe fn barrier(&self, cmd: vk::CommandBuffer, which: Barrier, from: Scope, to: Scope) {
-        if self.omitted != Some(which) {
-            // SAFETY: the caller's contract.
-            unsafe { self.memory_barrier(cmd, from, to) };
+    unsafe fn barrier(
+        &self,
+        cmd: vk::CommandBuffer,
+        which: Barrier,
+        from: Scope,
+        to: Scope,
+    ) -> u32 {
+        if self.omitted == Some(which) {
+            return 0;
         }
+        // SAFETY: the caller's contract.
+        unsafe { self.memory_barrier(cmd, from, to) };
+        1
     }
 
     /// Records one global memory barrier.

@@ -7,6 +7,7 @@
 //! | `VKXFB_SEED` | seed of the first; each next program has the next seed |
 //! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
 //! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
+//! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
 //! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it. A driver that crashes takes
@@ -36,6 +37,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use generate::{Space, generate};
 use program::{State, Step};
 use run::{Report, Worker};
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::Profile;
 
 /// Programs of one submission.
 const BATCH: u64 = 50;
@@ -45,9 +48,9 @@ fn variable(name: &str, default: u64) -> u64 {
     value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
 }
 
-#[test]
-fn random_draws_capture_what_the_model_says() {
-    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_DRAWS", 2000));
+/// Runs programs on a profile.
+fn run_programs(profile: Profile, count: u64) -> Report {
+    let first = variable("VKXFB_SEED", 0);
     let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
     let failures = variable("VKXFB_FAILURES", 20);
     let next = AtomicU64::new(0);
@@ -55,7 +58,7 @@ fn random_draws_capture_what_the_model_says() {
         let work = |thread| {
             let next = &next;
             move || {
-                let mut worker = Worker::new(thread);
+                let mut worker = Worker::new(thread, profile);
                 loop {
                     let start = next.fetch_add(BATCH, Ordering::Relaxed);
                     if start >= count || worker.report.failures.len() as u64 > failures {
@@ -71,15 +74,29 @@ fn random_draws_capture_what_the_model_says() {
         reports.fold(Report::default(), Report::and)
     });
     eprintln!("{report}");
+    report
+}
+
+#[test]
+fn random_draws_capture_what_the_model_says() {
+    let report = run_programs(Profile::Full, variable("VKXFB_DRAWS", 2000));
     let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
     assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+}
+
+/// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
+#[test]
+fn random_draws_hold_on_the_floor() {
+    let report = run_programs(Profile::Bifrost, variable("VKXFB_DRAWS", 2000));
+    assert!(report.compared[&Backend::Compute] > 0);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {
-    let mut worker = Worker::new(0);
+    let mut worker = Worker::new(0, Profile::Full);
     worker.perturb = true;
     worker.batch(&(0..20).collect::<Vec<_>>());
     let report = worker.finish();

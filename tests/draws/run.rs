@@ -5,15 +5,30 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions};
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
+use vkxfb::runtime::Barrier;
 
 use crate::compute::Compute;
 use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
 use crate::native::Native;
-use crate::program::{Outcome, Program};
+use crate::program::{Draw, Outcome, Program, State, Step};
 use crate::shrink::shrink;
+
+/// The barrier that `VKXFB_OMIT_BARRIER` names.
+fn omitted() -> Option<Barrier> {
+    let name = std::env::var("VKXFB_OMIT_BARRIER").ok()?;
+    let all = [
+        Barrier::CaptureToConsumer,
+        Barrier::BeforeSetup,
+        Barrier::RestartToSetup,
+        Barrier::SetupToCapture,
+        Barrier::BeforeFinish,
+    ];
+    let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
+    Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
+}
 
 /// What happened.
 #[derive(Default)]
@@ -23,6 +38,8 @@ pub struct Report {
     pub draws: BTreeMap<&'static str, u64>,
     /// Programs that were compared, by backend.
     pub compared: BTreeMap<Backend, u64>,
+    /// Programs with restarts and indirect draws, on the floor.
+    pub left_out: u64,
     /// Native programs that were left out, by reason.
     pub excluded: BTreeMap<&'static str, u64>,
     /// Native programs that may show a known fault of the driver and no other, and those that did.
@@ -35,6 +52,7 @@ pub struct Report {
 impl Report {
     pub fn and(mut self, other: Self) -> Self {
         self.programs += other.programs;
+        self.left_out += other.left_out;
         for (name, count) in other.draws {
             *self.draws.entry(name).or_default() += count;
         }
@@ -65,6 +83,13 @@ impl fmt::Display for Report {
         for (backend, count) in &self.compared {
             writeln!(f, "{backend}: {count} programs compared")?;
         }
+        if self.left_out > 0 {
+            writeln!(
+                f,
+                "compute: {} left out: restarts and indirect draws, on the floor",
+                self.left_out
+            )?;
+        }
         for (reason, count) in &self.excluded {
             writeln!(f, "native: {count} left out: {reason}")?;
         }
@@ -91,11 +116,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn new(thread: u64) -> Self {
+    pub fn new(thread: u64, profile: Profile) -> Self {
         let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
-        let options = OpenOptions { validation, robustness: true, ..Default::default() };
-        let gpu = Gpu::open(&options)
+        let options = OpenOptions { validation, robustness: true, profile, ..Default::default() };
+        let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        gpu.context_mut().omit_barrier(omitted());
         let has_native = gpu.backends().contains(&Backend::Native);
         let space = if has_native { Space::of(&gpu) } else { Space::whole() };
         let native = has_native.then(|| Native::new(&gpu).unwrap());
@@ -157,8 +183,21 @@ impl Worker {
         }
         let native: Vec<Program> = native.into_iter().map(|(_, program)| program).collect();
         self.run(Backend::Native, &native);
-        self.run(Backend::Compute, &programs);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            programs.into_iter().partition(|program| self.takes(program));
+        self.report.left_out += left.len() as u64;
+        self.run(Backend::Compute, &taken);
         let _ = std::fs::remove_file(running);
+    }
+
+    /// Whether the compute backend takes a program. On the floor nothing bounds the dispatch of an indirect
+    /// draw with restarts.
+    fn takes(&self, program: &Program) -> bool {
+        let is_floor = self.gpu.profile() == Profile::Bifrost;
+        let any = |is: fn(&Step) -> bool| program.rounds.iter().flatten().any(is);
+        !(is_floor
+            && any(|s| matches!(s, Step::Bind(State { restart: true, .. })))
+            && any(|s| matches!(s, Step::Draw(Draw::Indirect { indexed: true, .. }))))
     }
 
     /// The outcomes of programs on a backend, if the device has it.

@@ -223,11 +223,11 @@ impl Compute<'_> {
         if let Some(finish) = finish {
             // SAFETY: the caller's contract.
             unsafe {
-                self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
+                let barriers = self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
+                self.recorded.barriers += barriers;
                 let parameters = finish.address;
                 self.kernels.dispatch(self.ctx, self.cmd, Kernel::Finish, parameters, [1, 1]);
             }
-            self.recorded.barriers += 1;
             self.recorded.kernels += 1;
         }
         Ok(())

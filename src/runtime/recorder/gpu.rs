@@ -55,22 +55,19 @@ impl Compute<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             let (ctx, cmd) = (self.ctx, self.cmd);
-            ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
+            self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
             if let Some((parameters, workgroups)) = placed.reduction {
                 let parameters = parameters.address;
                 self.kernels.dispatch(ctx, cmd, Kernel::Restart, parameters, workgroups);
-                ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
+                self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
                 self.recorded.kernels += 1;
-                self.recorded.barriers += 1;
             }
             self.kernels.dispatch(ctx, cmd, Kernel::Setup, placed.setup.address, [1, 1]);
             self.recorded.kernels += 1;
-            self.recorded.barriers += 1;
             if let Some(pipeline) = self.pipeline
                 && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
             {
-                ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
-                self.recorded.barriers += 1;
+                self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
                 self.record_groups(pipeline, placed.batches)?;
             }
         }
