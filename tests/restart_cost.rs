@@ -226,7 +226,7 @@ fn captures_fill_the_largest_buffer() {
     let kernels = gpu.kernels();
     let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);
     for resumed in [false, true] {
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
         gpu.write(&counter, 0, &[0; 4]).unwrap();
         gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
         gpu.submit(|ctx, cmd| {

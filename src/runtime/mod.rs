@@ -40,6 +40,7 @@
 
 mod arena;
 mod capabilities;
+mod choice;
 mod context;
 mod draws;
 mod error;
@@ -55,6 +56,7 @@ mod recorder;
 
 pub use arena::{Arena, ArenaDesc};
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
+pub use choice::CaptureNeeds;
 #[doc(hidden)]
 pub use context::Barrier;
 pub use context::{ConsumerScope, Context};

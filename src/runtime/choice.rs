@@ -1,0 +1,93 @@
+//! Which backend captures, where the application leaves that open.
+
+#![forbid(unsafe_code)]
+
+use super::RequiredFeatures;
+use crate::lower::Backend;
+
+/// What the captures of a pipeline will be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CaptureNeeds {
+    /// Indexed draws, with primitive restart or without.
+    pub indexed: bool,
+    /// Primitive restart that is switched between draws
+    /// ([`Recorder::set_primitive_restart`](super::Recorder::set_primitive_restart)).
+    pub dynamic_restart: bool,
+    /// Draws of several topologies with one pipeline.
+    pub dynamic_topology: bool,
+    /// Draws whose arguments or vertex count lie in a buffer.
+    pub indirect: bool,
+    /// Multi-draws.
+    pub multi_draw: bool,
+    /// Counters, to begin with or to end in.
+    pub counters: bool,
+    /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
+    pub queries: bool,
+    /// The shader stores, writes images or uses atomics
+    /// ([`Lowered::has_side_effects`](crate::lower::Lowered::has_side_effects)), and the application
+    /// draws with it too. A capture by compute then does that a second time.
+    pub side_effects: bool,
+}
+
+impl Backend {
+    /// The first of the needs that the backend does not meet, in words.
+    ///
+    /// The vertex backend takes what the application's own direct draw can carry: vertices in order,
+    /// into buffers that are written from their start.
+    pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
+        match self {
+            Self::Compute => None,
+            Self::Native | Self::Vertex if needs.dynamic_restart => {
+                Some("dynamic primitive restart")
+            }
+            Self::Native | Self::Vertex if needs.dynamic_topology => Some("dynamic topology"),
+            Self::Native | Self::Vertex if needs.multi_draw => Some("multi-draws"),
+            Self::Native | Self::Vertex if needs.queries => Some("queries of vkxfb"),
+            Self::Native => None,
+            Self::Vertex if needs.indexed => Some("indexed draws"),
+            Self::Vertex if needs.indirect => Some("indirect draws"),
+            Self::Vertex if needs.counters => Some("counters"),
+            Self::Vertex => None,
+        }
+    }
+}
+
+impl RequiredFeatures {
+    /// The backend that a device with these features captures with, or `None` where none does what is
+    /// needed: compute, which is the fastest wherever it was measured, unless the shader has side
+    /// effects. Those happen once on the native backend, or on the vertex backend where it takes the
+    /// draws; compute is the last resort then.
+    pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
+        choose(self.backends(), needs)
+    }
+}
+
+fn choose(backends: &[Backend], needs: &CaptureNeeds) -> Option<Backend> {
+    let order = match needs.side_effects {
+        false => [Backend::Compute, Backend::Native, Backend::Vertex],
+        true => [Backend::Native, Backend::Vertex, Backend::Compute],
+    };
+    order.into_iter().find(|b| backends.contains(b) && b.refuses(needs).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn side_effects_happen_once_where_that_can_be() {
+        let direct = CaptureNeeds { side_effects: true, ..Default::default() };
+        let indexed = CaptureNeeds { indexed: true, ..direct };
+        let multi = CaptureNeeds { multi_draw: true, ..direct };
+        let on = choose;
+        let all = &Backend::ALL;
+        assert_eq!(on(all, &CaptureNeeds::default()), Some(Backend::Compute));
+        assert_eq!(on(all, &direct), Some(Backend::Native));
+        assert_eq!(on(all, &multi), Some(Backend::Compute));
+        let emulated = &[Backend::Vertex, Backend::Compute];
+        assert_eq!(on(emulated, &direct), Some(Backend::Vertex));
+        assert_eq!(on(emulated, &indexed), Some(Backend::Compute));
+        assert_eq!(on(&[Backend::Vertex], &indexed), None);
+        assert_eq!(on(&[Backend::Native], &indexed), Some(Backend::Native));
+    }
+}
