@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Capabilities --required_features--> RequiredFeatures --(the application creates its VkDevice)-->
-//! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin, draw*, end--> Captured
+//! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin, draw*, end--> Recorded
 //! ```
 //!
 //! * [`Capabilities`] is everything that is asked of a physical device, asked once. Each backend is
@@ -15,19 +15,23 @@
 //! * [`Context`] holds the entry points that the captures call.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
 //! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
-//!   Draws are direct and start from counters that are known on the CPU, so every count, clamp and
-//!   position is computed while recording ([`DrawCounts`](crate::draw::DrawCounts)); the GPU does
-//!   nothing but shade and store, and draws of one capture need no barrier between them, as they
-//!   write disjoint ranges.
-//! * [`Arena`] is where a record puts what does not fit into push constants.
+//!   As long as the CPU knows every count, clamp and position it computes them while recording
+//!   ([`DrawCounts`](crate::draw::DrawCounts)), and the GPU does nothing but shade and store;
+//!   otherwise a setup kernel finds them out for all draws at once. Draws of one capture need no
+//!   barrier between them, as they write disjoint ranges.
+//! * [`Kernels`] are the pipelines of that setup, one set a device.
+//! * [`QueryPool`] holds queries, as `VkQueryPool` does.
+//! * [`Arena`] is where a record puts what does not fit into push constants, and the scratch memory of
+//!   the kernels.
 //!
 //! # What the runtime never does
 //!
 //! It does not submit, wait, allocate device memory or create objects behind the caller's back:
 //! recording only records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`],
-//! and every object has an explicit `destroy`. It emits one kind of barrier
-//! ([`Context::capture_barrier`]) and only when told to. State of the command buffer that a function
-//! disturbs is listed on the function.
+//! and every object has an explicit `destroy`. Barriers towards the application's own commands are
+//! recorded when it asks for them ([`Context::capture_barrier`]); those between the kernels and the
+//! captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs is
+//! listed on the function.
 //!
 //! # Resources
 //!
