@@ -5,6 +5,9 @@
 // neighbours, and so are the records that they write.
 //
 // With primitive restart every index is an item: which of them contribute shows only here.
+//
+// There are two pipelines of it. The plain one captures one draw without indices, from push constants:
+// what it folds away costs registers everywhere, and on devices that run both sides of a branch, time.
 
 @compute @workgroup_size(64)
 fn xfb_compute(
@@ -13,15 +16,24 @@ fn xfb_compute(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if (sysvals.batch.x | sysvals.batch.y) == 0u {
-        use_pushed_draw();
-    } else {
+    if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
+    } else {
+        use_pushed_draw();
     }
     let index = (workgroup - draw.first_workgroup) * workgroup_size() + local;
 
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
+    // A workgroup of nothing, of a draw that was culled or of a dispatch that is larger than what it is for,
+    // does nothing.
+    let first_index = index - local;
+    if (draw.instance_count == 0u) | (per_instance == 0u) {
+        return;
+    }
+    if first_index / per_instance >= draw.instance_count {
+        return;
+    }
     var instance = 0u;
     var lane = index;
     if draw.instance_count > 1u {
@@ -38,13 +50,13 @@ fn xfb_compute(
     var item = select(lane, lane / 2u, is_fan);
     var segment = segment_of_instance(instance);
     var vertex = 0u;
-    if may_restart() && (draw.flags & RESTART) != 0u {
+    if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
         let place = place_of_index(item);
         segment = Segment(segment.first + place.first_record, place.record_count);
         // What restarts is no index of a vertex.
         vertex = select(0u, index_of_element(select(item, place.start, is_hub)), place.exists);
         item = item_of_vertex(place.vertex);
-        exists &= place.exists & (item != NONE);
+        exists &= place.exists & (item <= draw.output_limit + 2u);
     } else {
         vertex = index_of_element(select(vertex_of_item(item), 0u, is_hub));
     }

@@ -15,7 +15,6 @@ struct Finish {
 
 const STORE: u32 = 0u;
 const ADD: u32 = 1u;
-const COPY: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
 @compute @workgroup_size(1)
@@ -27,11 +26,10 @@ fn xfb_finish() {
         let values = load4(multiply_add(at, 1u, 16u));
         switch head.z {
             case STORE: { store1(head.xy, 0u, values.x); }
-            case ADD: {
+            default: {
                 let before = load4(head.xy);
                 store4(head.xy, 0u, vec4<u32>(add64(before.xy, values.xy), add64(before.zw, values.zw)));
             }
-            default: { store1(head.xy, 0u, load1(values.xy)); }
         }
     }
 }

@@ -52,7 +52,8 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
 
 // Blocks of a draw of `count` indices, of which the buffer holds `limit`.
 fn block_count(count: u32, limit: u32) -> u32 {
-    return (min(count, limit) + BLOCK - 1u) / BLOCK + 1u;
+    let indices = min(count, limit);
+    return indices / BLOCK + select(0u, 1u, indices % BLOCK != 0u) + 1u;
 }
 
 fn states_of(table: vec2<u32>, blocks: u32) -> vec2<u32> {
@@ -171,7 +172,7 @@ fn restarts_of(arguments: Arguments, size: u32, start: u32, length: u32) -> u32 
 
 // Where an index stands.
 struct Place {
-    exists: bool, // false for a restart
+    exists: bool, // false for a restart, and where nothing is written any more
     vertex: u32, // number in its segment
     start: u32, // position of the segment's first index
     first_record: u32, // of the segment, within the instance
@@ -206,11 +207,16 @@ fn place_of_index(position: u32) -> Place {
     let until_restart = firstTrailingBit(following | (1u << REACH));
     let visible = state.open + 1u + min(until_restart, draw.item_count - 1u - position);
 
+    // What lies beyond the last record wraps nothing: the limit is at most 2^30.
+    let limit = draw.output_limit;
+    let first_record = min(state.primitives, limit) * vertices;
+    let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;
+    let is_restart = (entry.x & select(0u, 1u << bit, in_block < BLOCK)) != 0u;
     return Place(
-        (entry.x & select(0u, 1u << bit, in_block < BLOCK)) == 0u,
+        !is_restart & (first_record < limit),
         state.open,
         position - state.open,
-        state.primitives * vertices,
-        primitive_count(topology, vertices, visible) * vertices,
+        first_record,
+        min(record_count, limit),
     );
 }

@@ -166,6 +166,9 @@ struct GroupBatch {
 }
 
 const BATCH_SIZE: u32 = 48u;
+
+// Items of a restarted draw: a fan has two invocations for each.
+const MOST_ITEMS: u32 = 0x7fffffffu;
 const SETUP_WIDTH: u32 = 256u;
 
 // A draw while it waits for its place.
@@ -229,7 +232,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         var made = Draw();
         if local < count {
             made = draw_of(setup, input, arguments, pending[local]);
-            pending[local].workgroups = workgroups_of(made, setup.workgroup_size);
+            pending[local].workgroups = workgroups_of(made, pending[local], setup.workgroup_size);
         }
         workgroupBarrier();
         if local == 0u {
@@ -398,18 +401,29 @@ fn draw_of(setup: Setup, input: Input, arguments: Arguments, placed: Pending) ->
         made.output_count = primitives * placed.vertices;
         made.item_count = item_count(input.topology, placed.vertices, primitives);
         if (input.flags & RESTART) != 0u {
-            made.item_count = arguments.count;
+            // Beyond the index buffer lies one segment, of at least a primitive every six indices.
+            let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
+            let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
+            made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
         }
     }
     return made;
 }
 
-fn workgroups_of(made: Draw, size: u32) -> u32 {
-    let invocations = multiply_add(
-        vec2<u32>(),
-        made.instance_count * select(1u, 2u, made.xfb_topology == TRI_FAN),
-        made.item_count,
-    );
+// Workgroups up to the last item that contributes: the last instance may be cut short. The CPU's bounds of
+// dispatches rely on it.
+fn workgroups_of(made: Draw, placed: Pending, size: u32) -> u32 {
+    var instances = made.instance_count;
+    var last = 0u;
+    if (made.flags & RESTART) == 0u && placed.written != 0u {
+        instances = placed.written / placed.primitives;
+        let rest = placed.written % placed.primitives;
+        if rest != 0u {
+            last = item_count(made.xfb_topology, placed.vertices, rest);
+        }
+    }
+    let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
+    let invocations = multiply_add(vec2<u32>(last * factor, 0u), instances * factor, made.item_count);
     let count = select(invocations.x, 0xffffffffu, invocations.y != 0u);
     return count / size + select(1u, 0u, count % size == 0u);
 }
@@ -423,15 +437,17 @@ fn number_workgroups(setup: Setup, i: u32) {
     }
     let count = pending[i].workgroups;
     pending[i].workgroups = group_workgroups;
-    group_workgroups += count;
+    group_workgroups += min(count, 0xffffffffu - group_workgroups);
 }
 
 // Writes the group's VkDispatchIndirectCommand: the workgroups folded over two axes, as
 // src/runtime/fold.rs does it.
 fn store_workgroups(setup: Setup) {
-    let rows = max(1u, (group_workgroups + setup.workgroups_per_axis - 1u) / setup.workgroups_per_axis);
-    let columns = (group_workgroups + rows - 1u) / rows;
-    let size = vec3<u32>(columns, min(rows, setup.workgroups_per_axis), 1u);
+    let axis = setup.workgroups_per_axis;
+    let count = min(group_workgroups, axis * axis);
+    let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
+    let columns = count / rows + select(0u, 1u, count % rows != 0u);
+    let size = vec3<u32>(columns, rows, 1u);
     store3(multiply_add(setup.batches, group, BATCH_SIZE), 8u, size);
 }
 
@@ -450,7 +466,9 @@ fn scan_states(input: Input, local: u32) {
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
     let states = states_of(input.restart_table, blocks);
-    let count = (blocks + BLOCKS - 1u) / BLOCKS;
+    // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
+    let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
+    let count = select(0u, summaries, summaries > 1u);
     var carried = State();
     for (var first = 0u; first < count; first += BLOCKS) {
         var run = Run();

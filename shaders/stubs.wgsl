@@ -31,6 +31,9 @@ fn may_be_tri_strip_adj() -> bool { return true; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
+// Whether a dispatch may have a batch of draws, or an index buffer.
+fn may_be_general() -> bool { return true; }
+
 fn workgroup_size() -> u32 { return 64u; }
 
 // -- The application's shader.

@@ -1,4 +1,4 @@
-// System values. src/sysval.rs declares the same structures; a test compares the two.
+// System values. src/sysval/ declares the same structures; a test compares the two.
 
 struct AttributeDescriptor {
     address: vec2<u32>,

@@ -5,7 +5,7 @@
 //! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
 //! visible to the compute stage.
 //!
-//! One dispatch captures one draw. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
+//! One dispatch captures one draw, or a batch of them. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
 //! dispatch may be folded over two axes at any width.
 
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};

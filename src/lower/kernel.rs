@@ -23,6 +23,9 @@ pub enum Kernel {
     Finish,
 }
 
+/// Invocations of the largest workgroup. The WGSL has it too.
+pub const MAX_WORKGROUP_SIZE: u32 = 256;
+
 /// Bytes of push constants of a kernel: the address of its parameters.
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
@@ -38,7 +41,7 @@ impl Kernel {
 
     const fn workgroup_size(self) -> u32 {
         match self {
-            Self::Setup | Self::Restart => 256,
+            Self::Setup | Self::Restart => MAX_WORKGROUP_SIZE,
             Self::Finish => 1,
         }
     }

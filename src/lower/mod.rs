@@ -284,6 +284,8 @@ pub struct SpecIds {
     pub topologies: [u32; XfbTopology::COUNT],
     /// Whether primitive restart may be enabled. Compute only.
     pub restart: u32,
+    /// Whether a dispatch may have several draws, or an index buffer. Compute only.
+    pub general: u32,
 }
 
 impl Lowered {

@@ -23,7 +23,8 @@ const ALIGNMENT: u64 = 16;
 /// restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
 /// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) a capture, and
 /// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) a draw; primitive restart besides
-/// [`restart_scratch`](Self::restart_scratch).
+/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush as a
+/// capture, and each draw of an indirect or multi-draw for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.

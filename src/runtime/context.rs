@@ -310,9 +310,10 @@ impl Context {
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
         let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
         let (from, to) = match which {
-            // The arguments of indirect dispatches are overwritten.
-            Barrier::BeforeSetup => {
-                ((Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT, Access::SHADER_WRITE), both)
+            // The arguments of indirect dispatches are overwritten, and queries that were copied.
+            Barrier::BeforeSetup | Barrier::BeforeFinish => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE), both)
             }
             Barrier::SetupToCapture => (
                 write,
@@ -321,9 +322,7 @@ impl Context {
                     Access::SHADER_READ | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
-            Barrier::RestartToSetup | Barrier::BeforeFinish | Barrier::CaptureToConsumer => {
-                (write, both)
-            }
+            Barrier::RestartToSetup | Barrier::CaptureToConsumer => (write, both),
         };
         // SAFETY: the caller's contract.
         unsafe { self.barrier(cmd, which, from, to) }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::pipeline::compute_pipeline;
+use super::pipeline::compute_pipelines;
 use super::{Context, RuntimeError};
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
@@ -28,6 +28,16 @@ impl Kernels {
         let mut kernels = Self::default();
         if !ctx.has_addresses() {
             return Ok(kernels);
+        }
+        let limits = &ctx.capabilities().limits;
+        let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
+        if max < kernel::MAX_WORKGROUP_SIZE {
+            return Err(RuntimeError::Limit {
+                what: "the workgroup of the kernels".to_owned(),
+                value: kernel::MAX_WORKGROUP_SIZE.into(),
+                limit: "maxComputeWorkGroupInvocations",
+                max: max.into(),
+            });
         }
         // SAFETY: the caller's contract.
         match unsafe { kernels.make(ctx, cache) } {
@@ -62,8 +72,8 @@ impl Kernels {
             let none = vk::SpecializationInfo::default();
             let entry = kernel.entry_point();
             // SAFETY: as above; the words are a valid module with that entry point.
-            *pipeline = unsafe {
-                compute_pipeline(ctx.device(), cache, self.layout, &words, entry, &none)
+            [*pipeline] = unsafe {
+                compute_pipelines(ctx.device(), cache, self.layout, &words, entry, &[none])
             }?;
         }
         Ok(())

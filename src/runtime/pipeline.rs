@@ -57,6 +57,8 @@ pub struct PipelineDesc<'a> {
 #[derive(Debug)]
 pub struct Pipeline {
     raw: vk::Pipeline,
+    /// Compute only: for one draw without indices, otherwise null.
+    plain: vk::Pipeline,
     raw_layout: vk::PipelineLayout,
     backend: Backend,
     layout: Layout,
@@ -88,7 +90,7 @@ impl Pipeline {
         let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
             RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
         })?;
-        let constants = Specialization::new(desc);
+        let constants = Specialization::new(desc, Variant::General);
         let device = ctx.device();
 
         let stage = match shader.backend {
@@ -105,28 +107,29 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         let raw_layout = unsafe { device.create_pipeline_layout(&layout_info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
-        let info = vk::SpecializationInfo::default()
-            .map_entries(&constants.entries)
-            .data(bytemuck::cast_slice(&constants.values));
         let (cache, words) = (desc.cache, &shader.words);
         // SAFETY: the caller's contract.
-        let raw = unsafe {
+        let made = unsafe {
             match shader.backend {
                 Backend::Compute => {
-                    compute_pipeline(device, cache, raw_layout, words, &entry, &info)
+                    let plain = Specialization::new(desc, Variant::Plain);
+                    let variants = [constants.info(), plain.info()];
+                    compute_pipelines(device, cache, raw_layout, words, &entry, &variants)
                 }
                 Backend::Native | Backend::Vertex => with_module(device, words, |module| {
+                    let info = constants.info();
                     let stage = vk::PipelineShaderStageCreateInfo::default()
                         .stage(stage)
                         .module(module)
                         .name(&entry)
                         .specialization_info(&info);
-                    create_graphics(device, desc, raw_layout, stage)
+                    let raw = create_graphics(device, desc, raw_layout, stage)?;
+                    Ok([raw, vk::Pipeline::null()])
                 }),
             }
         };
-        let raw = match raw {
-            Ok(raw) => raw,
+        let [raw, plain] = match made {
+            Ok(pipelines) => pipelines,
             Err(error) => {
                 // SAFETY: nothing uses the layout.
                 unsafe { device.destroy_pipeline_layout(raw_layout, None) };
@@ -143,6 +146,7 @@ impl Pipeline {
         );
         Ok(Self {
             raw,
+            plain,
             raw_layout,
             backend: shader.backend,
             layout: shader.layout.clone(),
@@ -154,9 +158,14 @@ impl Pipeline {
         })
     }
 
-    /// The `VkPipeline`.
+    /// The `VkPipeline`; on the compute backend the one that takes every draw.
     pub const fn raw(&self) -> vk::Pipeline {
         self.raw
+    }
+
+    /// Compute: the `VkPipeline` for one draw without indices, whose sysvals are push constants.
+    pub(super) const fn plain(&self) -> vk::Pipeline {
+        self.plain
     }
 
     /// The `VkPipelineLayout`, for the application to bind its descriptor sets with.
@@ -223,9 +232,19 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         unsafe {
             ctx.device().destroy_pipeline(self.raw, None);
+            ctx.device().destroy_pipeline(self.plain, None);
             ctx.device().destroy_pipeline_layout(self.raw_layout, None);
         }
     }
+}
+
+/// The pipelines of a compute capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    /// Takes every draw.
+    General,
+    /// One draw without indices.
+    Plain,
 }
 
 /// Specialisation constants that fold away what cannot occur.
@@ -236,7 +255,7 @@ struct Specialization {
 }
 
 impl Specialization {
-    fn new(desc: &PipelineDesc<'_>) -> Self {
+    fn new(desc: &PipelineDesc<'_>, variant: Variant) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids else { return constants };
         if desc.specialize {
@@ -247,8 +266,15 @@ impl Specialization {
         }
         if desc.shader.backend == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart);
+            constants.push(ids.general, variant == Variant::General);
         }
         constants
+    }
+
+    fn info(&self) -> vk::SpecializationInfo<'_> {
+        vk::SpecializationInfo::default()
+            .map_entries(&self.entries)
+            .data(bytemuck::cast_slice(&self.values))
     }
 
     fn push(&mut self, constant_id: u32, value: bool) {
@@ -259,29 +285,38 @@ impl Specialization {
     }
 }
 
-/// A compute pipeline of words.
+/// Compute pipelines of words, which differ in their specialisation.
 ///
 /// # Safety
 /// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
-pub(super) unsafe fn compute_pipeline(
+pub(super) unsafe fn compute_pipelines<const N: usize>(
     device: &ash::Device,
     cache: vk::PipelineCache,
     layout: vk::PipelineLayout,
     words: &[u32],
     entry: &CStr,
-    specialization: &vk::SpecializationInfo<'_>,
-) -> Result<vk::Pipeline, RuntimeError> {
+    variants: &[vk::SpecializationInfo<'_>; N],
+) -> Result<[vk::Pipeline; N], RuntimeError> {
     // SAFETY: the caller's contract.
     unsafe {
         with_module(device, words, |module| {
-            let stage = vk::PipelineShaderStageCreateInfo::default()
-                .stage(vk::ShaderStageFlags::COMPUTE)
-                .module(module)
-                .name(entry)
-                .specialization_info(specialization);
-            let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-            let made = device.create_compute_pipelines(cache, &[info], None);
-            first(made, "vkCreateComputePipelines")
+            let infos = variants.each_ref().map(|constants| {
+                let stage = vk::PipelineShaderStageCreateInfo::default()
+                    .stage(vk::ShaderStageFlags::COMPUTE)
+                    .module(module)
+                    .name(entry)
+                    .specialization_info(constants);
+                vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)
+            });
+            match device.create_compute_pipelines(cache, &infos, None) {
+                Ok(made) => exactly(made, "vkCreateComputePipelines"),
+                Err((made, result)) => {
+                    for pipeline in made {
+                        device.destroy_pipeline(pipeline, None);
+                    }
+                    Err(RuntimeError::Vulkan { call: "vkCreateComputePipelines", result })
+                }
+            }
         })
     }
 }
@@ -290,17 +325,17 @@ pub(super) unsafe fn compute_pipeline(
 ///
 /// # Safety
 /// The words are a valid module for `device`.
-unsafe fn with_module(
+unsafe fn with_module<T>(
     device: &ash::Device,
     words: &[u32],
-    make: impl FnOnce(vk::ShaderModule) -> Result<vk::Pipeline, RuntimeError>,
-) -> Result<vk::Pipeline, RuntimeError> {
+    make: impl FnOnce(vk::ShaderModule) -> Result<T, RuntimeError>,
+) -> Result<T, RuntimeError> {
     let info = vk::ShaderModuleCreateInfo::default().code(words);
     // SAFETY: the caller's contract.
     let module = unsafe { device.create_shader_module(&info, None) }
         .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
     let made = make(module);
-    // SAFETY: the pipeline exists, or never will.
+    // SAFETY: the pipelines exist, or never will.
     unsafe { device.destroy_shader_module(module, None) };
     made
 }
@@ -336,21 +371,17 @@ unsafe fn create_graphics(
                 .subpass(0);
             // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
             let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
-            first(made, "vkCreateGraphicsPipelines")
+            let call = "vkCreateGraphicsPipelines";
+            let made = made.map_err(|(_, result)| RuntimeError::Vulkan { call, result })?;
+            exactly(made, call).map(|[pipeline]| pipeline)
         })
     })
 }
 
-/// The one pipeline of a call that makes one.
-fn first(
-    made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
+/// The pipelines of a call that makes that many.
+fn exactly<const N: usize>(
+    made: Vec<vk::Pipeline>,
     call: &'static str,
-) -> Result<vk::Pipeline, RuntimeError> {
-    match made {
-        Ok(pipelines) => pipelines
-            .first()
-            .copied()
-            .ok_or(RuntimeError::Vulkan { call, result: vk::Result::ERROR_UNKNOWN }),
-        Err((_, result)) => Err(RuntimeError::Vulkan { call, result }),
-    }
+) -> Result<[vk::Pipeline; N], RuntimeError> {
+    made.try_into().map_err(|_| RuntimeError::Vulkan { call, result: vk::Result::ERROR_UNKNOWN })
 }

@@ -53,8 +53,8 @@ pub struct QueryPool {
 
 /// Bytes of a query: two 64-bit integers, the availability as a third, padding.
 const SLOT: u64 = 32;
-/// Bytes to the availability.
-const AVAILABILITY: u64 = 16;
+/// Bytes to the availability. `shaders/setup.wgsl` has it in dwords.
+pub(super) const AVAILABILITY: u64 = 16;
 
 impl QueryPool {
     /// Makes `count` queries. They have to be [`reset`](Self::reset) before they are used.

@@ -61,7 +61,8 @@ pub struct DrawSysvals {
     pub first_instance: u32,
     /// `DrawIndex`.
     pub draw_index: u32,
-    /// Records that earlier draws of the capture wrote.
+    /// Records between record 0 and the draw's first: of the capture, or with a [`Batch`] of what its
+    /// positions stand for.
     pub base_record: u32,
     /// Number of the draw's first workgroup in its dispatch.
     pub first_workgroup: u32,
@@ -104,7 +105,7 @@ pub struct Batch {
     pub draw_count: u32,
     /// 0.
     pub reserved: u32,
-    /// Bytes from the start of each bound range to record 0 of the capture.
+    /// Bytes from the start of each bound range to the record that the draws' `base_record` counts from.
     pub positions: [u32; MAX_XFB_BUFFERS],
 }
 

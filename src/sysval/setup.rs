@@ -173,8 +173,6 @@ pub mod operation {
     pub const STORE: u32 = 0;
     /// Two 64-bit integers are added to those at the address.
     pub const ADD: u32 = 1;
-    /// A dword is copied from the address in `values[0..2]`.
-    pub const COPY: u32 = 2;
 }
 
 /// One step of the finish kernel.

@@ -155,9 +155,11 @@ impl TransformFeedbackFn {
     }
 }
 
-/// Counters as Vulkan takes them: null where there is none.
+/// Counters as Vulkan takes them: null where there is none, and none behind the last.
 fn handles(counters: &[Option<CounterBuffer>]) -> (Vec<vk::Buffer>, Vec<vk::DeviceSize>) {
-    counters.iter().map(|c| c.map_or_else(Default::default, |c| (c.buffer, c.offset))).unzip()
+    let used = counters.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    let used = counters.iter().take(used);
+    used.map(|c| c.map_or_else(Default::default, |c| (c.buffer, c.offset))).unzip()
 }
 
 /// `vkCmdDrawIndirectCount` and its indexed form, by whichever name the device has them.

@@ -357,6 +357,13 @@ impl<'a> Compute<'a> {
         mut input: Input,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
+        // A count that comes from the application is not memory that there is.
+        let (has, used) = (self.arena.capacity().upload, self.arena.used().upload);
+        let needed = u64::from(draw.draw_count) * size_of::<Input>() as u64;
+        if needed > has - used {
+            let (part, left, capacity) = ("vkxfb upload", has - used, has);
+            return Err(RuntimeError::ArenaFull { part, needed, left, capacity });
+        }
         input.kind = kind::INDIRECT;
         (input.count, input.instance_count) = (u32::MAX, u32::MAX);
         // SAFETY: the usage and the memory are the caller's contract.
@@ -391,28 +398,28 @@ impl<'a> Compute<'a> {
             draw.restart_indices = u64::from(input.count.min(input.index_limit));
         }
         draw.invocations = self.most_invocations(&draw);
-        if input.kind == kind::DIRECT || !self.ctx.has_indirect_dispatch() {
+        if draw.is_known() || !self.ctx.has_indirect_dispatch() {
             self.dispatch_size(draw.invocations)?;
         }
         self.arena.pending.draws.push(draw);
         Ok(())
     }
 
-    /// Invocations that a draw takes wherever in the buffers it begins.
+    /// Invocations that a draw takes at most, wherever in the buffers it begins.
     fn most_invocations(&self, draw: &PendingDraw) -> u64 {
-        let buffers =
-            self.targets.iter().flatten().map(|t| BoundBuffer { position: 0, ..t.buffer });
-        let Input { count, instance_count, .. } = draw.input;
-        let counts = DrawCounts::new(draw.topology, count, instance_count, buffers.clone());
-        if !draw.is_restarted() {
-            return invocations(draw.topology, &counts);
+        let Input { count, instance_count, index_limit, .. } = draw.input;
+        let vertices = draw.topology.vertices_per_primitive();
+        let buffers = self.targets.iter().flatten();
+        let buffers = buffers.map(|t| BoundBuffer { position: 0, ..t.buffer });
+        let Some(room) = buffers.map(|b| b.primitives_left(vertices)).min() else { return 0 };
+        let per_item = if draw.topology.shape() == Shape::TriFan { 2 } else { 1 };
+        if draw.is_restarted() {
+            // As in shaders/setup.wgsl; and every instance may have as few as one primitive.
+            let reached = u64::from(index_limit) + 6 * (room + 1);
+            let instances = u64::from(instance_count).min(room);
+            return (u64::from(count).min(reached) * per_item).saturating_mul(instances);
         }
-        // Every instance may have as few as one primitive, from however many indices.
-        let m = draw.topology.vertices_per_primitive();
-        let room = buffers.map(|b| b.primitives_left(m)).min().unwrap_or(0);
-        let instances = u64::from(instance_count).min(room);
-        let counts = DrawCounts { item_count: count, instance_count: 1, ..counts };
-        invocations(draw.topology, &counts).saturating_mul(instances)
+        most_items(draw.topology, count, instance_count, room) * per_item
     }
 
     pub(super) fn dispatch_size(&self, invocations: u64) -> Result<[u32; 2], RuntimeError> {
@@ -507,15 +514,15 @@ impl<'a> Compute<'a> {
 
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
-    pub(super) unsafe fn bind(&self, pipeline: &Pipeline) {
+    pub(super) unsafe fn bind(&self, pipeline: vk::Pipeline) {
         // SAFETY: the caller's contract.
         unsafe {
             let point = vk::PipelineBindPoint::COMPUTE;
-            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline.raw());
+            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline);
         }
     }
 
-    /// Counter operations that the CPU knows, or that copy what a setup kernel left.
+    /// Operations that write the counters, whose values the CPU knows.
     pub(super) fn counter_operations(&mut self, counters: [Address; MAX_XFB_BUFFERS]) {
         for (buffer, address) in counters.into_iter().enumerate() {
             if address == Address::default() {
@@ -551,6 +558,16 @@ pub(super) fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u
     u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
 }
 
+/// Items of a draw of at most `count` vertices and `instance_count` instances, of which `room` primitives
+/// fit. An instance costs the items of one primitive, and each further primitive one number more.
+fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
+    let primitives = topology.primitive_count(count);
+    let all = primitives.saturating_mul(instance_count.into()).min(room);
+    let instances = u64::from(instance_count).min(all);
+    let first = topology.item_count(1);
+    instances * first + (all - instances) * (topology.item_count(2) - first)
+}
+
 /// # Safety
 /// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
 unsafe fn counter_addresses(
@@ -566,4 +583,37 @@ unsafe fn counter_addresses(
         }
     }
     Ok(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_draw_has_more_items_than_the_bound(
+            topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
+            count in 0..100u32,
+            instances in 0..100u32,
+            most in 0..100u32,
+            most_instances in 0..100u32,
+            primitives in 0..2000u64,
+        ) {
+            let bound =
+                most_items(topology, count.max(most), instances.max(most_instances), primitives);
+            let size = 4 * u64::from(topology.vertices_per_primitive()) * primitives;
+            let buffer = BoundBuffer { size, position: 0, stride: 4 };
+            let counts = DrawCounts::new(topology, count, instances, [buffer]);
+            prop_assert!(items_up_to_the_last(topology, &counts) <= bound);
+        }
+    }
+
+    /// The last instance may be cut short, as `workgroups_of` in shaders/setup.wgsl has it.
+    fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
+        let m = u64::from(topology.vertices_per_primitive());
+        let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);
+        let rest = u64::from(counts.output_limit) % u64::from(counts.output_count).max(1);
+        whole * u64::from(counts.item_count) + topology.item_count(rest / m)
+    }
 }

@@ -1,11 +1,13 @@
 //! Recording where the CPU knows everything: the twin of `shaders/setup.wgsl`.
 
+use ash::vk;
+
 use super::compute::{Compute, PendingDraw, Position, invocations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, RuntimeError};
+use crate::runtime::{Barrier, Captured, RuntimeError, queries};
 use crate::sysval::setup::{Finish, Input, Operation, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, split};
 
@@ -81,7 +83,7 @@ impl Compute<'_> {
             self.tell_queries(cursor);
             for slot in [stream_query, generated_query] {
                 self.push_operation(Operation {
-                    address: offset(slot, QUERY_AVAILABILITY),
+                    address: offset(slot, queries::AVAILABILITY),
                     kind: operation::STORE,
                     values: [1, 0, 0, 0],
                     ..Default::default()
@@ -201,14 +203,20 @@ impl Compute<'_> {
         if let Some(pipeline) = self.pipeline
             && !self.arena.pending.dispatches.is_empty()
         {
-            // SAFETY: the caller's contract.
-            unsafe { self.bind(pipeline) };
+            let mut bound = vk::Pipeline::null();
             for dispatch in &self.arena.pending.dispatches {
                 let attributes = &self.arena.pending.attributes[dispatch.attributes];
                 let mut sysvals = self.sysvals(attributes);
                 match dispatch.count {
                     1 => sysvals.draw = self.arena.pending.placed[dispatch.first],
                     _ => sysvals.batch = dispatch.batch,
+                }
+                let is_plain = dispatch.count == 1 && sysvals.draw.flags & flags::INDEX_SIZE == 0;
+                let wanted = if is_plain { pipeline.plain() } else { pipeline.raw() };
+                if bound != wanted {
+                    // SAFETY: the caller's contract.
+                    unsafe { self.bind(wanted) };
+                    bound = wanted;
                 }
                 let workgroups = dispatch.workgroups.into();
                 let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
@@ -233,9 +241,6 @@ impl Compute<'_> {
         Ok(())
     }
 }
-
-/// Bytes from a query to its availability, see [`QueryPool`](crate::runtime::QueryPool).
-const QUERY_AVAILABILITY: u64 = 16;
 
 /// An address behind another one, or none behind none.
 fn offset(address: Address, bytes: u64) -> Address {

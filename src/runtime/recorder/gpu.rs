@@ -18,7 +18,7 @@ use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{
     BATCH_SIZE, Group, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
-    kind, restart_blocks, restart_table_size,
+    restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, DrawSysvals, split};
 
@@ -51,6 +51,10 @@ impl Compute<'_> {
             return Ok(());
         }
         self.make_groups();
+        // Whatever may fail comes before the first command.
+        for group in &self.arena.pending.groups {
+            fold(group.workgroups.unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
+        }
         let placed = self.place_setup(counters)?;
         // SAFETY: the caller's contract.
         unsafe {
@@ -84,11 +88,8 @@ impl Compute<'_> {
         let indirect = self.ctx.has_indirect_dispatch();
         let pending = &mut self.arena.pending;
         for (number, draw) in (0u32..).zip(&mut pending.draws) {
-            let workgroups = match draw.input.kind {
-                kind::DIRECT | kind::QUERY_END => Some(draw.invocations.div_ceil(size)),
-                _ if !indirect => Some(draw.invocations.div_ceil(size)),
-                _ => None,
-            };
+            let is_sized = draw.is_known() || !indirect;
+            let workgroups = is_sized.then(|| draw.invocations.div_ceil(size));
             let joined = match pending.groups.last_mut() {
                 Some(last) if last.attributes == draw.attributes || draw.is_query_end() => {
                     match (&mut last.workgroups, workgroups) {
@@ -226,7 +227,7 @@ impl Compute<'_> {
     ) -> Result<(), RuntimeError> {
         let scratch = self.arena.scratch_buffer();
         // SAFETY: the caller's contract.
-        unsafe { self.bind(pipeline) };
+        unsafe { self.bind(pipeline.raw()) };
         for (number, group) in (0u64..).zip(&self.arena.pending.groups) {
             if group.workgroups == Some(0) {
                 continue;

@@ -138,6 +138,8 @@ impl<'a> Recorder<'a> {
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
     /// * The capture buffers' ranges do not overlap each other or anything that the draws read.
+    /// * `cmd` may be executed again while it is being executed, on one queue: the scratch memory is
+    ///   its own, and barriers order its executions there.
     pub unsafe fn begin(
         ctx: &'a Context,
         arena: &'a mut Arena,
@@ -419,7 +421,7 @@ impl<'a> Recorder<'a> {
     /// next. Does nothing on the native and vertex backends.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]: nothing is recorded then.
+    /// [`RuntimeError::ArenaFull`]: nothing is recorded then, and the draws are lost.
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -447,11 +449,16 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// As [`draw`](Self::draw).
     pub unsafe fn end(self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
-        check_counters(counters)?;
+        let checked = check_counters(counters);
         // SAFETY: the caller's contract.
         let recorded = unsafe {
             match self.inner {
-                Inner::Graphics(graphics) => graphics.end(counters),
+                // What was begun is ended whatever happens.
+                Inner::Graphics(graphics) => match checked {
+                    Ok(()) => graphics.end(counters),
+                    Err(error) => graphics.end(&[]).and(Err(error)),
+                },
+                Inner::Compute(_) if checked.is_err() => checked.map(|()| Recorded::default()),
                 Inner::Compute(compute) => compute.end(counters),
             }
         }?;
