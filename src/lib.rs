@@ -20,7 +20,7 @@
 //! # Features
 //!
 //! * `gpu-allocator`: [`runtime::MemoryAllocator`] for `gpu_allocator::vulkan::Allocator`.
-//! * `probe`: the winding probe as a library, with a headless device.
+//! * `probe`: the winding probe and the benchmark as a library, with a headless device.
 //! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. What is captured of them says a
 //!   [`capture::CaptureList`].
 //! * `cli` (default): the command.
@@ -29,6 +29,8 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "probe")]
+pub mod bench;
 pub mod capture;
 pub mod draw;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]

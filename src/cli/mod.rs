@@ -1,6 +1,7 @@
 //! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
-//! found mismatches, 2 it could not run.
+//! found mismatches or the benchmark something wrong, 2 it could not run.
 
+mod bench;
 mod broadcast;
 mod info;
 mod inspect;
@@ -15,15 +16,17 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::Profile;
+use vkxfb::probe::gpu::{Message, Profile};
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -46,6 +49,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb probe --quick --html out.html the same in short, with pictures
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
+  vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
   vkxfb inspect my.vert.spv           what a shader captures, and where it goes
   vkxfb lower my.vert.spv --backend compute --text
   vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
@@ -63,6 +67,8 @@ Set VKXFB_LOG=debug (or trace) to see what is decided."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Measure captures beside the driver's own and beside a kernel that only moves the bytes.
+    Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
     /// List the devices, the backends that each allows, and why not the others.
@@ -105,6 +111,7 @@ pub(crate) fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     let result = match Arguments::parse().command {
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::BroadcastColor(arguments) => broadcast::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
@@ -134,6 +141,43 @@ fn show(text: &str) -> Result<()> {
 /// A line on standard error. Where there is none to write to, the exit status says it.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+}
+
+/// Messages of the validation layer, the first of each kind with how often it came.
+fn once_each(messages: &[Message]) -> Vec<String> {
+    let mut kinds: Vec<(&Message, usize)> = Vec::new();
+    for message in messages {
+        match kinds.iter_mut().find(|(first, _)| first.id == message.id) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((message, 1)),
+        }
+    }
+    let text = |(message, count): &(&Message, usize)| match count {
+        1 => message.to_string(),
+        _ => format!("{message} ({count} of that kind)"),
+    };
+    kinds.iter().map(text).collect()
+}
+
+/// Shown where a person looks on, on standard error.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    write_atomically(file, text.as_bytes()).with_context(|| cannot_write(file))
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
 }
 
 /// Which vertex shader, and what of it is captured.

@@ -1,15 +1,12 @@
 //! `vkxfb probe`
 
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{DeviceSelector, Gpu, Message, OpenOptions, devices};
+use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
 use vkxfb::probe::plan::Plan;
 use vkxfb::probe::report::{self, Outcome, ProbeReport};
 use vkxfb::probe::run;
@@ -81,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     // be written, it need not be made.
     let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
     for file in [&arguments.html, &arguments.report].into_iter().flatten() {
-        report::check_writable(file).with_context(|| cannot_write(file))?;
+        report::check_writable(file).with_context(|| super::cannot_write(file))?;
     }
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
@@ -111,10 +108,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         super::show(&report::to_json(&reports)?)?;
     }
     if let Some(file) = &arguments.html {
-        write(file, &report::to_html(&reports))?;
+        super::write(file, &report::to_html(&reports))?;
     }
     match (&arguments.report, bug_report) {
-        (Some(file), Some(text)) => write(file, &text)?,
+        (Some(file), Some(text)) => super::write(file, &text)?,
         (Some(_), None) => super::complain("nothing to report:", "no capture came out wrong"),
         (None, _) => {}
     }
@@ -151,7 +148,7 @@ fn probe_device(
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
 
-    let bar = progress_bar();
+    let bar = super::progress_bar();
     run::run(&mut gpu, &plan, &mut report, |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
@@ -165,7 +162,7 @@ fn probe_device(
         .filter(|_| arguments.report.is_some())
         .map(|failure| run::describe_failure(&report, failure, &plan, super::disassemble))
         .transpose()?;
-    report.validation = once_each(&gpu.close());
+    report.validation = super::once_each(&gpu.close());
     if !arguments.json {
         super::show(&table::render(&report, true))?;
     }
@@ -174,22 +171,6 @@ fn probe_device(
         super::complain("validation:", message);
     }
     Ok((report, bug_report))
-}
-
-/// Messages of the validation layer, the first of each kind with how often it came.
-fn once_each(messages: &[Message]) -> Vec<String> {
-    let mut kinds: Vec<(&Message, usize)> = Vec::new();
-    for message in messages {
-        match kinds.iter_mut().find(|(first, _)| first.id == message.id) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((message, 1)),
-        }
-    }
-    let text = |(message, count): &(&Message, usize)| match count {
-        1 => message.to_string(),
-        _ => format!("{message} ({count} of that kind)"),
-    };
-    kinds.iter().map(text).collect()
 }
 
 fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
@@ -219,27 +200,6 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
     }
     plan.check()?;
     Ok(plan)
-}
-
-/// Shown where a person looks on, on standard error.
-fn progress_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    report::write_atomically(file, text.as_bytes()).with_context(|| cannot_write(file))
-}
-
-fn cannot_write(file: &Path) -> String {
-    format!("cannot write {}", file.display())
 }
 
 fn run_self_test(json: bool) -> Result<u8> {

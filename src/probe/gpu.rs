@@ -10,6 +10,7 @@ mod fetching;
 mod instance;
 mod messages;
 mod options;
+mod timing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
+pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::instance::Instance;
 use crate::lower::Backend;
@@ -296,6 +298,11 @@ impl Gpu {
         self.render_pass
     }
 
+    /// A framebuffer of one pixel for it.
+    pub const fn framebuffer(&self) -> vk::Framebuffer {
+        self.framebuffer
+    }
+
     /// How long a submission may take.
     pub const fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
@@ -342,6 +349,15 @@ impl Gpu {
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
     ) -> Result<R, GpuError> {
+        let result = self.record(record)?;
+        self.submit_and_wait()?;
+        Ok(result)
+    }
+
+    fn record<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
         if self.state != State::Idle {
             return Err(GpuError::DeviceLost { during: "an earlier submission" });
         }
@@ -363,7 +379,6 @@ impl Gpu {
         // SAFETY: as above; the closure left the command buffer recording.
         unsafe { device.end_command_buffer(cmd) }
             .map_err(RuntimeError::vulkan("vkEndCommandBuffer"))?;
-        self.submit_and_wait()?;
         Ok(result)
     }
 
@@ -406,7 +421,7 @@ impl Gpu {
 
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance; the handles are of the device.
-unsafe fn begin_render_pass(
+pub(crate) unsafe fn begin_render_pass(
     ctx: &Context,
     cmd: vk::CommandBuffer,
     render_pass: vk::RenderPass,

@@ -240,6 +240,6 @@ fn write_wrapped(
 }
 
 /// Without control characters: names come from drivers and modules, and end up on a terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

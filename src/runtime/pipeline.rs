@@ -289,7 +289,7 @@ impl Specialization {
 ///
 /// # Safety
 /// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
-pub(super) unsafe fn compute_pipelines<const N: usize>(
+pub(crate) unsafe fn compute_pipelines<const N: usize>(
     device: &ash::Device,
     cache: vk::PipelineCache,
     layout: vk::PipelineLayout,
