@@ -36,7 +36,7 @@ fn fetch2(slot: u32, element: u32) -> vec2<u32> {
     if element >= descriptor.limit {
         return vec2<u32>();
     }
-    return load2(element_address(descriptor, element));
+    return load2_wide(element_address(descriptor, element));
 }
 
 fn fetch3(slot: u32, element: u32) -> vec3<u32> {
@@ -52,7 +52,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     if element >= descriptor.limit {
         return vec4<u32>();
     }
-    return load4(element_address(descriptor, element));
+    return load4_wide(element_address(descriptor, element));
 }
 
 // The dwords behind the first four, of elements of 24 and of 32 bytes.
@@ -62,7 +62,7 @@ fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     if element >= descriptor.limit {
         return vec2<u32>();
     }
-    return load2(multiply_add(element_address(descriptor, element), 16u, 1u));
+    return load2_wide(multiply_add(element_address(descriptor, element), 16u, 1u));
 }
 
 fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
@@ -70,7 +70,7 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     if element >= descriptor.limit {
         return vec4<u32>();
     }
-    return load4(multiply_add(element_address(descriptor, element), 16u, 1u));
+    return load4_wide(multiply_add(element_address(descriptor, element), 16u, 1u));
 }
 
 // -- Elements that begin anywhere in a dword: the first byte goes to the lowest bits. What stands above

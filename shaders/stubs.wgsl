@@ -14,6 +14,13 @@ fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
+// The same where what is accessed lies on a multiple of its size, 8 or 16 bytes.
+
+fn load2_aligned(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
+fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+fn store2_aligned(address: vec2<u32>, index: u32, value: vec2<u32>) {}
+fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
+
 // address + a * b in 64 bits, without the capability Int64.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
 
@@ -33,6 +40,9 @@ fn may_restart() -> bool { return true; }
 
 // Whether a dispatch may have a batch of draws, or an index buffer.
 fn may_be_general() -> bool { return true; }
+
+// Whether the device profits from accesses that it knows to be aligned.
+fn may_be_wide() -> bool { return true; }
 
 fn workgroup_size() -> u32 { return 64u; }
 

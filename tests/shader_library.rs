@@ -9,9 +9,10 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::sysval::setup::{Finish, Group, GroupBatch, Input, Operation, Reduction, Setup};
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, Sysvals};
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "sysvals",
     "stubs",
+    "wide",
     "decompose",
     "counts",
     "indices",

@@ -9,8 +9,8 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::Stub;
 use crate::spirv::{Id, Module, Section};
 
-/// What holds of every access: 4 bytes, whatever its width. A Mali pays nothing for it.
-const ALIGNED: [u32; 2] = [MemoryAccess::ALIGNED.bits(), 4];
+/// What holds of every access: 4 bytes, whatever its width.
+const DWORD: u32 = 4;
 
 /// Declares what accesses through device addresses need.
 pub(super) fn declare(module: &mut Module) {
@@ -36,21 +36,29 @@ impl DeviceAddress {
     /// The body of a stub, or `None` for one that is not about memory.
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, stub: &Stub) -> Option<Code> {
         match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("load1", &[address]) => Some(load(builder, address, 1)),
-            ("load2", &[address]) => Some(load(builder, address, 2)),
-            ("load3", &[address]) => Some(load(builder, address, 3)),
-            ("load4", &[address]) => Some(load(builder, address, 4)),
+            ("load1", &[address]) => Some(load(builder, address, 1, DWORD)),
+            ("load2", &[address]) => Some(load(builder, address, 2, DWORD)),
+            ("load3", &[address]) => Some(load(builder, address, 3, DWORD)),
+            ("load4", &[address]) => Some(load(builder, address, 4, DWORD)),
+            ("load2_aligned", &[address]) => Some(load(builder, address, 2, 8)),
+            ("load4_aligned", &[address]) => Some(load(builder, address, 4, 16)),
             ("store1", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 1))
+                Some(self.store(builder, [address, index, value], 1, DWORD))
             }
             ("store2", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 2))
+                Some(self.store(builder, [address, index, value], 2, DWORD))
             }
             ("store3", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 3))
+                Some(self.store(builder, [address, index, value], 3, DWORD))
             }
             ("store4", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 4))
+                Some(self.store(builder, [address, index, value], 4, DWORD))
+            }
+            ("store2_aligned", &[address, index, value]) => {
+                Some(self.store(builder, [address, index, value], 2, 8))
+            }
+            ("store4_aligned", &[address, index, value]) => {
+                Some(self.store(builder, [address, index, value], 4, 16))
             }
             ("multiply_add", &[address, a, b]) => Some(multiply_add(builder, address, a, b)),
             _ => None,
@@ -60,10 +68,9 @@ impl DeviceAddress {
     fn store(
         &mut self,
         builder: &mut Builder<'_>,
-        address: Id,
-        index: Id,
-        value: Id,
+        [address, index, value]: [Id; 3],
         components: u32,
+        alignment: u32,
     ) -> Code {
         let mut code = Code::default();
         let dwords = *self.dwords.get_or_insert_with(|| dword_array_pointer(builder));
@@ -78,18 +85,19 @@ impl DeviceAddress {
             let wide = builder.pointer(StorageClass::PhysicalStorageBuffer, vector);
             pointer = code.value(builder, Op::Bitcast, wide, &[pointer.0]);
         }
-        code.push(Op::Store, &[pointer.0, value.0, ALIGNED[0], ALIGNED[1]]);
+        code.push(Op::Store, &[pointer.0, value.0, MemoryAccess::ALIGNED.bits(), alignment]);
         code.push(Op::Return, &[]);
         code
     }
 }
 
-fn load(builder: &mut Builder<'_>, address: Id, components: u32) -> Code {
+fn load(builder: &mut Builder<'_>, address: Id, components: u32, alignment: u32) -> Code {
     let mut code = Code::default();
     let ty = builder.uvec(components);
     let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, ty);
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
-    let value = code.value(builder, Op::Load, ty, &[pointer.0, ALIGNED[0], ALIGNED[1]]);
+    let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), alignment];
+    let value = code.value(builder, Op::Load, ty, &aligned);
     code.push(Op::ReturnValue, &[value.0]);
     code
 }

@@ -86,6 +86,7 @@ impl Define for Stubs<'_> {
             }
             ("may_restart", [], _) => may_occur(linker, self.spec_ids.restart),
             ("may_be_general", [], _) => may_occur(linker, self.spec_ids.general),
+            ("may_be_wide", [], _) => may_occur(linker, self.spec_ids.wide),
             ("workgroup_size", [], Some(shading)) => {
                 let mut code = Code::default();
                 let size = linker.builder.constant(shading.workgroup_size);
@@ -119,5 +120,10 @@ fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);
-    SpecIds { topologies: std::array::from_fn(|_| next()), restart: next(), general: next() }
+    SpecIds {
+        topologies: std::array::from_fn(|_| next()),
+        restart: next(),
+        general: next(),
+        wide: next(),
+    }
 }

@@ -286,6 +286,8 @@ pub struct SpecIds {
     pub restart: u32,
     /// Whether a dispatch may have several draws, or an index buffer. Compute only.
     pub general: u32,
+    /// Whether the device profits from knowing which accesses are aligned to their size.
+    pub wide: u32,
 }
 
 impl Lowered {

@@ -103,7 +103,10 @@ impl Outputs<'_> {
             let base = code.value(&mut linker.builder, Op::IAdd, uint, &[base.0, first.0]);
             for chunk in chunks(self.layout, buffer) {
                 let width = chunk.parts.len() as u32;
-                let store = linker.function(&format!("store{width}"))?;
+                // Whether all records have the chunk where it can be stored as a whole.
+                let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
+                let wide = if matches!(width, 2 | 4) && aligns(width) { "_wide" } else { "" };
+                let store = linker.function(&format!("store{width}{wide}"))?;
                 let value = gather(&mut linker.builder, &mut code, &values, &chunk);
                 let offset = linker.builder.constant(chunk.dword);
                 let builder = &mut linker.builder;

@@ -90,7 +90,8 @@ impl Pipeline {
         let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
             RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
         })?;
-        let constants = Specialization::new(desc, Variant::General);
+        let wide = ctx.capabilities().wide_accesses();
+        let constants = Specialization::new(desc, Variant::General, wide);
         let device = ctx.device();
 
         let stage = match shader.backend {
@@ -112,7 +113,7 @@ impl Pipeline {
         let made = unsafe {
             match shader.backend {
                 Backend::Compute => {
-                    let plain = Specialization::new(desc, Variant::Plain);
+                    let plain = Specialization::new(desc, Variant::Plain, wide);
                     let variants = [constants.info(), plain.info()];
                     compute_pipelines(device, cache, raw_layout, words, &entry, &variants)
                 }
@@ -255,7 +256,7 @@ struct Specialization {
 }
 
 impl Specialization {
-    fn new(desc: &PipelineDesc<'_>, variant: Variant) -> Self {
+    fn new(desc: &PipelineDesc<'_>, variant: Variant, wide_accesses: bool) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids else { return constants };
         if desc.specialize {
@@ -264,6 +265,7 @@ impl Specialization {
                 constants.push(id, topology == wanted);
             }
         }
+        constants.push(ids.wide, wide_accesses);
         if desc.shader.backend == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart);
             constants.push(ids.general, variant == Variant::General);
