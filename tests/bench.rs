@@ -167,6 +167,7 @@ fn timestamps_that_do_not_cover_the_work_are_not_used() {
 #[test]
 fn compute_alone_is_measured_on_the_floor() {
     let report = json(&[
+        "--validate",
         "--profile",
         "bifrost",
         "--topology",
