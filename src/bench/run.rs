@@ -15,6 +15,7 @@ use super::roofline::{Rooflines, SPREADS, Spread as RooflineSpread};
 use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
+use crate::draw::MAX_BUFFER_SIZE;
 use crate::probe::gpu::{Gpu, GpuError};
 use crate::probe::run::device_info;
 
@@ -177,6 +178,9 @@ impl Bench<'_> {
 
     fn run(&mut self, plan: &Plan, mut observe: impl FnMut(&Progress)) -> Result<(), Stop> {
         let total = plan.cases.len() + plan.pipelines.len();
+        for case in &plan.too_large {
+            self.leave_out(case, format!("a capture buffer has at most {MAX_BUFFER_SIZE} bytes"));
+        }
         for (done, case) in plan.cases.iter().enumerate() {
             observe(&Progress { done, total, what: case.to_string() });
             let (captures, limit) = (self.effort.min_rounds + 2, self.effort.limit);
