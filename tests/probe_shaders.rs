@@ -66,12 +66,12 @@ fn spirv_is_what_the_sources_compile_to() {
     assert_eq!(
         fresh.keys().collect::<Vec<_>>(),
         committed.keys().collect::<Vec<_>>(),
-        "each .vert has a .spv, and each .spv a .vert"
+        "each source has a .spv, and each .spv a source"
     );
     for (name, words) in fresh {
         assert!(
             words == committed[&name],
-            "{name}.spv is not what {name}.vert compiles to: run tests/regenerate-shaders.sh. \
+            "{name}.spv is not what its source compiles to: run tests/regenerate-shaders.sh. \
              The committed files were made by glslang 12.0.0, as Debian 12 has it; this is {}",
             run(Command::new("glslangValidator").arg("--version"))
         );

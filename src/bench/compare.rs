@@ -39,7 +39,7 @@ pub struct Mismatch {
 pub(super) fn parts(case: &Case, buffer: u32) -> Vec<Range<u64>> {
     let size = case.buffer_size(buffer);
     if size <= WHOLE {
-        return vec![0..size];
+        return std::iter::once(0..size).collect();
     }
     let primitive = primitive_size(case, buffer);
     let aligned = |at: u64| at / primitive * primitive;

@@ -107,7 +107,7 @@ fn model(vertex: u32) -> [u8; MAX_SIZE] {
     let normal = |i: u32| [0, 511, 513][(vertex / 3u32.pow(i) % 3) as usize];
     let normal = normal(0) | normal(1) << 10 | normal(2) << 20 | (vertex & 1) << 30;
     let texel = half(vertex % 2048) | half(vertex / 2048 % 2048) << 16;
-    let colour = (0..4).fold(0, |colour, i| colour | (vertex >> i & 1) * 0xff << (8 * i));
+    let colour = (0..4).fold(0, |colour, i| colour | ((vertex >> i & 1) * 0xff) << (8 * i));
     let dwords = [x.to_bits(), y.to_bits(), z.to_bits(), normal, texel, colour];
     for (dword, bytes) in dwords.into_iter().zip(bytes.as_chunks_mut().0) {
         *bytes = dword.to_le_bytes();

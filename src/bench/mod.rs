@@ -28,6 +28,7 @@
 //! [`report`] is the result for machines, [`plot`] and `table` show it.
 
 pub mod case;
+mod check;
 mod clock;
 pub mod compare;
 mod contestant;
@@ -40,6 +41,7 @@ pub mod report;
 pub mod roofline;
 pub mod run;
 mod sample;
+mod series;
 pub mod stats;
 #[cfg(feature = "cli")]
 pub mod table;

@@ -122,6 +122,8 @@ pub enum PlanError {
 pub struct Plan {
     /// Captures. Those that differ in the number of vertices alone stand together, the fewest first.
     pub cases: Vec<Case>,
+    /// Captures that pass the largest capture buffer, which are not measured.
+    pub too_large: Vec<Case>,
     /// Records whose pipelines are made.
     pub pipelines: Vec<Record>,
     /// Who takes part.
@@ -137,7 +139,12 @@ impl Plan {
         if let Some(n) = selection.vertices.iter().find(|n| !(1..=64 * MI).contains(*n)) {
             return Err(PlanError::Vertices(*n));
         }
-        let mut plan = Self { cases: Vec::new(), pipelines: Vec::new(), contestants: Vec::new() };
+        let mut plan = Self {
+            cases: Vec::new(),
+            too_large: Vec::new(),
+            pipelines: Vec::new(),
+            contestants: Vec::new(),
+        };
         let wants = |part| selection.parts.is_empty() || selection.parts.contains(&part);
         let records = selection.records()?;
         if wants(Part::Draw) {
@@ -228,7 +235,10 @@ impl Plan {
         for &topology in topologies {
             for &record in records {
                 let case = |&vertices| Case { workload, topology, record, vertices };
-                self.cases.extend(vertices.iter().map(case).filter(Case::fits));
+                let something = vertices.iter().map(case).filter(|case| case.records() > 0);
+                let (fitting, too_large): (Vec<_>, Vec<_>) = something.partition(Case::fits);
+                self.cases.extend(fitting);
+                self.too_large.extend(too_large);
             }
         }
     }
@@ -300,6 +310,8 @@ mod tests {
         // 16 in one, 32 in one or two, 64 and 256 in up to four.
         assert_eq!(records.len(), 1 + 2 + 4 + 4);
         assert!(plan.cases.iter().any(|c| c.vertices == 64 * MI));
+        assert!(plan.too_large.iter().any(|c| c.vertices == 64 * MI));
+        assert!(!plan.too_large.iter().any(Case::fits));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use super::case::Case;
+use super::check::Refusal;
 use super::clock;
-use super::compare::{self, Mismatch};
 use super::contestant::{Contestant, Pipelines};
 use super::memory::{Memory, MemoryError, Sources};
 use super::pipelines;
@@ -13,10 +13,11 @@ use super::plan::Plan;
 use super::report::{BenchReport, CaseReport, Clock, LeftOut, Measured, Missing};
 use super::roofline::{Rooflines, SPREADS, Spread as RooflineSpread};
 use super::sample::{Sample, SampleError, Timer, Tools};
+use super::series::{SLOW, Series};
 use super::stats::Spread;
+use crate::draw::MAX_BUFFER_SIZE;
 use crate::probe::gpu::{Gpu, GpuError};
 use crate::probe::run::device_info;
-use crate::topology::PrimitiveTopology;
 
 /// How long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,23 +127,16 @@ pub fn run(
     Ok(report)
 }
 
-/// How many times slower than the roofline a contestant is that a case does without, where it would take
-/// too long with it.
-const SLOW: f64 = 10.0;
-
-/// Vertices of the captures that are compared before any is timed: less than a workgroup, and several.
-const SMALL: [u32; 2] = [12, 606];
-
-struct Bench<'a> {
-    gpu: &'a mut Gpu,
-    tools: Tools,
-    sources: Sources,
+/// A run under way.
+pub(super) struct Bench<'a> {
+    pub(super) gpu: &'a mut Gpu,
+    pub(super) tools: Tools,
+    pub(super) sources: Sources,
     effort: Effort,
     report: BenchReport,
     /// Small cases that were compared, and came out right.
-    checked: HashSet<(Case, Contestant)>,
-    /// The last case that was measured, and the seconds that each capture of it took.
-    last: Option<(Case, Vec<(Contestant, f64)>)>,
+    pub(super) checked: HashSet<(Case, Contestant)>,
+    last: Option<Series>,
 }
 
 /// Why a run does not go on.
@@ -158,12 +152,6 @@ impl From<BenchError> for Stop {
     }
 }
 
-/// Why a contestant does not take part.
-enum Refusal {
-    Unavailable(String),
-    Wrong(Box<Mismatch>),
-}
-
 impl Bench<'_> {
     /// Decides which clock is used.
     fn check_clock(&mut self, plan: &Plan) -> Result<(), Stop> {
@@ -171,7 +159,7 @@ impl Bench<'_> {
         let coverage = clock::coverage(self.gpu, &mut self.tools, &mut self.sources, contestants)
             .map_err(|error| BenchError::Clock(error.to_string()))?;
         self.report.clock.coverage = coverage;
-        if coverage.is_some_and(|coverage| !clock::is_believable(coverage, f64::INFINITY)) {
+        if coverage.is_some_and(|coverage| coverage < clock::MIN_COVERAGE) {
             self.forget();
         }
         Ok(())
@@ -190,9 +178,14 @@ impl Bench<'_> {
 
     fn run(&mut self, plan: &Plan, mut observe: impl FnMut(&Progress)) -> Result<(), Stop> {
         let total = plan.cases.len() + plan.pipelines.len();
+        for case in &plan.too_large {
+            self.leave_out(case, format!("a capture buffer has at most {MAX_BUFFER_SIZE} bytes"));
+        }
         for (done, case) in plan.cases.iter().enumerate() {
             observe(&Progress { done, total, what: case.to_string() });
-            let slow = match self.too_slow(case) {
+            let (captures, limit) = (self.effort.min_rounds + 2, self.effort.limit);
+            let slow = self.last.as_ref().map(|last| last.too_slow(case, captures, limit));
+            let slow = match slow.unwrap_or(Ok(Vec::new())) {
                 Ok(slow) => slow,
                 Err(reason) => {
                     self.leave_out(case, reason);
@@ -212,7 +205,7 @@ impl Bench<'_> {
                 Ok(mut memory) => {
                     let result = self.measure(case, refused, &mut memory);
                     memory.destroy(self.gpu);
-                    result?;
+                    self.last = Some(Series { case: *case, captures: result?, slow });
                 }
                 Err(error) if error.is_limit() => self.leave_out(case, error.to_string()),
                 Err(MemoryError::TooMuch(reason)) => self.leave_out(case, reason),
@@ -222,11 +215,13 @@ impl Bench<'_> {
         for (done, record) in plan.pipelines.iter().enumerate() {
             let what = format!("pipelines of {record}");
             observe(&Progress { done: plan.cases.len() + done, total, what });
-            let made = pipelines::measure(self.gpu, *record, &plan.contestants);
-            self.report.pipelines.extend(made.map_err(|error| BenchError::Pipelines {
-                record: record.to_string(),
-                reason: error.to_string(),
-            })?);
+            match pipelines::measure(self.gpu, *record, &plan.contestants) {
+                Ok(made) => self.report.pipelines.extend(made),
+                Err(error) => self.report.left_out.push(LeftOut {
+                    case: format!("pipelines of {record}"),
+                    reason: error.to_string(),
+                }),
+            }
         }
         Ok(())
     }
@@ -235,101 +230,13 @@ impl Bench<'_> {
         self.report.left_out.push(LeftOut { case: case.to_string(), reason });
     }
 
-    /// Those who have to be left out, by what they took of a smaller case, for the others to stay within
-    /// the limit; or why the case has to be.
-    fn too_slow(&self, case: &Case) -> Result<Vec<Contestant>, String> {
-        let none = Ok(Vec::new());
-        let Some((smaller, captures)) = &self.last else { return none };
-        let is_series = Case { vertices: case.vertices, ..*smaller } == *case;
-        let growth = f64::from(case.vertices) / f64::from(smaller.vertices);
-        // What small captures take says nothing of large ones.
-        let is_known = |(_, seconds): &&(Contestant, f64)| *seconds > 1e-3;
-        if !is_series || growth < 1.0 || !captures.iter().any(|capture| is_known(&capture)) {
-            return none;
-        }
-        let limit = self.effort.limit;
-        let rounds = f64::from(self.effort.min_rounds + 2) * growth;
-        let sum = |all: &mut dyn Iterator<Item = &(Contestant, f64)>| {
-            all.map(|(_, seconds)| seconds * rounds).sum::<f64>()
-        };
-        let seconds = sum(&mut captures.iter());
-        if seconds <= limit.as_secs_f64() {
-            return none;
-        }
-        let roofline = captures.iter().find(|(c, _)| *c == Contestant::Roofline);
-        let least = roofline.map_or(f64::INFINITY, |(_, seconds)| seconds * SLOW);
-        let (slow, others): (Vec<_>, Vec<_>) =
-            captures.iter().partition(|(_, seconds)| *seconds > least);
-        if sum(&mut others.into_iter()) <= limit.as_secs_f64() {
-            return Ok(slow.into_iter().map(|(contestant, _)| *contestant).collect());
-        }
-        Err(format!("it would take about {seconds:.0} s, more than {limit:?}"))
-    }
-
-    /// Compares small captures of the kind of a case, once for each pipeline, and tells who does not
-    /// take part.
-    fn check_small(
-        &mut self,
-        case: &Case,
-        contestants: &[Contestant],
-    ) -> Result<Vec<(Contestant, Option<Refusal>)>, BenchError> {
-        let unavailable =
-            |c: &Contestant| (*c, c.unavailable(self.gpu, case).map(Refusal::Unavailable));
-        let mut all: Vec<_> = contestants.iter().map(unavailable).collect();
-        for vertices in SMALL {
-            let small = Case { vertices, ..*case };
-            let to_check = |(contestant, refused): &(Contestant, Option<Refusal>)| {
-                refused.is_none() && !self.checked.contains(&(small, *contestant))
-            };
-            if !small.fits() || !all.iter().any(to_check) {
-                continue;
-            }
-            let mut memory = match Memory::new(self.gpu, &mut self.sources, &small) {
-                Ok(memory) => memory,
-                Err(MemoryError::Gpu(error)) => return Err(error.into()),
-                // Then there is none for the case either, which says so.
-                Err(MemoryError::TooMuch(_)) => continue,
-            };
-            let result = self.check_all(&small, &mut all, &mut memory);
-            memory.destroy(self.gpu);
-            result?;
-        }
-        Ok(all)
-    }
-
-    fn check_all(
-        &mut self,
-        small: &Case,
-        contestants: &mut [(Contestant, Option<Refusal>)],
-        memory: &mut Memory,
-    ) -> Result<(), BenchError> {
-        for (contestant, refused) in contestants {
-            if refused.is_some() || self.checked.contains(&(*small, *contestant)) {
-                continue;
-            }
-            let spreads = match contestant {
-                Contestant::Roofline => SPREADS.as_slice(),
-                _ => &SPREADS[..1],
-            };
-            for spread in spreads {
-                if let Err(refusal) = self.check(small, *contestant, memory, *spread)? {
-                    *refused = Some(refusal);
-                    break;
-                }
-            }
-            if refused.is_none() {
-                self.checked.insert((*small, *contestant));
-            }
-        }
-        Ok(())
-    }
-
+    /// Measures a case, and tells the seconds that a capture of each contestant took.
     fn measure(
         &mut self,
         case: &Case,
         contestants: Vec<(Contestant, Option<Refusal>)>,
         memory: &mut Memory,
-    ) -> Result<(), Stop> {
+    ) -> Result<Vec<(Contestant, f64)>, Stop> {
         let mut report = CaseReport::new(case);
         let mut present = Vec::new();
         let mut spread = SPREADS[0];
@@ -402,9 +309,9 @@ impl Bench<'_> {
             return Err(Stop::Clock);
         }
         let seconds = |r: &Measured| (r.contestant, r.wall_ns.median / 1e9);
-        self.last = Some((*case, report.results.iter().map(seconds).collect()));
+        let captures = report.results.iter().map(seconds).collect();
         self.report.cases.push(report);
-        Ok(())
+        Ok(captures)
     }
 
     /// The fastest shape of the roofline for a case.
@@ -432,62 +339,9 @@ impl Bench<'_> {
         }
         Ok(Ok(fastest.1))
     }
-
-    /// Captures once into memory that holds something else, and compares.
-    fn check(
-        &mut self,
-        case: &Case,
-        contestant: Contestant,
-        memory: &mut Memory,
-        spread: RooflineSpread,
-    ) -> Result<Result<(), Refusal>, BenchError> {
-        let parts: Vec<_> = (0..case.record.buffers())
-            .flat_map(|buffer| compare::parts(case, buffer).into_iter().map(move |p| (buffer, p)))
-            .collect();
-        let (gpu, targets) = (&mut *self.gpu, &memory.targets);
-        gpu.submit(|ctx, cmd| {
-            for (buffer, part) in &parts {
-                if let Some(target) = targets.get(*buffer as usize) {
-                    let (at, size) = (part.start, part.end - part.start);
-                    // SAFETY: the range is inside, and its ends are multiples of 4.
-                    unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), at, size, SENTINEL) };
-                }
-            }
-            Ok(())
-        })?;
-        match self.tools.sample(self.gpu, case, memory, contestant, spread) {
-            Ok(_) => {}
-            Err(error) if error.is_fatal() => return Err(sample_failed(case, error)),
-            Err(error) => return Ok(Err(Refusal::Unavailable(error.to_string()))),
-        }
-        let rotated = contestant == Contestant::Native && !self.preserves_order(case.topology);
-        for (buffer, part) in parts {
-            let Some(target) = memory.targets.get(buffer as usize) else { continue };
-            let found = self.gpu.read(target, part.clone())?;
-            let compared = match contestant {
-                Contestant::Roofline => compare::roofline(case, spread, buffer, &part, &found),
-                _ => compare::capture(case, contestant, buffer, &part, &found, rotated),
-            };
-            if let Err(mismatch) = compared {
-                return Ok(Err(Refusal::Wrong(Box::new(mismatch))));
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Whether the device's own capture promises the order of vertices within a primitive.
-    fn preserves_order(&self, topology: PrimitiveTopology) -> bool {
-        let support = self.gpu.capabilities().provoking_vertex.as_ref();
-        let fans = support.is_some_and(|support| support.triangle_fan_preserved);
-        self.gpu.context().enabled().preserve_provoking_vertex
-            && (fans || topology != PrimitiveTopology::TriangleFan)
-    }
 }
 
-/// What capture buffers hold before they are compared: no record has it.
-const SENTINEL: u32 = 0xa5a5_a5a5;
-
-fn sample_failed(case: &Case, error: SampleError) -> BenchError {
+pub(super) fn sample_failed(case: &Case, error: SampleError) -> BenchError {
     match error {
         SampleError::Gpu(error) => error.into(),
         SampleError::Pipeline(error) => {

@@ -95,7 +95,8 @@ fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
     for message in &report.validation {
         writeln!(out, "validation: {message}")?;
     }
-    writeln!(out, "\n{} cases in {:.1} s", report.cases.len(), report.elapsed_s)
+    let (count, plural) = (report.cases.len(), if report.cases.len() == 1 { "" } else { "s" });
+    writeln!(out, "\n{count} case{plural} in {:.1} s", report.elapsed_s)
 }
 
 fn table(head: impl IntoIterator<Item = String>, left: usize) -> Table {
