@@ -1,12 +1,9 @@
 //! Memory through buffer device addresses (`SPV_KHR_physical_storage_buffer`).
-//!
-//! The descriptor plan attaches here: a second module that gives the same stubs bodies which access
-//! storage buffers, with the binding number in place of the address.
 
 use spirv::{AddressingModel, Capability, Decoration, MemoryAccess, Op, StorageClass};
 
+use super::resources::Access;
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::link::Stub;
 use crate::spirv::{Id, Module, Section};
 
 /// What holds of every access: 4 bytes, whatever its width. A Mali pays nothing for it.
@@ -33,27 +30,14 @@ pub(super) struct DeviceAddress {
 }
 
 impl DeviceAddress {
-    /// The body of a stub, or `None` for one that is not about memory.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, stub: &Stub) -> Option<Code> {
-        match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("load1", &[address]) => Some(load(builder, address, 1)),
-            ("load2", &[address]) => Some(load(builder, address, 2)),
-            ("load3", &[address]) => Some(load(builder, address, 3)),
-            ("load4", &[address]) => Some(load(builder, address, 4)),
-            ("store1", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 1))
+    /// The body of a stub.
+    pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
+        match access {
+            Access::Load { address, components, any: _ } => load(builder, address, components),
+            Access::Store { address, index, value, components } => {
+                self.store(builder, address, index, value, components)
             }
-            ("store2", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 2))
-            }
-            ("store3", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 3))
-            }
-            ("store4", &[address, index, value]) => {
-                Some(self.store(builder, address, index, value, 4))
-            }
-            ("multiply_add", &[address, a, b]) => Some(multiply_add(builder, address, a, b)),
-            _ => None,
+            Access::MultiplyAdd { address, a, b } => multiply_add(builder, address, a, b),
         }
     }
 

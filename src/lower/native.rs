@@ -82,6 +82,7 @@ fn lowered(
         topology_spec_ids: None,
         attribute_locations: Vec::new(),
         workgroup_size: 0,
+        resources: None,
         has_side_effects,
     }
 }

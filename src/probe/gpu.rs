@@ -20,10 +20,10 @@ pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;
-pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
+pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources};
 
 use self::instance::Instance;
-use crate::lower::Backend;
+use crate::lower::{Backend, ResourcePlan};
 use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
@@ -86,7 +86,10 @@ impl Gpu {
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
         // SAFETY: the device is of the instance.
         let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
-        let caps = info.capabilities;
+        let mut caps = info.capabilities;
+        if options.resources == Resources::Descriptors {
+            caps.buffer_device_address = None;
+        }
         // SAFETY: the device is of the instance.
         let families =
             unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
@@ -247,6 +250,17 @@ impl Gpu {
     /// What the device can do, by the profile.
     pub const fn capabilities(&self) -> &Capabilities {
         self.context.capabilities()
+    }
+
+    /// What shaders without descriptor sets of their own are lowered for.
+    ///
+    /// # Errors
+    /// Those of [`Context::resource_plan`].
+    pub fn resource_plan(&self, backend: Backend) -> Result<ResourcePlan, GpuError> {
+        match backend {
+            Backend::Native | Backend::Vertex => Ok(ResourcePlan::DeviceAddress),
+            Backend::Compute => Ok(self.context.resource_plan(0)?),
+        }
     }
 
     /// The backends that the device was opened for.

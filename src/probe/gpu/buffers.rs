@@ -6,7 +6,8 @@ use ash::vk;
 
 use super::{Gpu, GpuError, State};
 use crate::runtime::{
-    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline, QueryKind, QueryPool,
+    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
+    QueryKind, QueryPool,
 };
 
 impl Gpu {

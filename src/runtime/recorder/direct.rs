@@ -198,11 +198,16 @@ impl Compute<'_> {
             }])?),
         };
 
-        if let Some(pipeline) = self.pipeline
-            && !self.arena.pending.dispatches.is_empty()
-        {
+        let pipeline = self.pipeline.filter(|_| !self.arena.pending.dispatches.is_empty());
+        let set = match pipeline.is_some() || finish.is_some() {
             // SAFETY: the caller's contract.
-            unsafe { self.bind(pipeline) };
+            true => unsafe { self.arena.descriptor_set(self.ctx) }?,
+            false => None,
+        };
+
+        if let Some(pipeline) = pipeline {
+            // SAFETY: the caller's contract.
+            unsafe { self.bind(pipeline, set) };
             for dispatch in &self.arena.pending.dispatches {
                 let attributes = &self.arena.pending.attributes[dispatch.attributes];
                 let mut sysvals = self.sysvals(attributes);
@@ -224,11 +229,9 @@ impl Compute<'_> {
             // SAFETY: the caller's contract.
             unsafe {
                 self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
-                let parameters = finish.address;
-                self.kernels.dispatch(self.ctx, self.cmd, Kernel::Finish, parameters, [1, 1]);
+                self.dispatch_kernel(set, Kernel::Finish, finish, [1, 1]);
             }
             self.recorded.barriers += 1;
-            self.recorded.kernels += 1;
         }
         Ok(())
     }

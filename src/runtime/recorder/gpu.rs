@@ -50,28 +50,27 @@ impl Compute<'_> {
         if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
             return Ok(());
         }
+        self.check_sets()?;
         self.make_groups();
         let placed = self.place_setup(counters)?;
         // SAFETY: the caller's contract.
         unsafe {
             let (ctx, cmd) = (self.ctx, self.cmd);
+            let set = self.arena.descriptor_set(ctx)?;
             ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
             if let Some((parameters, workgroups)) = placed.reduction {
-                let parameters = parameters.address;
-                self.kernels.dispatch(ctx, cmd, Kernel::Restart, parameters, workgroups);
+                self.dispatch_kernel(set, Kernel::Restart, parameters, workgroups);
                 ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
-                self.recorded.kernels += 1;
                 self.recorded.barriers += 1;
             }
-            self.kernels.dispatch(ctx, cmd, Kernel::Setup, placed.setup.address, [1, 1]);
-            self.recorded.kernels += 1;
+            self.dispatch_kernel(set, Kernel::Setup, placed.setup, [1, 1]);
             self.recorded.barriers += 1;
             if let Some(pipeline) = self.pipeline
                 && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
             {
                 ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
                 self.recorded.barriers += 1;
-                self.record_groups(pipeline, placed.batches)?;
+                self.record_groups(pipeline, set, placed.batches)?;
             }
         }
         self.position = Position::State(placed.new_state.address);
@@ -225,11 +224,12 @@ impl Compute<'_> {
     unsafe fn record_groups(
         &mut self,
         pipeline: &Pipeline,
+        set: Option<vk::DescriptorSet>,
         batches: Place,
     ) -> Result<(), RuntimeError> {
         let scratch = self.arena.scratch_buffer();
         // SAFETY: the caller's contract.
-        unsafe { self.bind(pipeline) };
+        unsafe { self.bind(pipeline, set) };
         for (number, group) in (0u64..).zip(&self.arena.pending.groups) {
             if group.workgroups == Some(0) {
                 continue;
