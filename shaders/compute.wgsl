@@ -38,7 +38,7 @@ fn xfb_compute(
     var item = select(lane, lane / 2u, is_fan);
     var segment = segment_of_instance(instance);
     var vertex = 0u;
-    if (draw.flags & RESTART) != 0u {
+    if may_restart() && (draw.flags & RESTART) != 0u {
         let place = place_of_index(item);
         segment = Segment(segment.first + place.first_record, place.record_count);
         // What restarts is no index of a vertex.

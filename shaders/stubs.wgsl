@@ -27,7 +27,7 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 // a * b in 64 bits, low dword first, without the capability Int64.
 fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
-// -- Specialisation: whether a topology may occur at all.
+// -- Specialisation: what may occur at all. First the topologies.
 
 fn may_be_list() -> bool { return true; }
 fn may_be_line_strip() -> bool { return true; }
@@ -37,6 +37,9 @@ fn may_be_line_list_adj() -> bool { return true; }
 fn may_be_line_strip_adj() -> bool { return true; }
 fn may_be_tri_list_adj() -> bool { return true; }
 fn may_be_tri_strip_adj() -> bool { return true; }
+
+// Whether primitive restart may be enabled.
+fn may_restart() -> bool { return true; }
 
 fn workgroup_size() -> u32 { return 64u; }
 

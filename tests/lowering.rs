@@ -5,6 +5,7 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
+use vkxfb::lower::SpecIds;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
@@ -129,7 +130,8 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             common::validate(&lowered.words, target);
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
-            assert_eq!(lowered.topology_spec_ids, Some([1, 2, 4, 5, 6, 7, 8, 9]));
+            let ids = SpecIds { topologies: [1, 2, 4, 5, 6, 7, 8, 9], restart: 10 };
+            assert_eq!(lowered.spec_ids, Some(ids));
         }
     }
 }

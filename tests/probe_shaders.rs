@@ -8,7 +8,7 @@ use std::process::Command;
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
 
 /// Folders of shaders in GLSL.
-const FOLDERS: [&str; 2] = ["bench", "probe"];
+const FOLDERS: [&str; 3] = ["bench", "draws", "probe"];
 
 /// Word of the header that says which compiler, of which version, made the module.
 const GENERATOR: usize = 2;

@@ -128,7 +128,7 @@ fn values_decide_the_layout() {
             common::validate(&lowered.words, "vulkan1.0");
             assert_eq!(places(&lowered.layout), places(&expected.layout));
             // Those of the application are not taken.
-            let ids = lowered.topology_spec_ids;
+            let ids = lowered.spec_ids.map(|ids| ids.topologies);
             assert!(ids.is_none_or(|ids| ids == [0, 1, 3, 4, 5, 6, 8, 10]), "{ids:?}");
         }
         // The first set is the defaults.
@@ -192,7 +192,7 @@ fn values_that_do_not_fit_are_named() {
     // As Vulkan has it, what the module lacks is ignored, of whatever size; and its id stays free.
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
     let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
-    let spec_ids = vertex::lower(&shader).unwrap().topology_spec_ids;
+    let spec_ids = vertex::lower(&shader).unwrap().spec_ids.map(|ids| ids.topologies);
     assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10, 13]));
     // A record that outgrows its stride is the layout's error.
     let specialization = [SpecializationConstant { constant_id: 2, data: &200i32.to_ne_bytes() }];

@@ -131,7 +131,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         words: module.words(),
         entry_point: entry.name,
         layout,
-        topology_spec_ids: Some(spec_ids),
+        spec_ids: Some(spec_ids),
         attribute_locations,
         workgroup_size: options.workgroup_size,
         resources: Some(options.resources),

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use spirv::{Decoration, Op};
 
-use super::LowerError;
 use super::inputs::Inputs;
 use super::resources::Memory;
 use super::store::Outputs;
+use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
 use crate::spirv::{Id, Module, ParseError, words_from_bytes};
@@ -42,8 +42,8 @@ pub(super) struct Stubs<'a> {
     pub(super) memory: Memory,
     /// What `store_record` stores.
     pub(super) outputs: Outputs<'a>,
-    /// `SpecId` of each topology's constant.
-    pub(super) spec_ids: [u32; XfbTopology::COUNT],
+    /// `SpecId`s of what may occur.
+    pub(super) spec_ids: SpecIds,
     /// Compute only: what `set_inputs` sets and `shade` calls.
     pub(super) shading: Option<Shading<'a>>,
 }
@@ -70,7 +70,7 @@ impl Define for Stubs<'_> {
             return Ok(Some(code));
         }
         if let Some(topology) = MAY_BE.iter().position(|name| *name == stub.name) {
-            return Ok(Some(self.may_be(linker, topology)));
+            return Ok(Some(may_occur(linker, self.spec_ids.topologies[topology])));
         }
         let code = match (stub.name.as_str(), stub.parameters.as_slice(), &mut self.shading) {
             ("store_record", &[record], _) => self.outputs.store_record(linker, record)?,
@@ -84,6 +84,7 @@ impl Define for Stubs<'_> {
                 code.push(Op::Return, &[]);
                 code
             }
+            ("may_restart", [], _) => may_occur(linker, self.spec_ids.restart),
             ("workgroup_size", [], Some(shading)) => {
                 let mut code = Code::default();
                 let size = linker.builder.constant(shading.workgroup_size);
@@ -96,26 +97,26 @@ impl Define for Stubs<'_> {
     }
 }
 
-impl Stubs<'_> {
-    fn may_be(&self, linker: &mut Linker<'_, '_>, topology: usize) -> Code {
-        let builder = &mut linker.builder;
-        let bool_type = builder.bool();
-        let id = builder.module.fresh_id();
-        builder.module.push(
-            crate::spirv::Section::Declarations,
-            Op::SpecConstantTrue,
-            &[bool_type.0, id.0],
-        );
-        builder.decorate(id, Decoration::SpecId, &[self.spec_ids[topology]]);
-        let mut code = Code::default();
-        code.push(Op::ReturnValue, &[id.0]);
-        code
-    }
+/// A boolean that the pipeline may set to false.
+fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
+    let builder = &mut linker.builder;
+    let bool_type = builder.bool();
+    let id = builder.module.fresh_id();
+    builder.module.push(
+        crate::spirv::Section::Declarations,
+        Op::SpecConstantTrue,
+        &[bool_type.0, id.0],
+    );
+    builder.decorate(id, Decoration::SpecId, &[spec_id]);
+    let mut code = Code::default();
+    code.push(Op::ReturnValue, &[id.0]);
+    code
 }
 
 /// `SpecId`s that the application does not use. Its own are constants by now; but a pipeline of its own may
 /// be given their values once more.
-pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> [u32; XfbTopology::COUNT] {
+pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
-    std::array::from_fn(|_| free.next().unwrap_or(u32::MAX))
+    let mut next = || free.next().unwrap_or(u32::MAX);
+    SpecIds { topologies: std::array::from_fn(|_| next()), restart: next() }
 }

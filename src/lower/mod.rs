@@ -284,10 +284,8 @@ pub struct Lowered {
     pub entry_point: String,
     /// What is captured.
     pub layout: Layout,
-    /// `SpecId` of the boolean specialisation constant of each [`XfbTopology`], indexed by its value:
-    /// whether that topology may occur. All default to true, which decides at run time. Setting all
-    /// but one to false folds the decision. `None` on the native backend.
-    pub topology_spec_ids: Option<[u32; XfbTopology::COUNT]>,
+    /// Specialisation constants of what may occur. `None` on the native backend.
+    pub spec_ids: Option<SpecIds>,
     /// Compute only: the location of the attribute that each descriptor slot of the sysvals serves,
     /// in slot order.
     pub attribute_locations: Vec<u32>,
@@ -298,6 +296,16 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+}
+
+/// `SpecId`s of boolean constants that all default to true, so that everything is decided at run time.
+/// What is false is folded away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpecIds {
+    /// Whether a topology may occur, by the value of [`XfbTopology`].
+    pub topologies: [u32; XfbTopology::COUNT],
+    /// Whether primitive restart may be enabled. Compute only.
+    pub restart: u32,
 }
 
 impl Lowered {

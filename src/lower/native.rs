@@ -79,7 +79,7 @@ fn lowered(
         words,
         entry_point,
         layout,
-        topology_spec_ids: None,
+        spec_ids: None,
         attribute_locations: Vec::new(),
         workgroup_size: 0,
         resources: None,

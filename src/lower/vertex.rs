@@ -92,7 +92,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         words: module.words(),
         entry_point: entry.name,
         layout,
-        topology_spec_ids: Some(spec_ids),
+        spec_ids: Some(spec_ids),
         attribute_locations: Vec::new(),
         workgroup_size: 0,
         resources: Some(RESOURCES),

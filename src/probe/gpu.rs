@@ -4,6 +4,7 @@
 
 mod buffers;
 mod capture;
+mod draws;
 mod error;
 mod fetching;
 mod instance;
@@ -17,6 +18,7 @@ use ash::{ext, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
+pub use self::draws::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;
@@ -58,6 +60,7 @@ pub struct Gpu {
     profile: Profile,
     physical_device: vk::PhysicalDevice,
     robustness: Robustness,
+    draw_features: DrawFeatures,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -86,6 +89,11 @@ impl Gpu {
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
         // SAFETY: the device is of the instance.
         let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
+        let draw_features = match options.profile {
+            // SAFETY: the device is of the instance.
+            Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
+            Profile::Bifrost => DrawFeatures::default(),
+        };
         let mut caps = info.capabilities;
         if options.resources == Resources::Descriptors {
             caps.buffer_device_address = None;
@@ -125,6 +133,7 @@ impl Gpu {
             Profile::Full if caps.has_extension(layer) => vec![layer],
             _ => Vec::new(),
         };
+        let features = draw_features.core(features);
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
@@ -134,10 +143,12 @@ impl Gpu {
             create = create.push_next(&mut robustness2);
             extensions.push(ext::robustness2::NAME);
         }
-        let device = required
-            .with_create_info(create, &extensions, &features, |info| {
-                // SAFETY: everything that is enabled is there.
-                unsafe { instance.raw.create_device(physical_device, info, None) }
+        let device = draw_features
+            .with_create_info(create, &extensions, |create, extensions| {
+                required.with_create_info(create, extensions, &features, |info| {
+                    // SAFETY: everything that is enabled is there.
+                    unsafe { instance.raw.create_device(physical_device, info, None) }
+                })
             })
             .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created so.
@@ -162,6 +173,7 @@ impl Gpu {
             profile: options.profile,
             physical_device,
             robustness,
+            draw_features,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -283,6 +295,16 @@ impl Gpu {
         self.profile
     }
 
+    /// What of draws beyond the plainest is enabled.
+    pub const fn draw_features(&self) -> DrawFeatures {
+        self.draw_features
+    }
+
+    /// The instance, to load functions that the runtime does not call.
+    pub const fn instance(&self) -> &ash::Instance {
+        &self.instance.raw
+    }
+
     /// A render pass of one subpass without attachments.
     pub const fn render_pass(&self) -> vk::RenderPass {
         self.render_pass
@@ -304,6 +326,11 @@ impl Gpu {
         let messages = Arc::clone(&self.instance.messages);
         drop(self);
         messages.take()
+    }
+
+    /// The queue, and its family. It has graphics and compute.
+    pub const fn queue(&self) -> (vk::Queue, u32) {
+        (self.queue, self.queue_family)
     }
 
     /// The kernels of the device.

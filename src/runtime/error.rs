@@ -233,6 +233,11 @@ pub enum RuntimeError {
         /// What was asked of it.
         what: &'static str,
     },
+    /// Primitive restart with a pipeline that has no code for it.
+    #[error(
+        "primitive restart is enabled for a pipeline that was made without `primitive_restart`"
+    )]
+    NoRestart,
     /// An indexed draw without an index buffer.
     #[error("an indexed draw, and no index buffer is bound")]
     NoIndexBuffer,

@@ -35,7 +35,8 @@ pub struct PipelineDesc<'a> {
     /// Which vertex of a primitive is recorded last, or first. On the native backend this is
     /// pipeline state and [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
-    /// Whether the largest index restarts primitives. On the compute backend draws may say otherwise.
+    /// Whether the largest index restarts primitives. On the compute backend draws may do without, but
+    /// a pipeline that is made without has no code for it.
     pub primitive_restart: bool,
     /// Vertex input state: on the compute backend the one that the shader was lowered for. Strides are
     /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
@@ -90,7 +91,7 @@ impl Pipeline {
         let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
             RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
         })?;
-        let constants = Specialization::new(desc)?;
+        let constants = Specialization::new(desc);
         let device = ctx.device();
 
         let stage = match shader.backend {
@@ -251,7 +252,7 @@ impl Pipeline {
     }
 }
 
-/// Specialisation constants that fold a shader to one topology.
+/// Specialisation constants that fold away what cannot occur.
 #[derive(Default)]
 struct Specialization {
     entries: Vec<vk::SpecializationMapEntry>,
@@ -259,27 +260,26 @@ struct Specialization {
 }
 
 impl Specialization {
-    fn new(desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
-        if !desc.specialize || desc.shader.backend == Backend::Native {
-            return Ok(Self::default());
+    fn new(desc: &PipelineDesc<'_>) -> Self {
+        let mut constants = Self::default();
+        let Some(ids) = desc.shader.spec_ids else { return constants };
+        if desc.specialize {
+            let wanted = desc.topology.xfb_topology() as usize;
+            for (topology, id) in ids.topologies.into_iter().enumerate() {
+                constants.push(id, topology == wanted);
+            }
         }
-        let Some(ids) = desc.shader.topology_spec_ids else {
-            return Err(RuntimeError::InvalidShader(
-                "no specialisation constants of the topology".to_owned(),
-            ));
-        };
-        let wanted = desc.topology.xfb_topology() as usize;
-        Ok(Self {
-            entries: (0u32..)
-                .zip(ids)
-                .map(|(i, constant_id)| vk::SpecializationMapEntry {
-                    constant_id,
-                    offset: i * size_of::<vk::Bool32>() as u32,
-                    size: size_of::<vk::Bool32>(),
-                })
-                .collect(),
-            values: (0..ids.len()).map(|i| vk::Bool32::from(i == wanted)).collect(),
-        })
+        if desc.shader.backend == Backend::Compute {
+            constants.push(ids.restart, desc.primitive_restart);
+        }
+        constants
+    }
+
+    fn push(&mut self, constant_id: u32, value: bool) {
+        let size = size_of::<vk::Bool32>();
+        let offset = (self.values.len() * size) as u32;
+        self.entries.push(vk::SpecializationMapEntry { constant_id, offset, size });
+        self.values.push(value.into());
     }
 }
 

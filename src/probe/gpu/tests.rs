@@ -84,7 +84,7 @@ fn echo() -> Lowered {
             }],
             varyings: vec![],
         },
-        topology_spec_ids: None,
+        spec_ids: None,
         attribute_locations: vec![],
         workgroup_size: 0,
         resources: None,

@@ -257,8 +257,12 @@ impl<'a> Compute<'a> {
         Ok(())
     }
 
-    pub(super) const fn set_primitive_restart(&mut self, enable: bool) {
+    pub(super) fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
+        if enable && self.pipeline.is_some_and(|pipeline| !pipeline.primitive_restart()) {
+            return Err(RuntimeError::NoRestart);
+        }
         self.restart = enable;
+        Ok(())
     }
 
     pub(super) fn begin_query(

@@ -272,14 +272,12 @@ impl<'a> Recorder<'a> {
     /// A capture begins with what the pipeline says.
     ///
     /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the pipeline decides.
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the pipeline decides;
+    /// [`RuntimeError::NoRestart`] where the pipeline was made without.
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
-            Inner::Compute(compute) => {
-                compute.set_primitive_restart(enable);
-                Ok(())
-            }
+            Inner::Compute(compute) => compute.set_primitive_restart(enable),
         }
     }
 

@@ -1,0 +1,383 @@
+//! Random programs. The model runs along, so that choices follow from what the counters hold by then.
+
+mod draws;
+mod space;
+
+use vkxfb::probe::sentinel;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+pub use self::space::Space;
+use crate::model::{Fact, Model};
+use crate::program::{Counters, IndexBuffer, Program, Range, State, Step};
+use crate::rng::Rng;
+use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
+
+/// Bytes on either side of what is captured to.
+const GUARD: u64 = 64;
+/// Bytes that captures of one buffer share.
+const REGION: u64 = 4096;
+/// Elements of the vertex buffers.
+const VERTICES: u64 = 64;
+const INSTANCES: u64 = 16;
+const BUFFERS: [&str; 4] = ["buffer 0", "buffer 1", "buffer 2", "buffer 3"];
+/// Counters that a program has.
+const COUNTERS: u64 = 8;
+
+/// A query that is open.
+struct Open {
+    query: usize,
+    in_pass: bool,
+}
+
+/// Records of [`Shader::Identify`] that lie in memory, and the counter that tells how many.
+struct Captured {
+    range: Range,
+    counter: u64,
+}
+
+struct Generator<'a> {
+    rng: Rng,
+    space: &'a Space,
+    program: Program,
+    model: Model,
+    /// What each buffer may be bound to.
+    regions: [Range; 4],
+    /// What is bound in this program.
+    is_bound: [bool; 4],
+    ranges: [Option<Range>; 4],
+    counters: Vec<u64>,
+    vertices: [Range; 2],
+    /// Indices that lie at the front of the memory.
+    front_indices: IndexBuffer,
+    captured: Vec<Captured>,
+    open: Vec<Open>,
+    in_pass: bool,
+    /// Facts that the program does without.
+    avoided: Vec<Fact>,
+}
+
+/// The program of a seed.
+pub fn generate(seed: u64, space: &Space) -> Program {
+    let mut generator = Generator::new(seed, space);
+    for _ in 0..generator.rng.range(1, 3) {
+        generator.round();
+    }
+    if space.index_out_of_range && generator.rng.percent(10) {
+        generator.out_of_range();
+    }
+    generator.program
+}
+
+impl<'a> Generator<'a> {
+    fn new(seed: u64, space: &'a Space) -> Self {
+        let mut rng = Rng::new(seed);
+        let (memory, areas, queries, rounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let program = Program { seed, memory, areas, queries, rounds };
+        let mut avoided = space.faulty.clone();
+        match rng.below(10) {
+            0 => avoided.clear(),
+            1..4 if !avoided.is_empty() => {
+                avoided.swap_remove(rng.below(avoided.len() as u32) as usize);
+            }
+            _ => {}
+        }
+        let dares = |rng: &mut Rng, fact| !avoided.contains(&fact) && rng.percent(15);
+        let all_bound = !dares(&mut rng, Fact::Unbound);
+        let is_bound = std::array::from_fn(|_| all_bound || rng.percent(60));
+        let nothing = Range { offset: 0, size: 0 };
+        let mut generator = Self {
+            rng,
+            space,
+            program,
+            model: Model::new(Vec::new()),
+            regions: [nothing; 4],
+            is_bound,
+            ranges: [None; 4],
+            counters: Vec::new(),
+            vertices: [nothing; 2],
+            front_indices: IndexBuffer { range: nothing, index_size: 2 },
+            captured: Vec::new(),
+            open: Vec::new(),
+            in_pass: false,
+            avoided,
+        };
+        generator.front_indices = generator.place_indices();
+        for (buffer, name) in BUFFERS.into_iter().enumerate() {
+            let mut bytes = vec![0; (GUARD + REGION + GUARD) as usize];
+            sentinel::fill(buffer as u32, &mut bytes);
+            let offset = generator.place(name, &bytes) + GUARD;
+            generator.regions[buffer] = Range { offset, size: REGION };
+        }
+        // A counter has dwords on either side that are none.
+        for _ in 0..COUNTERS {
+            let value = match generator.rng.below(10) {
+                0..4 => 0,
+                4..9 => 4 * generator.rng.below(150),
+                _ => 4 * generator.rng.below(1 << 28),
+            };
+            let at = generator.place_dwords("counter", &[!value, value, !value]) + 4;
+            generator.counters.push(at);
+        }
+        let elements =
+            [VERTICES * u64::from(VERTEX_STRIDE), INSTANCES * u64::from(INSTANCE_STRIDE)];
+        generator.vertices = elements.map(|size| {
+            let dwords: Vec<u32> = (0..size / 4).map(|_| generator.rng.u32()).collect();
+            Range { offset: generator.place_dwords("vertices", &dwords), size }
+        });
+        generator
+    }
+
+    /// Adds memory, from a multiple of 4 on.
+    fn place(&mut self, name: &'static str, bytes: &[u8]) -> u64 {
+        for memory in [&mut self.program.memory, &mut self.model.memory] {
+            memory.resize(memory.len().next_multiple_of(4), 0xa5);
+            memory.extend(bytes);
+        }
+        let start = (self.program.memory.len() - bytes.len()) as u64;
+        self.program.areas.push((name, start));
+        start
+    }
+
+    fn place_dwords(&mut self, name: &'static str, dwords: &[u32]) -> u64 {
+        let bytes: Vec<u8> = dwords.iter().flat_map(|d| d.to_le_bytes()).collect();
+        self.place(name, &bytes)
+    }
+
+    fn push(&mut self, step: Step) {
+        self.model.step(&step, &self.program.queries);
+        self.program.rounds.last_mut().unwrap().push(step);
+    }
+
+    fn begin_round(&mut self) {
+        self.program.rounds.push(Vec::new());
+        self.model.begin_round();
+    }
+
+    /// A command buffer.
+    fn round(&mut self) {
+        self.begin_round();
+        self.maybe_begin_query(15);
+        for _ in 0..self.rng.range(1, 2) {
+            self.push(Step::BeginPass);
+            self.in_pass = true;
+            for _ in 0..self.rng.range(1, 3) {
+                self.maybe_begin_query(25);
+                match self.rng.below(10) {
+                    0..2 => self.outside(),
+                    2..5 if self.space.byte_count && !self.captured.is_empty() => self.consume(),
+                    _ => self.capture(),
+                }
+                self.maybe_end_queries();
+            }
+            self.end_queries(true);
+            self.push(Step::EndPass);
+            self.in_pass = false;
+            self.push(Step::Barrier);
+            self.maybe_end_queries();
+        }
+        self.end_queries(false);
+    }
+
+    fn maybe_begin_query(&mut self, percent: u32) {
+        if self.space.queries.is_empty() || !self.rng.percent(percent) {
+            return;
+        }
+        let kind = self.rng.pick(&self.space.queries);
+        if self.open.iter().any(|open| self.program.queries[open.query] == kind) {
+            return;
+        }
+        let query = self.program.queries.len();
+        self.program.queries.push(kind);
+        self.open.push(Open { query, in_pass: self.in_pass });
+        self.push(Step::BeginQuery(query));
+    }
+
+    /// Ends some of the queries that may end here.
+    fn maybe_end_queries(&mut self) {
+        if self.rng.percent(50) {
+            self.end_queries(self.in_pass);
+        }
+    }
+
+    /// Ends the queries that began inside of the pass, or outside.
+    fn end_queries(&mut self, in_pass: bool) {
+        let open = std::mem::take(&mut self.open);
+        let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|o| o.in_pass == in_pass);
+        self.open = open;
+        for Open { query, .. } in ended {
+            self.push(Step::EndQuery(query));
+        }
+    }
+
+    fn state(&mut self, shader: Shader) -> State {
+        let topology = self.rng.pick(&self.space.topologies);
+        let is_list = matches!(
+            topology,
+            PrimitiveTopology::PointList
+                | PrimitiveTopology::LineList
+                | PrimitiveTopology::TriangleList
+                | PrimitiveTopology::LineListWithAdjacency
+                | PrimitiveTopology::TriangleListWithAdjacency
+        );
+        let restart = (!is_list || self.space.list_restart) && self.rng.percent(50);
+        let provoking = match self.space.last_provoking && self.rng.percent(30) {
+            true => ProvokingVertex::Last,
+            false => ProvokingVertex::First,
+        };
+        State { shader, topology, provoking, restart }
+    }
+
+    /// Draws that nothing captures.
+    fn outside(&mut self) {
+        let shader = self.rng.pick(&Shader::ALL);
+        let state = self.state(shader);
+        self.push(Step::Bind(state));
+        self.bind_vertices();
+        self.maybe_begin_query(25);
+        for _ in 0..self.rng.range(1, 2) {
+            self.draw();
+        }
+        self.maybe_end_queries();
+    }
+
+    fn bind_vertices(&mut self) {
+        self.push(Step::VertexBuffers(self.vertices));
+    }
+
+    /// A Begin and its End.
+    fn capture(&mut self) {
+        let shader = self.rng.pick(&Shader::ALL);
+        let state = self.state(shader);
+        self.push(Step::Bind(state));
+        self.bind_vertices();
+        let is_resumed = self.ranges.iter().any(Option::is_some) && self.rng.percent(60);
+        if !is_resumed {
+            self.choose_ranges(None);
+        }
+        self.push(Step::CaptureBuffers(self.ranges));
+        self.begin();
+        self.draws();
+        self.end(shader);
+    }
+
+    /// Draws of as many vertices as an earlier capture has.
+    fn consume(&mut self) {
+        let at = self.rng.below(self.captured.len() as u32) as usize;
+        let Captured { range, counter } = self.captured[at];
+        let state = self.state(Shader::Fetch);
+        self.push(Step::Bind(state));
+        self.choose_ranges(Some(range));
+        self.push(Step::VertexBuffers([range, self.vertices[1]]));
+        self.push(Step::CaptureBuffers(self.ranges));
+        self.begin();
+        self.byte_count_draw(counter);
+        if self.rng.percent(50) {
+            self.draws();
+        }
+        self.end(Shader::Fetch);
+    }
+
+    fn draws(&mut self) {
+        for _ in 0..self.rng.range(1, 4) {
+            self.maybe_begin_query(15);
+            self.draw();
+            if self.rng.percent(30) {
+                self.maybe_end_queries();
+            }
+        }
+    }
+
+    /// Ranges to capture to, none of which overlaps what is read.
+    fn choose_ranges(&mut self, read: Option<Range>) {
+        // One buffer that is too small for what is drawn will do.
+        let tight = self.rng.percent(50).then(|| self.rng.below(4) as usize);
+        for buffer in 0..4 {
+            if !self.is_bound[buffer] {
+                continue;
+            }
+            let region = self.regions[buffer];
+            let (half, start) = (region.size / 2, 4 * u64::from(self.rng.below(16)));
+            let mut offset = region.offset + start;
+            let is_read = |r: Range| r.offset < region.offset + half && r.offset >= region.offset;
+            if read.map_or(self.rng.percent(30), is_read) {
+                offset += half;
+            }
+            let most = half - start;
+            let size = match tight {
+                Some(tight) if tight == buffer => 4 * u64::from(self.rng.range(1, 250)),
+                _ => most - 4 * u64::from(self.rng.below(64)),
+            };
+            self.ranges[buffer] = Some(Range { offset, size: size.min(most) });
+        }
+    }
+
+    fn begin(&mut self) {
+        let begin = Step::Begin(self.some_counters(false));
+        match self.is_avoided(&begin) {
+            true => self.push(Step::Begin(Counters::default())),
+            false => self.push(begin),
+        }
+    }
+
+    /// Chance, unless the program does without that fact.
+    fn dares(&mut self, fact: Fact, percent: u32) -> bool {
+        !self.avoided.contains(&fact) && self.rng.percent(percent)
+    }
+
+    /// Whether a step brings up what the program does without.
+    fn is_avoided(&self, step: &Step) -> bool {
+        let mut model = self.model.clone();
+        model.step(step, &self.program.queries);
+        self.avoided.iter().any(|fact| model.facts.contains(fact))
+    }
+
+    fn end(&mut self, shader: Shader) {
+        self.end_capture_queries();
+        let counters = self.some_counters(true);
+        self.push(Step::End(counters.clone()));
+        self.push(Step::Barrier);
+        // Ranges and counters that no longer belong together are harmless: the model knows.
+        for buffer in 0..4 {
+            if let Some(counter) = counters.of(buffer) {
+                self.captured.retain(|captured| captured.counter != counter);
+            }
+        }
+        if let (Shader::Identify, Some(range), Some(counter)) =
+            (shader, self.ranges[0], counters.of(0))
+        {
+            self.captured.push(Captured { range, counter });
+        }
+    }
+
+    /// Some queries end before the End, and some behind it.
+    fn end_capture_queries(&mut self) {
+        if self.rng.percent(50) {
+            self.maybe_end_queries();
+        }
+    }
+
+    /// Counters of buffers that are bound. Those that are written are different ones.
+    fn some_counters(&mut self, written: bool) -> Counters {
+        let mut slots = self.counters.clone();
+        // Buffers have their own counters most of the time, so that captures go on where one ended.
+        if self.rng.percent(15) {
+            self.rng.shuffle(&mut slots);
+        }
+        let rate = if written { 80 } else { 60 };
+        let mut counters: Vec<Option<u64>> = (0..4)
+            .map(|buffer| {
+                let is_counted = self.is_bound[buffer] && self.rng.percent(rate);
+                is_counted.then(|| slots[buffer])
+            })
+            .collect();
+        while counters.last() == Some(&None) {
+            counters.pop();
+        }
+        let mut first = 0;
+        if counters.len() > 1 && self.dares(Fact::FirstCounter, 20) {
+            first = self.rng.below(counters.len() as u32);
+            counters.drain(..first as usize);
+        }
+        Counters { first, counters }
+    }
+}

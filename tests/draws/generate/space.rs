@@ -1,0 +1,78 @@
+//! What programs may use, by the device.
+
+use vkxfb::probe::gpu::Gpu;
+use vkxfb::topology::PrimitiveTopology;
+
+use crate::known;
+use crate::model::Fact;
+use crate::program::QueryKind;
+
+/// What programs may use.
+#[derive(Debug, Clone)]
+pub struct Space {
+    pub topologies: Vec<PrimitiveTopology>,
+    pub last_provoking: bool,
+    pub uint8: bool,
+    pub full_index: bool,
+    pub list_restart: bool,
+    pub multi_draw: bool,
+    pub multi_indirect: bool,
+    pub indirect_first_instance: bool,
+    pub indirect_count: bool,
+    pub byte_count: bool,
+    pub index_out_of_range: bool,
+    pub queries: Vec<QueryKind>,
+    /// What the device is known to get wrong: most programs do without all of it but for one at most,
+    /// so that the rest of them is tested, and each fault by itself.
+    pub faulty: Vec<Fact>,
+}
+
+impl Space {
+    /// What a device has for native captures.
+    pub fn of(gpu: &Gpu) -> Self {
+        let (enabled, draws) = (gpu.context().enabled(), gpu.draw_features());
+        let caps = gpu.capabilities();
+        let xfb = caps.transform_feedback.as_ref();
+        let mut queries = Vec::new();
+        queries.extend(xfb.is_some_and(|xfb| xfb.queries).then_some(QueryKind::Stream));
+        queries.extend(draws.primitives_generated_query.then_some(QueryKind::Generated));
+        let adjacency = enabled.geometry_shader;
+        Self {
+            topologies: PrimitiveTopology::ALL
+                .into_iter()
+                .filter(|t| adjacency || !t.has_adjacency())
+                .collect(),
+            last_provoking: enabled.provoking_vertex_last && enabled.preserve_provoking_vertex,
+            uint8: draws.index_type_uint8,
+            full_index: draws.full_draw_index_uint32,
+            list_restart: draws.list_restart,
+            multi_draw: draws.multi_draw,
+            multi_indirect: draws.multi_draw_indirect,
+            indirect_first_instance: draws.indirect_first_instance,
+            indirect_count: draws.indirect_count,
+            byte_count: xfb.is_some_and(|xfb| xfb.draw),
+            index_out_of_range: gpu.robustness().buffer_access2,
+            queries,
+            faulty: known::faulty(&caps.driver_name),
+        }
+    }
+
+    /// Everything.
+    pub fn whole() -> Self {
+        Self {
+            topologies: PrimitiveTopology::ALL.to_vec(),
+            last_provoking: true,
+            uint8: true,
+            full_index: true,
+            list_restart: true,
+            multi_draw: true,
+            multi_indirect: true,
+            indirect_first_instance: true,
+            indirect_count: true,
+            byte_count: true,
+            index_out_of_range: true,
+            queries: vec![QueryKind::Stream, QueryKind::Generated],
+            faulty: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What drivers get wrong in their own captures. The other backends are held against the model all the
+//! same.
+
+use std::collections::BTreeSet;
+
+use vkxfb::probe::gpu::{Gpu, Message};
+
+use crate::model::Fact;
+
+/// A fault of a driver's own capture: programs with the fact may differ from the model.
+pub struct Fault {
+    driver: &'static str,
+    fact: Fact,
+    pub reason: &'static str,
+}
+
+/// Each goes once the driver is mended: where none of its programs differs, the test fails.
+const FAULTS: &[Fault] = &[
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::Unbound,
+        reason: "lavapipe captures nothing while one of several captured buffers is not bound",
+    },
+    Fault {
+        driver: "NVIDIA",
+        fact: Fact::Unbound,
+        reason: "NVIDIA captures nothing while one of several captured buffers is not bound",
+    },
+    Fault {
+        driver: "NVIDIA",
+        fact: Fact::UncapturedBeyond,
+        reason: "NVIDIA captures nothing while a buffer is full to which nothing is captured",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::FirstCounter,
+        reason: "lavapipe ignores firstCounterBuffer",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::ByteCountOffset,
+        reason: "lavapipe fails the byte-count draw with a counterOffset other than 0",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::OutputsFitOnly,
+        reason: "lavapipe goes by OpenGL's rule of overflow: outputs have to fit, not strides",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::IndirectIndexOffset,
+        reason: "lavapipe ignores the offset of the index buffer of indirect draws",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::IndirectRestart,
+        reason: "lavapipe restarts indirect draws by the index that an earlier draw left behind",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::StreamWhileInactive,
+        reason: "lavapipe counts primitives needed without transform feedback beside a generated query",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::ByteCountBehindIndirect,
+        reason: "lavapipe repeats the last indirect draw of the command buffer in place of a byte-count draw",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::IndirectBehindCount,
+        reason: "lavapipe goes by the last draw count of the command buffer where a draw has none",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::MultiDrawEmptyFirst,
+        reason: "lavapipe leaves out multi-draws whose first draw is empty",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::MultiDrawRestart,
+        reason: "lavapipe loses DrawIndex and vertex offset in multi-draws with primitive restart",
+    },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::MultiDrawInstances,
+        reason: "lavapipe draws the first instance of all draws of a multi-draw before the second",
+    },
+];
+
+/// What a driver is known to get wrong.
+pub fn faulty(driver: &str) -> Vec<Fact> {
+    FAULTS.iter().filter(|f| f.driver == driver).map(|f| f.fact).collect()
+}
+
+/// The faults that a native run of a program may show.
+pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
+    let driver = &gpu.capabilities().driver_name;
+    FAULTS.iter().filter(|f| f.driver == driver && facts.contains(&f.fact)).collect()
+}
+
+/// What drivers crash by: driver, fact, reason.
+const CRASHES: &[(&str, Fact, &str)] = &[
+    (
+        "llvmpipe",
+        Fact::FirstCounterBesideGap,
+        "lavapipe crashes where firstCounterBuffer, which it ignores, skips what is unbound",
+    ),
+    (
+        "llvmpipe",
+        Fact::IndexFarOutOfRange,
+        "lavapipe crashes by indices far out of range, in spite of robustBufferAccess2",
+    ),
+];
+
+/// Why a program must not run natively.
+pub fn excluded(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Option<&'static str> {
+    let driver = &gpu.capabilities().driver_name;
+    let is_crash = |(of, fact, _): &&(&str, Fact, &str)| of == driver && facts.contains(fact);
+    CRASHES.iter().find(is_crash).map(|(_, _, reason)| *reason)
+}
+
+/// Whether the validation layer is known to be wrong.
+///
+/// 1.3.239 splits `VERTEX_INPUT` of a self-dependency into its two stages, and not that of the barrier
+/// which it compares: no barrier in a pass may have that stage. Those of the programs are their pass's
+/// self-dependency itself.
+pub fn is_false_message(message: &Message) -> bool {
+    message.id.contains("VUID-vkCmdPipelineBarrier-pDependencies-02285")
+        && message.text.contains("StageMask")
+}

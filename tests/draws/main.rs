@@ -1,0 +1,149 @@
+//! Thousands of random programs of draws (Begin and End with counters, every draw command, restarts,
+//! queries), run by every backend of the device, and by the compute backend with both resource plans, and held
+//! against a model of the specification.
+//!
+//! | variable | |
+//! |---|---|
+//! | `VKXFB_DRAWS` | how many programs, 2000 by default |
+//! | `VKXFB_SEED` | seed of the first; each next program has the next seed |
+//! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
+//! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
+//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
+//!
+//! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it. A driver that crashes takes
+//! the test with it, and leaves in the directory for temporary files which seeds were under way, as
+//! `vkxfb-draws-*.running`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+#![cfg(feature = "probe")]
+
+mod compute;
+mod generate;
+mod images;
+mod known;
+mod model;
+mod native;
+mod program;
+#[path = "../differential/generator/rng.rs"]
+mod rng;
+mod run;
+mod shaders;
+mod shrink;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use generate::{Space, generate};
+use program::{State, Step};
+use run::{Report, Worker};
+use vkxfb::probe::gpu::Resources;
+
+/// Programs of one submission.
+const BATCH: u64 = 50;
+
+fn variable(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
+}
+
+#[test]
+fn random_draws_capture_what_the_model_says() {
+    compare(Resources::Best);
+}
+
+#[test]
+fn random_draws_by_descriptors_capture_what_the_model_says() {
+    compare(Resources::Descriptors);
+}
+
+fn compare(resources: Resources) {
+    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_DRAWS", 2000));
+    let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
+    let failures = variable("VKXFB_FAILURES", 20);
+    let next = AtomicU64::new(0);
+    let report = std::thread::scope(|scope| {
+        let work = |thread| {
+            let next = &next;
+            move || {
+                let mut worker = Worker::new(thread, resources);
+                loop {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if start >= count || worker.report.failures.len() as u64 > failures {
+                        return worker.finish();
+                    }
+                    let end = count.min(start + BATCH);
+                    worker.batch(&(start..end).map(|i| first.wrapping_add(i)).collect::<Vec<_>>());
+                }
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|t| scope.spawn(work(t))).collect();
+        let reports = workers.into_iter().map(|w| w.join().unwrap());
+        reports.fold(Report::default(), Report::and)
+    });
+    eprintln!("{report}");
+    let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
+    assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+}
+
+/// A wrong model is noticed on every backend.
+#[test]
+fn a_wrong_model_is_found_out() {
+    let mut worker = Worker::new(0, Resources::Best);
+    worker.perturb = true;
+    worker.batch(&(0..20).collect::<Vec<_>>());
+    let report = worker.finish();
+    let compared: u64 = report.compared.values().sum();
+    assert!(compared > 5, "{report}");
+    assert_eq!(report.failures.len() as u64, compared, "{report}");
+}
+
+/// The same seed gives the same program, and what comes before it does not matter.
+#[test]
+fn programs_depend_on_the_seed_alone() {
+    let text = |seed| {
+        let program = generate(seed, &Space::whole());
+        format!("{:?} {:?}", program.rounds, program.memory)
+    };
+    for seed in 0..20 {
+        assert_eq!(text(seed), text(seed));
+        assert_ne!(text(seed), text(seed + 1));
+    }
+}
+
+/// Every command, topology, kind of query and index, and every fact but the forbidden one comes up.
+#[test]
+fn the_generator_reaches_everything() {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in 0..1000 {
+        let program = generate(seed, &Space::whole());
+        let (_, facts) = model::run(&program);
+        let mut features: BTreeSet<String> = program.draws().map(str::to_owned).collect();
+        features.extend(facts.iter().map(|fact| format!("{fact:?}")));
+        features.extend(program.queries.iter().map(|kind| format!("{kind:?}")));
+        for step in program.rounds.iter().flatten() {
+            match step {
+                Step::Bind(State { topology, provoking, restart, .. }) => features.extend([
+                    topology.to_string(),
+                    format!("{provoking:?}"),
+                    format!("restart {restart}"),
+                ]),
+                Step::IndexBuffer(buffer) => {
+                    features.insert(format!("indices of {}", buffer.index_size));
+                }
+                _ => {}
+            }
+        }
+        for feature in features {
+            *seen.entry(feature).or_default() += 1;
+        }
+    }
+    assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
+    let facts = 16;
+    let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
+    let all = commands + topologies + provoking + restart + indices + queries + facts;
+    assert_eq!(seen.len(), all, "{seen:?}");
+    let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
+    assert!(rare.is_empty(), "{rare:?} of {seen:?}");
+}

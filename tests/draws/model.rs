@@ -1,0 +1,358 @@
+//! What programs do, by the specification: one command after the other, one record at a time.
+//!
+//! Of the crate it uses the decomposition of topologies alone ([`PrimitiveTopology::gather`]).
+
+use std::collections::BTreeSet;
+
+use crate::program::{
+    Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind, Range, Span, State, Step,
+};
+use crate::shaders::{INSTANCE_STRIDE, VERTEX_STRIDE, Vertex};
+
+/// What came up, and some driver gets wrong: see [`crate::known`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fact {
+    /// A primitive, while a buffer that is captured to was not bound.
+    Unbound,
+    /// Counters from another buffer on than the first.
+    FirstCounter,
+    /// The same while a buffer before the last is not bound.
+    FirstCounterBesideGap,
+    /// An indirect draw by indices with primitive restart.
+    IndirectRestart,
+    /// A byte-count draw whose `counterOffset` is not 0.
+    ByteCountOffset,
+    /// A byte-count draw in a command buffer with an indirect draw before.
+    ByteCountBehindIndirect,
+    /// An indirect draw without a count in a command buffer with one with a count before.
+    IndirectBehindCount,
+    /// Primitives of a multi-draw whose first draw is empty.
+    MultiDrawEmptyFirst,
+    /// Primitives of a multi-draw of several draws and several instances.
+    MultiDrawInstances,
+    /// Primitives of a multi-draw of several draws by indices with primitive restart.
+    MultiDrawRestart,
+    /// A capture begins with a counter that lies beyond its buffer, to which nothing is captured.
+    UncapturedBeyond,
+    /// The outputs of a primitive fit, and its strides do not.
+    OutputsFitOnly,
+    /// An indirect draw by indices that do not lie at the start of their buffer.
+    IndirectIndexOffset,
+    /// Primitives outside of transform feedback while queries of both kinds are active.
+    StreamWhileInactive,
+    /// A captured vertex beyond the bound range: no program does it.
+    VertexOutOfRange,
+    /// An index beyond the bound range.
+    IndexOutOfRange,
+    /// An index more than a mebibyte beyond it.
+    IndexFarOutOfRange,
+}
+
+/// The device.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub memory: Vec<u8>,
+    pub queries: Vec<[u64; 2]>,
+    pub facts: BTreeSet<Fact>,
+    /// Primitives so far.
+    pub primitives: u64,
+    pub state: Option<State>,
+    pub vertices: Option<[Range; 2]>,
+    pub indices: Option<IndexBuffer>,
+    captures: [Option<Range>; 4],
+    /// Write positions while transform feedback is active: bytes from the start of the bound range.
+    pub positions: Option<[u64; 4]>,
+    active_queries: Vec<(QueryKind, usize)>,
+    indirect_in_round: bool,
+    count_in_round: bool,
+}
+
+/// Executes a program.
+pub fn run(program: &Program) -> (Outcome, BTreeSet<Fact>) {
+    let mut model = Model::new(program.memory.clone());
+    for round in &program.rounds {
+        model.begin_round();
+        for step in round {
+            model.step(step, &program.queries);
+        }
+    }
+    (Outcome { memory: model.memory, queries: model.queries }, model.facts)
+}
+
+impl Model {
+    pub fn new(memory: Vec<u8>) -> Self {
+        Self {
+            memory,
+            queries: Vec::new(),
+            facts: BTreeSet::new(),
+            primitives: 0,
+            state: None,
+            vertices: None,
+            indices: None,
+            captures: [None; 4],
+            positions: None,
+            active_queries: Vec::new(),
+            indirect_in_round: false,
+            count_in_round: false,
+        }
+    }
+
+    /// A command buffer begins with nothing bound.
+    pub fn begin_round(&mut self) {
+        (self.state, self.vertices, self.indices) = (None, None, None);
+        self.captures = [None; 4];
+        self.indirect_in_round = false;
+        self.count_in_round = false;
+    }
+
+    pub fn step(&mut self, step: &Step, queries: &[QueryKind]) {
+        match step {
+            Step::BeginPass | Step::EndPass | Step::Barrier => {}
+            Step::Bind(state) => self.state = Some(*state),
+            Step::VertexBuffers(ranges) => self.vertices = Some(*ranges),
+            Step::IndexBuffer(buffer) => self.indices = Some(*buffer),
+            Step::CaptureBuffers(ranges) => self.captures = *ranges,
+            Step::Begin(counters) => self.begin(counters),
+            Step::End(counters) => self.end(counters),
+            Step::BeginQuery(query) => {
+                self.queries.resize(self.queries.len().max(query + 1), [0; 2]);
+                self.active_queries.push((queries[*query], *query));
+            }
+            Step::EndQuery(query) => self.active_queries.retain(|(_, active)| active != query),
+            Step::Draw(draw) => self.draw(draw),
+        }
+    }
+
+    fn begin(&mut self, counters: &Counters) {
+        self.note_counters(counters);
+        let position = |buffer| counters.of(buffer).map_or(0, |at| u64::from(self.dword(at)));
+        let positions = std::array::from_fn(position);
+        let strides = self.state.map_or([None; 4], |state| state.shader.strides());
+        for (buffer, (range, stride)) in self.captures.iter().zip(strides).enumerate() {
+            if let (Some(range), None) = (range, stride)
+                && positions[buffer] >= range.size
+            {
+                self.facts.insert(Fact::UncapturedBeyond);
+            }
+        }
+        self.positions = Some(positions);
+    }
+
+    fn end(&mut self, counters: &Counters) {
+        self.note_counters(counters);
+        let positions = self.positions.take().expect("transform feedback is active");
+        for (buffer, position) in positions.into_iter().enumerate() {
+            if let Some(at) = counters.of(buffer) {
+                self.put(at, position as u32);
+            }
+        }
+    }
+
+    fn note_counters(&mut self, counters: &Counters) {
+        if counters.first != 0 && counters.counters.iter().any(Option::is_some) {
+            self.facts.insert(Fact::FirstCounter);
+            if self.captures.contains(&None) {
+                self.facts.insert(Fact::FirstCounterBesideGap);
+            }
+        }
+    }
+
+    fn draw(&mut self, draw: &Draw) {
+        match draw {
+            Draw::Direct { indexed, span, instances } => self.one(*indexed, *span, *instances, 0),
+            Draw::Multi { indexed, spans, instances, vertex_offset } => {
+                for (index, span) in (0..).zip(spans) {
+                    let vertex_offset = vertex_offset.unwrap_or(span.vertex_offset);
+                    let before = self.primitives;
+                    self.one(*indexed, Span { vertex_offset, ..*span }, *instances, index);
+                    let restart = *indexed && self.state.is_some_and(|state| state.restart);
+                    if self.primitives > before && restart && spans.len() > 1 {
+                        self.facts.insert(Fact::MultiDrawRestart);
+                    }
+                    if self.primitives > before && spans[0].count == 0 {
+                        self.facts.insert(Fact::MultiDrawEmptyFirst);
+                    }
+                    if self.primitives > before && spans.len() > 1 && instances.count > 1 {
+                        self.facts.insert(Fact::MultiDrawInstances);
+                    }
+                }
+            }
+            Draw::Indirect { indexed, offset, draw_count, stride, count } => {
+                self.indirect_in_round = true;
+                self.count_in_round |= count.is_some();
+                if self.count_in_round && count.is_none() {
+                    self.facts.insert(Fact::IndirectBehindCount);
+                }
+                if *indexed && self.indices.is_some_and(|indices| indices.range.offset > 0) {
+                    self.facts.insert(Fact::IndirectIndexOffset);
+                }
+                if *indexed && self.state.is_some_and(|state| state.restart) {
+                    self.facts.insert(Fact::IndirectRestart);
+                }
+                let count = count.map_or(u32::MAX, |at| self.dword(at));
+                for index in 0..count.min(*draw_count) {
+                    let at = offset + u64::from(index) * u64::from(*stride);
+                    let [count, instance_count, first, then] =
+                        [0, 4, 8, 12].map(|argument| self.dword(at + argument));
+                    // Indexed commands have the vertex offset before the first instance.
+                    let (vertex_offset, first_instance) = match indexed {
+                        false => (0, then),
+                        true => (then.cast_signed(), self.dword(at + 16)),
+                    };
+                    let instances = Instances { first: first_instance, count: instance_count };
+                    self.one(*indexed, Span { first, count, vertex_offset }, instances, index);
+                }
+            }
+            Draw::ByteCount { instances, counter, counter_offset, vertex_stride } => {
+                if *counter_offset != 0 {
+                    self.facts.insert(Fact::ByteCountOffset);
+                }
+                if self.indirect_in_round {
+                    self.facts.insert(Fact::ByteCountBehindIndirect);
+                }
+                let bytes = self.dword(*counter).saturating_sub(*counter_offset);
+                let span = Span { first: 0, count: bytes / vertex_stride, vertex_offset: 0 };
+                self.one(false, span, *instances, 0);
+            }
+        }
+    }
+
+    /// One draw of a command.
+    fn one(&mut self, indexed: bool, span: Span, instances: Instances, draw_index: u32) {
+        let state = self.state.expect("a pipeline is bound");
+        let base_vertex = if indexed { span.vertex_offset.cast_unsigned() } else { span.first };
+        let segments = match indexed {
+            true => self.indexed_segments(span, state.restart),
+            false => vec![(0..span.count).map(|i| span.first.wrapping_add(i)).collect()],
+        };
+        for instance in 0..instances.count {
+            for segment in &segments {
+                let primitives = state.topology.primitive_count(segment.len() as u32);
+                let m = u64::from(state.topology.vertices_per_primitive());
+                for primitive in 0..primitives {
+                    let vertices: Vec<Vertex> = (primitive * m..(primitive + 1) * m)
+                        .map(|output| Vertex {
+                            vertex_index: segment
+                                [state.topology.gather(state.provoking, output) as usize],
+                            instance_index: instances.first.wrapping_add(instance),
+                            base_vertex,
+                            base_instance: instances.first,
+                            draw_index,
+                        })
+                        .collect();
+                    self.primitive(state, &vertices);
+                }
+            }
+        }
+    }
+
+    /// The vertices of an instance, cut where primitives restart.
+    fn indexed_segments(&mut self, span: Span, restart: bool) -> Vec<Vec<u32>> {
+        let IndexBuffer { range, index_size } = self.indices.expect("an index buffer is bound");
+        let mut segments = vec![Vec::new()];
+        for i in 0..u64::from(span.count) {
+            let at = (u64::from(span.first) + i) * index_size;
+            let index = if at + index_size <= range.size {
+                let start = (range.offset + at) as usize;
+                let bytes = &self.memory[start..start + index_size as usize];
+                bytes.iter().rev().fold(0, |index, byte| index << 8 | u32::from(*byte))
+            } else {
+                self.facts.insert(Fact::IndexOutOfRange);
+                if at > range.size + (1 << 20) {
+                    self.facts.insert(Fact::IndexFarOutOfRange);
+                }
+                0
+            };
+            if restart && index == IndexBuffer::restart_index(index_size) {
+                segments.push(Vec::new());
+            } else if let Some(last) = segments.last_mut() {
+                last.push(index.wrapping_add_signed(span.vertex_offset));
+            }
+        }
+        segments
+    }
+
+    fn primitive(&mut self, state: State, vertices: &[Vertex]) {
+        self.primitives += 1;
+        let mut written = 0;
+        if let Some(mut positions) = self.positions
+            && self.fits(state, vertices.len() as u64, &positions)
+        {
+            written = 1;
+            for vertex in vertices {
+                self.record(state, vertex, &mut positions);
+            }
+            self.positions = Some(positions);
+        }
+        if self.positions.is_none() && self.active_queries.len() == 2 {
+            self.facts.insert(Fact::StreamWhileInactive);
+        }
+        for (kind, query) in self.active_queries.clone() {
+            match kind {
+                QueryKind::Generated => self.queries[query][0] += 1,
+                QueryKind::Stream if self.positions.is_some() => {
+                    self.queries[query][0] += written;
+                    self.queries[query][1] += 1;
+                }
+                QueryKind::Stream => {}
+            }
+        }
+    }
+
+    /// Whether a primitive fits every buffer that is bound and captured to, by stride.
+    fn fits(&mut self, state: State, vertices: u64, positions: &[u64; 4]) -> bool {
+        let mut fits = true;
+        let mut outputs_fit = true;
+        for (buffer, stride) in state.shader.strides().into_iter().enumerate() {
+            let Some(stride) = stride else { continue };
+            let Some(range) = self.captures[buffer] else {
+                self.facts.insert(Fact::Unbound);
+                continue;
+            };
+            fits &= positions[buffer] + vertices * u64::from(stride) <= range.size;
+            let outputs = state.shader.outputs();
+            let ends = outputs.iter().filter(|o| o.buffer == buffer).map(|o| o.offset + 4);
+            let end = u64::from(ends.max().unwrap_or(0));
+            outputs_fit &=
+                positions[buffer] + (vertices - 1) * u64::from(stride) + end <= range.size;
+        }
+        if outputs_fit && !fits {
+            self.facts.insert(Fact::OutputsFitOnly);
+        }
+        fits
+    }
+
+    fn record(&mut self, state: State, vertex: &Vertex, positions: &mut [u64; 4]) {
+        let vertices = self.vertices;
+        let mut is_out_of_range = false;
+        let values = state.shader.evaluate(vertex, |binding, element, offset| {
+            let stride = [VERTEX_STRIDE, INSTANCE_STRIDE][binding];
+            let at = u64::from(element) * u64::from(stride) + u64::from(offset);
+            let range = vertices.expect("vertex buffers are bound")[binding];
+            is_out_of_range |= at + 4 > range.size;
+            if at + 4 <= range.size { self.dword(range.offset + at) } else { 0 }
+        });
+        if is_out_of_range {
+            self.facts.insert(Fact::VertexOutOfRange);
+        }
+        for (output, value) in state.shader.outputs().into_iter().zip(values) {
+            if let Some(range) = self.captures[output.buffer] {
+                let record = range.offset + positions[output.buffer];
+                self.put(record + u64::from(output.offset), value);
+            }
+        }
+        for (position, stride) in positions.iter_mut().zip(state.shader.strides()) {
+            *position += u64::from(stride.unwrap_or(0));
+        }
+    }
+
+    pub fn dword(&self, at: u64) -> u32 {
+        let at = at as usize;
+        u32::from_le_bytes(self.memory[at..at + 4].try_into().unwrap())
+    }
+
+    fn put(&mut self, at: u64, value: u32) {
+        let at = at as usize;
+        self.memory[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+}

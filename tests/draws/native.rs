@@ -1,0 +1,371 @@
+//! Programs by the device's own transform feedback, recorded command by command, past the crate.
+
+mod pipelines;
+
+use ash::{ext, khr, vk};
+use vkxfb::probe::gpu::{Gpu, GpuError};
+use vkxfb::runtime::Context;
+
+use self::pipelines::Pipelines;
+use crate::images::{self, Round, failed};
+use crate::program::{Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, Step};
+
+/// Functions and pipelines.
+pub struct Native {
+    xfb: ext::transform_feedback::Device,
+    multi_draw: ext::multi_draw::Device,
+    indirect_count: khr::draw_indirect_count::Device,
+    pipelines: Pipelines,
+}
+
+/// Barriers between captures of one pass: what `Pipelines` declares as the pass's self-dependency.
+const SOURCE: vk::PipelineStageFlags = vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT;
+const DESTINATION: vk::PipelineStageFlags = vk::PipelineStageFlags::from_raw(
+    vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT.as_raw()
+        | vk::PipelineStageFlags::DRAW_INDIRECT.as_raw()
+        | vk::PipelineStageFlags::VERTEX_INPUT.as_raw(),
+);
+const WRITES: vk::AccessFlags = vk::AccessFlags::from_raw(
+    vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
+        | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
+);
+const READS: vk::AccessFlags = vk::AccessFlags::from_raw(
+    WRITES.as_raw()
+        | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_READ_EXT.as_raw()
+        | vk::AccessFlags::INDIRECT_COMMAND_READ.as_raw()
+        | vk::AccessFlags::VERTEX_ATTRIBUTE_READ.as_raw(),
+);
+
+/// Where the queries of each program of a batch begin.
+struct Queries {
+    pools: [vk::QueryPool; 2],
+    /// Kind and index in the pool, by program and query.
+    places: Vec<Vec<(QueryKind, u32)>>,
+}
+
+impl Native {
+    pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let (instance, device) = (gpu.instance(), gpu.context().device());
+        Ok(Self {
+            xfb: ext::transform_feedback::Device::new(instance, device),
+            multi_draw: ext::multi_draw::Device::new(instance, device),
+            indirect_count: khr::draw_indirect_count::Device::new(instance, device),
+            pipelines: Pipelines::new(gpu.context())?,
+        })
+    }
+
+    /// Runs programs, each in the space of the device.
+    pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
+        let queries = Queries::new(gpu.context(), programs)?;
+        let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
+            | vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::INDEX_BUFFER
+            | vk::BufferUsageFlags::INDIRECT_BUFFER;
+        // One at a time: bindings and what drivers forget to reset stay in a command buffer.
+        let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
+            // SAFETY: programs are valid by their making; the handles live until the end.
+            unsafe { self.record(ctx, cmd, round, &queries) }
+        });
+        let outcomes = memories.and_then(|memories| {
+            memories
+                .into_iter()
+                .zip(&queries.places)
+                .map(|(memory, places)| {
+                    let queries = queries.results(gpu.context(), places)?;
+                    Ok(Outcome { memory, queries })
+                })
+                .collect()
+        });
+        // SAFETY: nothing is in flight.
+        unsafe { queries.destroy(gpu.context()) };
+        outcomes
+    }
+
+    /// # Safety
+    /// Nothing is in flight.
+    pub unsafe fn destroy(self, gpu: &Gpu) {
+        // SAFETY: the caller's contract.
+        unsafe { self.pipelines.destroy(gpu.context()) };
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance, and the round's program is valid.
+    unsafe fn record(
+        &mut self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        round: &Round<'_>,
+        queries: &Queries,
+    ) -> Result<(), GpuError> {
+        let device = ctx.device();
+        let places = &queries.places[round.number];
+        // SAFETY: the caller's contract.
+        unsafe {
+            if round.round == 0 {
+                for &(kind, place) in places {
+                    device.cmd_reset_query_pool(cmd, queries.pool(kind), place, 1);
+                }
+            }
+            let mut in_pass = false;
+            for step in &round.program.rounds[round.round] {
+                match step {
+                    Step::BeginPass => {
+                        in_pass = true;
+                        self.pipelines.begin_pass(ctx, cmd);
+                    }
+                    Step::EndPass => {
+                        in_pass = false;
+                        device.cmd_end_render_pass(cmd);
+                    }
+                    Step::Barrier if in_pass => {
+                        let barrier = vk::MemoryBarrier::default()
+                            .src_access_mask(WRITES)
+                            .dst_access_mask(READS);
+                        let flags = vk::DependencyFlags::empty();
+                        let (source, destination) = (SOURCE, DESTINATION);
+                        device.cmd_pipeline_barrier(
+                            cmd,
+                            source,
+                            destination,
+                            flags,
+                            &[barrier],
+                            &[],
+                            &[],
+                        );
+                    }
+                    Step::Barrier => images::barrier(ctx, cmd),
+                    Step::Bind(state) => {
+                        let pipeline = self.pipelines.get(ctx, state)?;
+                        let point = vk::PipelineBindPoint::GRAPHICS;
+                        device.cmd_bind_pipeline(cmd, point, pipeline);
+                    }
+                    Step::VertexBuffers(ranges) => {
+                        let offsets = ranges.map(|range| range.offset);
+                        device.cmd_bind_vertex_buffers(cmd, 0, &[round.memory; 2], &offsets);
+                    }
+                    Step::IndexBuffer(IndexBuffer { range, index_size }) => {
+                        let index_type = match index_size {
+                            1 => vk::IndexType::UINT8_EXT,
+                            2 => vk::IndexType::UINT16,
+                            _ => vk::IndexType::UINT32,
+                        };
+                        device.cmd_bind_index_buffer(cmd, round.memory, range.offset, index_type);
+                    }
+                    Step::CaptureBuffers(ranges) => {
+                        for (buffer, range) in (0..).zip(ranges) {
+                            let Some(range) = range else { continue };
+                            (self.xfb.fp().cmd_bind_transform_feedback_buffers_ext)(
+                                cmd,
+                                buffer,
+                                1,
+                                &round.memory,
+                                &range.offset,
+                                &range.size,
+                            );
+                        }
+                    }
+                    Step::Begin(counters) => {
+                        let begin = self.xfb.fp().cmd_begin_transform_feedback_ext;
+                        with_counters(counters, round.memory, |first, count, buffers, offsets| {
+                            begin(cmd, first, count, buffers, offsets);
+                        });
+                    }
+                    Step::End(counters) => {
+                        let end = self.xfb.fp().cmd_end_transform_feedback_ext;
+                        with_counters(counters, round.memory, |first, count, buffers, offsets| {
+                            end(cmd, first, count, buffers, offsets);
+                        });
+                    }
+                    Step::BeginQuery(query) => {
+                        let (kind, place) = places[*query];
+                        let flags = vk::QueryControlFlags::empty();
+                        device.cmd_begin_query(cmd, queries.pool(kind), place, flags);
+                    }
+                    Step::EndQuery(query) => {
+                        let (kind, place) = places[*query];
+                        device.cmd_end_query(cmd, queries.pool(kind), place);
+                    }
+                    Step::Draw(draw) => self.draw(device, cmd, round.memory, draw),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record), inside of a render pass instance.
+    unsafe fn draw(
+        &self,
+        device: &ash::Device,
+        cmd: vk::CommandBuffer,
+        memory: vk::Buffer,
+        draw: &Draw,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match draw {
+                Draw::Direct { indexed: false, span, instances: i } => {
+                    device.cmd_draw(cmd, span.count, i.count, span.first, i.first);
+                }
+                Draw::Direct { indexed: true, span, instances: i } => {
+                    let vertex_offset = span.vertex_offset;
+                    let (count, first) = (span.count, span.first);
+                    device.cmd_draw_indexed(cmd, count, i.count, first, vertex_offset, i.first);
+                }
+                Draw::Multi { indexed: false, spans, instances, .. } => {
+                    let info: Vec<_> = spans
+                        .iter()
+                        .map(|span| vk::MultiDrawInfoEXT {
+                            first_vertex: span.first,
+                            vertex_count: span.count,
+                        })
+                        .collect();
+                    (self.multi_draw.fp().cmd_draw_multi_ext)(
+                        cmd,
+                        info.len() as u32,
+                        info.as_ptr(),
+                        instances.count,
+                        instances.first,
+                        size_of::<vk::MultiDrawInfoEXT>() as u32,
+                    );
+                }
+                Draw::Multi { indexed: true, spans, instances, vertex_offset } => {
+                    let info: Vec<_> = spans
+                        .iter()
+                        .map(|span| vk::MultiDrawIndexedInfoEXT {
+                            first_index: span.first,
+                            index_count: span.count,
+                            vertex_offset: span.vertex_offset,
+                        })
+                        .collect();
+                    let one_offset = vertex_offset.as_ref().map_or(std::ptr::null(), |o| o);
+                    (self.multi_draw.fp().cmd_draw_multi_indexed_ext)(
+                        cmd,
+                        info.len() as u32,
+                        info.as_ptr(),
+                        instances.count,
+                        instances.first,
+                        size_of::<vk::MultiDrawIndexedInfoEXT>() as u32,
+                        one_offset,
+                    );
+                }
+                &Draw::Indirect { indexed, offset, draw_count: most, stride, count } => {
+                    let counted = &self.indirect_count;
+                    match (indexed, count) {
+                        (false, None) => {
+                            device.cmd_draw_indirect(cmd, memory, offset, most, stride);
+                        }
+                        (true, None) => {
+                            device.cmd_draw_indexed_indirect(cmd, memory, offset, most, stride);
+                        }
+                        (false, Some(count)) => counted.cmd_draw_indirect_count(
+                            cmd, memory, offset, memory, count, most, stride,
+                        ),
+                        (true, Some(count)) => counted.cmd_draw_indexed_indirect_count(
+                            cmd, memory, offset, memory, count, most, stride,
+                        ),
+                    }
+                }
+                Draw::ByteCount { instances, counter, counter_offset, vertex_stride } => {
+                    (self.xfb.fp().cmd_draw_indirect_byte_count_ext)(
+                        cmd,
+                        instances.count,
+                        instances.first,
+                        memory,
+                        *counter,
+                        *counter_offset,
+                        *vertex_stride,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The arguments of Begin and End; null pointers where there is no counter.
+fn with_counters(
+    counters: &Counters,
+    memory: vk::Buffer,
+    f: impl FnOnce(u32, u32, *const vk::Buffer, *const vk::DeviceSize),
+) {
+    let buffers: Vec<_> = counters
+        .counters
+        .iter()
+        .map(|counter| if counter.is_some() { memory } else { vk::Buffer::null() })
+        .collect();
+    let offsets: Vec<u64> = counters.counters.iter().map(|c| c.unwrap_or(0)).collect();
+    match buffers.len() {
+        0 => f(0, 0, std::ptr::null(), std::ptr::null()),
+        count => f(counters.first, count as u32, buffers.as_ptr(), offsets.as_ptr()),
+    }
+}
+
+impl Queries {
+    fn new(ctx: &Context, programs: &[Program]) -> Result<Self, GpuError> {
+        let mut counts = [0; 2];
+        let places = programs
+            .iter()
+            .map(|program| {
+                let place = |kind: &QueryKind| {
+                    let next = &mut counts[*kind as usize];
+                    *next += 1;
+                    (*kind, *next - 1)
+                };
+                program.queries.iter().map(place).collect()
+            })
+            .collect();
+        let mut queries = Self { pools: [vk::QueryPool::null(); 2], places };
+        let types =
+            [vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, vk::QueryType::PRIMITIVES_GENERATED_EXT];
+        for ((pool, query_type), count) in queries.pools.iter_mut().zip(types).zip(counts) {
+            if count > 0 {
+                let info =
+                    vk::QueryPoolCreateInfo::default().query_type(query_type).query_count(count);
+                // SAFETY: the device is live and has queries of that type.
+                *pool = unsafe { ctx.device().create_query_pool(&info, None) }
+                    .map_err(failed("vkCreateQueryPool"))?;
+            }
+        }
+        Ok(queries)
+    }
+
+    fn pool(&self, kind: QueryKind) -> vk::QueryPool {
+        self.pools[kind as usize]
+    }
+
+    fn results(
+        &self,
+        ctx: &Context,
+        places: &[(QueryKind, u32)],
+    ) -> Result<Vec<[u64; 2]>, GpuError> {
+        let result = |&(kind, place): &(QueryKind, u32)| {
+            let pool = self.pool(kind);
+            let flags = vk::QueryResultFlags::TYPE_64;
+            let (mut two, mut one) = ([[0u64; 2]], [0u64]);
+            // SAFETY: the queries are available, as the submission was waited for.
+            let got = unsafe {
+                match kind {
+                    QueryKind::Stream => {
+                        ctx.device().get_query_pool_results(pool, place, &mut two, flags)
+                    }
+                    QueryKind::Generated => {
+                        ctx.device().get_query_pool_results(pool, place, &mut one, flags)
+                    }
+                }
+            };
+            got.map_err(failed("vkGetQueryPoolResults"))?;
+            Ok(if kind == QueryKind::Stream { two[0] } else { [one[0], 0] })
+        };
+        places.iter().map(result).collect()
+    }
+
+    /// # Safety
+    /// Nothing is in flight.
+    unsafe fn destroy(self, ctx: &Context) {
+        for pool in self.pools {
+            // SAFETY: the caller's contract.
+            unsafe { ctx.device().destroy_query_pool(pool, None) };
+        }
+    }
+}

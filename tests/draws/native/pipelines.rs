@@ -1,0 +1,172 @@
+//! The render pass and the graphics pipelines of native captures, made when they are first needed.
+
+use std::collections::HashMap;
+
+use ash::vk;
+use vkxfb::probe::gpu::GpuError;
+use vkxfb::runtime::Context;
+use vkxfb::topology::ProvokingVertex;
+use vkxfb::vertex_input::InputRate;
+
+use super::{DESTINATION, READS, SOURCE, WRITES};
+use crate::images::failed;
+use crate::program::State;
+use crate::shaders::Shader;
+
+pub struct Pipelines {
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    layout: vk::PipelineLayout,
+    modules: HashMap<Shader, vk::ShaderModule>,
+    pipelines: HashMap<State, vk::Pipeline>,
+}
+
+impl Pipelines {
+    pub fn new(ctx: &Context) -> Result<Self, GpuError> {
+        let device = ctx.device();
+        let subpasses =
+            [vk::SubpassDescription::default()
+                .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
+        let dependencies = [vk::SubpassDependency::default()
+            .src_subpass(0)
+            .dst_subpass(0)
+            .src_stage_mask(SOURCE)
+            .dst_stage_mask(DESTINATION)
+            .src_access_mask(WRITES)
+            .dst_access_mask(READS)];
+        let pass =
+            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
+        // SAFETY: the device is live.
+        unsafe {
+            let render_pass =
+                device.create_render_pass(&pass, None).map_err(failed("vkCreateRenderPass"))?;
+            let frame = vk::FramebufferCreateInfo::default()
+                .render_pass(render_pass)
+                .width(1)
+                .height(1)
+                .layers(1);
+            let framebuffer =
+                device.create_framebuffer(&frame, None).map_err(failed("vkCreateFramebuffer"))?;
+            let layout = device
+                .create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default(), None)
+                .map_err(failed("vkCreatePipelineLayout"))?;
+            let (modules, pipelines) = (HashMap::new(), HashMap::new());
+            Ok(Self { render_pass, framebuffer, layout, modules, pipelines })
+        }
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance.
+    pub unsafe fn begin_pass(&self, ctx: &Context, cmd: vk::CommandBuffer) {
+        let info = vk::RenderPassBeginInfo::default()
+            .render_pass(self.render_pass)
+            .framebuffer(self.framebuffer)
+            .render_area(vk::Rect2D {
+                offset: vk::Offset2D { x: 0, y: 0 },
+                extent: vk::Extent2D { width: 1, height: 1 },
+            });
+        // SAFETY: the caller's contract.
+        unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
+    }
+
+    pub fn get(&mut self, ctx: &Context, state: &State) -> Result<vk::Pipeline, GpuError> {
+        if let Some(pipeline) = self.pipelines.get(state) {
+            return Ok(*pipeline);
+        }
+        let module = match self.modules.get(&state.shader) {
+            Some(module) => *module,
+            None => {
+                let words = state.shader.words();
+                let info = vk::ShaderModuleCreateInfo::default().code(&words);
+                // SAFETY: the words are valid.
+                let module = unsafe { ctx.device().create_shader_module(&info, None) }
+                    .map_err(failed("vkCreateShaderModule"))?;
+                self.modules.insert(state.shader, module);
+                module
+            }
+        };
+        let pipeline = self.create(ctx, state, module)?;
+        self.pipelines.insert(*state, pipeline);
+        Ok(pipeline)
+    }
+
+    fn create(
+        &self,
+        ctx: &Context,
+        state: &State,
+        module: vk::ShaderModule,
+    ) -> Result<vk::Pipeline, GpuError> {
+        let input = state.shader.vertex_input();
+        let bindings: Vec<_> = input
+            .bindings
+            .iter()
+            .map(|b| vk::VertexInputBindingDescription {
+                binding: b.binding,
+                stride: b.stride,
+                input_rate: match b.input_rate {
+                    InputRate::Vertex => vk::VertexInputRate::VERTEX,
+                    InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
+                },
+            })
+            .collect();
+        let attributes: Vec<_> = input
+            .attributes
+            .iter()
+            .map(|a| vk::VertexInputAttributeDescription {
+                location: a.location,
+                binding: a.binding,
+                format: vk::Format::from_raw(a.format.as_raw()),
+                offset: a.offset,
+            })
+            .collect();
+        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::from_raw(state.topology.as_raw()))
+            .primitive_restart_enable(state.restart);
+        let mut last = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
+            .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
+        let mut rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        if state.provoking == ProvokingVertex::Last {
+            rasterization = rasterization.push_next(&mut last);
+        }
+        let stages = [vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::VERTEX)
+            .module(module)
+            .name(c"main")];
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .rasterization_state(&rasterization)
+            .layout(self.layout)
+            .render_pass(self.render_pass);
+        // SAFETY: everything that it names is live.
+        let made = unsafe {
+            ctx.device().create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
+        };
+        let pipelines = made.map_err(|(_, result)| failed("vkCreateGraphicsPipelines")(result))?;
+        Ok(pipelines[0])
+    }
+
+    /// # Safety
+    /// Nothing is in flight.
+    pub unsafe fn destroy(self, ctx: &Context) {
+        let device = ctx.device();
+        // SAFETY: the caller's contract.
+        unsafe {
+            for pipeline in self.pipelines.into_values() {
+                device.destroy_pipeline(pipeline, None);
+            }
+            for module in self.modules.into_values() {
+                device.destroy_shader_module(module, None);
+            }
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_framebuffer(self.framebuffer, None);
+            device.destroy_render_pass(self.render_pass, None);
+        }
+    }
+}

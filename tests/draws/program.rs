@@ -1,0 +1,247 @@
+//! What a program is: an image of memory, and commands on it, as Vulkan has them. All offsets are bytes
+//! from the start of the image.
+
+use std::fmt;
+
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::shaders::Shader;
+
+/// Commands, and the memory that they read and write.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub seed: u64,
+    /// All of it: capture buffers with their guards, counters, indices, vertices, arguments.
+    pub memory: Vec<u8>,
+    /// What lies in the memory: names and starts, in ascending order.
+    pub areas: Vec<(&'static str, u64)>,
+    /// Each is begun and ended once.
+    pub queries: Vec<QueryKind>,
+    /// Command buffers, each submitted behind the one before.
+    pub rounds: Vec<Vec<Step>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QueryKind {
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed.
+    Stream,
+    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives, and 0.
+    Generated,
+}
+
+/// What a program leaves behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub memory: Vec<u8>,
+    /// Results by the place in [`Program::queries`].
+    pub queries: Vec<[u64; 2]>,
+}
+
+impl Program {
+    /// Draws, by the names of their commands.
+    pub fn draws(&self) -> impl Iterator<Item = &'static str> {
+        self.rounds.iter().flatten().filter_map(|step| match step {
+            Step::Draw(draw) => Some(draw.name()),
+            _ => None,
+        })
+    }
+
+    /// The first difference of two outcomes.
+    pub fn compare(&self, expected: &Outcome, found: &Outcome) -> Result<(), String> {
+        let all = self.queries.iter().zip(expected.queries.iter().zip(&found.queries)).enumerate();
+        let mut wrong = all.filter(|(_, (_, (expected, found)))| expected != found);
+        let differs = |(a, b): (&u8, &u8)| a != b;
+        if let Some(at) = expected.memory.iter().zip(&found.memory).position(differs) {
+            let at = at / 4 * 4;
+            let dwords = |memory: &[u8]| -> Vec<u32> {
+                let words = memory[at..].chunks_exact(4).take(6);
+                words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
+            };
+            let area = self.areas.iter().rev().find(|(_, start)| *start <= at as u64);
+            let (name, start) = area.copied().unwrap_or(("memory", 0));
+            return Err(format!(
+                "byte {at} ({name} + {}): {:x?} instead of {:x?}",
+                at as u64 - start,
+                dwords(&found.memory),
+                dwords(&expected.memory)
+            ));
+        }
+        if let Some((query, (kind, (expected, found)))) = wrong.next() {
+            return Err(format!("query {query}, {kind:?}: {found:?} instead of {expected:?}"));
+        }
+        match expected == found {
+            true => Ok(()),
+            false => Err("results of another length".to_owned()),
+        }
+    }
+}
+
+/// One command.
+#[derive(Debug, Clone)]
+pub enum Step {
+    BeginPass,
+    EndPass,
+    /// Everything before it is visible to everything behind it, inside of a pass or outside.
+    Barrier,
+    /// Only while no transform feedback is active.
+    Bind(State),
+    VertexBuffers([Range; 2]),
+    IndexBuffer(IndexBuffer),
+    /// By the number of the buffer. A number that is `None` is so throughout the program.
+    CaptureBuffers([Option<Range>; 4]),
+    Begin(Counters),
+    End(Counters),
+    BeginQuery(usize),
+    EndQuery(usize),
+    Draw(Draw),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// What a graphics pipeline fixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct State {
+    pub shader: Shader,
+    pub topology: PrimitiveTopology,
+    pub provoking: ProvokingVertex,
+    pub restart: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexBuffer {
+    pub range: Range,
+    /// Bytes of an index: 1, 2 or 4.
+    pub index_size: u64,
+}
+
+impl IndexBuffer {
+    /// The index that restarts primitives.
+    pub fn restart_index(index_size: u64) -> u32 {
+        u32::MAX >> (32 - 8 * index_size)
+    }
+}
+
+/// The counter arguments of Begin and of End.
+#[derive(Debug, Clone, Default)]
+pub struct Counters {
+    /// `firstCounterBuffer`
+    pub first: u32,
+    /// Offsets of the counters of buffers `first` and up.
+    pub counters: Vec<Option<u64>>,
+}
+
+impl Counters {
+    /// The counter of a buffer.
+    pub fn of(&self, buffer: usize) -> Option<u64> {
+        let index = buffer.checked_sub(self.first as usize)?;
+        *self.counters.get(index)?
+    }
+}
+
+/// A vertex count with its first vertex, or an index count with its first index.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    pub first: u32,
+    pub count: u32,
+    /// `vertexOffset` of an indexed draw.
+    pub vertex_offset: i32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Instances {
+    pub first: u32,
+    pub count: u32,
+}
+
+#[derive(Debug, Clone)]
+pub enum Draw {
+    Direct {
+        indexed: bool,
+        span: Span,
+        instances: Instances,
+    },
+    /// `VK_EXT_multi_draw`. An indexed one may have one vertex offset for all.
+    Multi {
+        indexed: bool,
+        spans: Vec<Span>,
+        instances: Instances,
+        vertex_offset: Option<i32>,
+    },
+    Indirect {
+        indexed: bool,
+        offset: u64,
+        draw_count: u32,
+        stride: u32,
+        count: Option<u64>,
+    },
+    ByteCount {
+        instances: Instances,
+        counter: u64,
+        counter_offset: u32,
+        vertex_stride: u32,
+    },
+}
+
+impl Draw {
+    /// The name of its command.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Direct { indexed: false, .. } => "vkCmdDraw",
+            Self::Direct { indexed: true, .. } => "vkCmdDrawIndexed",
+            Self::Multi { indexed: false, .. } => "vkCmdDrawMultiEXT",
+            Self::Multi { indexed: true, .. } => "vkCmdDrawMultiIndexedEXT",
+            Self::Indirect { indexed: false, count: None, .. } => "vkCmdDrawIndirect",
+            Self::Indirect { indexed: true, count: None, .. } => "vkCmdDrawIndexedIndirect",
+            Self::Indirect { indexed: false, count: Some(_), .. } => "vkCmdDrawIndirectCount",
+            Self::Indirect { indexed: true, count: Some(_), .. } => "vkCmdDrawIndexedIndirectCount",
+            Self::ByteCount { .. } => "vkCmdDrawIndirectByteCountEXT",
+        }
+    }
+}
+
+/// The commands, with the arguments and the indices that lie in memory.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  queries {:?}", self.queries)?;
+        for (number, step) in self
+            .rounds
+            .iter()
+            .enumerate()
+            .flat_map(|(number, steps)| steps.iter().map(move |step| (number, step)))
+        {
+            writeln!(f, "  {number} {step:?}")?;
+            match step {
+                Step::IndexBuffer(IndexBuffer { range, index_size }) => {
+                    let start = range.offset as usize;
+                    let bytes = &self.memory[start..start + range.size as usize];
+                    let all = bytes.chunks(*index_size as usize);
+                    let index = |b: &[u8]| b.iter().rev().fold(0, |i, b| i << 8 | u32::from(*b));
+                    writeln!(f, "      indices {:x?}", all.map(index).collect::<Vec<_>>())?;
+                }
+                Step::Draw(Draw::Indirect { offset, draw_count, stride, indexed, .. }) => {
+                    for command in 0..u64::from(*draw_count) {
+                        let at = (offset + command * u64::from(*stride)) as usize;
+                        let bytes = &self.memory[at..at + if *indexed { 20 } else { 16 }];
+                        let words = bytes.chunks_exact(4);
+                        let words = words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+                        writeln!(f, "      command {:x?}", words.collect::<Vec<_>>())?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    /// Makes the least mistake there is: one bit.
+    pub fn perturb(&mut self) {
+        let middle = self.memory.len() / 2;
+        self.memory[middle] ^= 1;
+    }
+}

@@ -1,0 +1,270 @@
+//! Runs batches of programs on a device, and compares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
+
+use crate::compute::Compute;
+use crate::generate::{Space, generate};
+use crate::known::{self, Fault};
+use crate::model::{self, Fact};
+use crate::native::Native;
+use crate::program::{Outcome, Program};
+use crate::shrink::shrink;
+
+/// What happened.
+#[derive(Default)]
+pub struct Report {
+    pub programs: u64,
+    /// Draws by command.
+    pub draws: BTreeMap<&'static str, u64>,
+    /// Programs that were compared, by backend.
+    pub compared: BTreeMap<Backend, u64>,
+    /// Native programs that were left out, by reason.
+    pub excluded: BTreeMap<&'static str, u64>,
+    /// Native programs that may show a known fault of the driver and no other, and those that did.
+    pub faults: BTreeMap<&'static str, (u64, u64)>,
+    pub failures: Vec<String>,
+    /// Where the time went.
+    pub times: BTreeMap<&'static str, Duration>,
+}
+
+impl Report {
+    pub fn and(mut self, other: Self) -> Self {
+        self.programs += other.programs;
+        for (name, count) in other.draws {
+            *self.draws.entry(name).or_default() += count;
+        }
+        for (backend, count) in other.compared {
+            *self.compared.entry(backend).or_default() += count;
+        }
+        for (reason, count) in other.excluded {
+            *self.excluded.entry(reason).or_default() += count;
+        }
+        for (reason, (seen, shown)) in other.faults {
+            let both = self.faults.entry(reason).or_default();
+            *both = (both.0 + seen, both.1 + shown);
+        }
+        for (what, time) in other.times {
+            *self.times.entry(what).or_default() += time;
+        }
+        self.failures.extend(other.failures);
+        self
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} programs", self.programs)?;
+        for (name, count) in &self.draws {
+            writeln!(f, "{name}: {count}")?;
+        }
+        for (backend, count) in &self.compared {
+            writeln!(f, "{backend}: {count} programs compared")?;
+        }
+        for (reason, count) in &self.excluded {
+            writeln!(f, "native: {count} left out: {reason}")?;
+        }
+        for (reason, (seen, shown)) in &self.faults {
+            writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
+        }
+        for (what, time) in &self.times {
+            writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
+        }
+        self.failures.iter().try_for_each(|failure| writeln!(f, "\n{failure}"))
+    }
+}
+
+/// A device, and what was done with it.
+pub struct Worker {
+    gpu: Gpu,
+    space: Space,
+    native: Option<Native>,
+    compute: Compute,
+    thread: u64,
+    resources: Resources,
+    /// Makes the model wrong.
+    pub perturb: bool,
+    pub report: Report,
+}
+
+impl Worker {
+    /// By descriptors the compute backend alone: native captures know no difference.
+    pub fn new(thread: u64, resources: Resources) -> Self {
+        let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
+        let options = OpenOptions { validation, robustness: true, resources, ..Default::default() };
+        let gpu = Gpu::open(&options)
+            .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        let has_native = resources == Resources::Best && gpu.backends().contains(&Backend::Native);
+        let space = if has_native { Space::of(&gpu) } else { Space::whole() };
+        let native = has_native.then(|| Native::new(&gpu).unwrap());
+        Self {
+            gpu,
+            space,
+            native,
+            compute: Compute::default(),
+            thread,
+            resources,
+            perturb: false,
+            report: Report::default(),
+        }
+    }
+
+    /// Closes the device.
+    pub fn finish(mut self) -> Report {
+        if let Some(native) = self.native {
+            // SAFETY: every submission was waited for.
+            unsafe { native.destroy(&self.gpu) };
+        }
+        self.compute.destroy(&self.gpu);
+        let messages = self.gpu.close();
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
+
+    fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
+        let start = Instant::now();
+        let result = f(self);
+        *self.report.times.entry(what).or_default() += start.elapsed();
+        result
+    }
+
+    /// Runs the programs of some seeds on every backend, and compares.
+    pub fn batch(&mut self, seeds: &[u64]) {
+        // A driver that crashes takes the test with it; this tells where.
+        let running = std::env::temp_dir().join(format!(
+            "vkxfb-draws-{}-{:?}-{}.running",
+            std::process::id(),
+            self.resources,
+            self.thread
+        ));
+        std::fs::write(&running, format!("seeds {seeds:?}\n")).unwrap();
+        let programs: Vec<Program> = self.timed("generate", |worker| {
+            seeds.iter().map(|seed| generate(*seed, &worker.space)).collect()
+        });
+        for program in &programs {
+            self.report.programs += 1;
+            for name in program.draws() {
+                *self.report.draws.entry(name).or_default() += 1;
+            }
+        }
+        let (native, excluded): (Vec<_>, Vec<_>) = programs
+            .iter()
+            .cloned()
+            .map(|program| (known::excluded(&self.gpu, &model::run(&program).1), program))
+            .partition(|(reason, _)| reason.is_none());
+        for reason in excluded.into_iter().filter_map(|(reason, _)| reason) {
+            *self.report.excluded.entry(reason).or_default() += 1;
+        }
+        let native: Vec<Program> = native.into_iter().map(|(_, program)| program).collect();
+        self.run(Backend::Native, &native);
+        self.run(Backend::Compute, &programs);
+        let _ = std::fs::remove_file(running);
+    }
+
+    /// The outcomes of programs on a backend, if the device has it.
+    fn execute(
+        &mut self,
+        backend: Backend,
+        programs: &[Program],
+    ) -> Option<Result<Vec<Outcome>, GpuError>> {
+        match backend {
+            Backend::Native => Some(self.native.as_mut()?.run(&mut self.gpu, programs)),
+            Backend::Compute => Some(self.compute.run(&mut self.gpu, programs)),
+            Backend::Vertex => None,
+        }
+    }
+
+    fn run(&mut self, backend: Backend, programs: &[Program]) {
+        let Some(outcomes) = self.timed(backend.name(), |w| w.execute(backend, programs)) else {
+            return;
+        };
+        let mut messages = self.gpu.take_messages();
+        messages.retain(|message| !known::is_false_message(message));
+        let outcomes = match outcomes {
+            Ok(outcomes) if messages.is_empty() => outcomes,
+            // Alone, each speaks for itself.
+            _ if programs.len() > 1 => {
+                return programs.chunks(1).for_each(|program| self.run(backend, program));
+            }
+            result => {
+                let errors = result.err().map(|error| format!("{error:?}"));
+                let messages = messages.iter().map(ToString::to_string);
+                for error in messages.chain(errors) {
+                    self.fail(&programs[0], backend, &error);
+                }
+                return;
+            }
+        };
+        for (program, outcome) in programs.iter().zip(outcomes) {
+            self.compare(program, backend, &outcome);
+        }
+    }
+
+    fn compare(&mut self, program: &Program, backend: Backend, outcome: &Outcome) {
+        let (mut expected, facts) = self.timed("model", |_| model::run(program));
+        if self.perturb {
+            expected.perturb();
+        }
+        let compared = program.compare(&expected, outcome);
+        match (self.faults(backend, &facts).as_slice(), compared) {
+            ([], compared) => {
+                *self.report.compared.entry(backend).or_default() += 1;
+                if let Err(error) = compared {
+                    self.fail(program, backend, &error);
+                }
+            }
+            // Only a program of one fault tells whether it is still there.
+            ([fault], compared) => {
+                let (seen, shown) = self.report.faults.entry(fault.reason).or_default();
+                *seen += 1;
+                *shown += u64::from(compared.is_err());
+            }
+            _ => {}
+        }
+    }
+
+    /// The faults that a backend may show in a program.
+    fn faults(&self, backend: Backend, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
+        match backend {
+            Backend::Native => known::faults(&self.gpu, facts),
+            Backend::Vertex | Backend::Compute => Vec::new(),
+        }
+    }
+
+    fn fail(&mut self, program: &Program, backend: Backend, error: &str) {
+        let mut text = format!("seed {}, {}: {error}\n", program.seed, backend.name());
+        if !self.perturb {
+            let mut smallest_error = String::new();
+            let smallest = shrink(program, |program| {
+                let found = self.difference(program, backend);
+                if let Some(error) = &found {
+                    smallest_error.clone_from(error);
+                }
+                found.is_some()
+            });
+            text += &format!("  shrunk: {smallest_error}\n{smallest}");
+        }
+        self.report.failures.push(text);
+    }
+
+    /// How a program fails that was made of another.
+    fn difference(&mut self, program: &Program, backend: Backend) -> Option<String> {
+        let (expected, facts) = model::run(program);
+        if backend == Backend::Native && known::excluded(&self.gpu, &facts).is_some() {
+            return None;
+        }
+        if facts.contains(&Fact::VertexOutOfRange)
+            || facts.contains(&Fact::IndexOutOfRange)
+            || !self.faults(backend, &facts).is_empty()
+        {
+            return None;
+        }
+        let outcomes = self.execute(backend, std::slice::from_ref(program))?.ok()?;
+        self.gpu.take_messages();
+        program.compare(&expected, &outcomes[0]).err()
+    }
+}

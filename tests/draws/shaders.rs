@@ -1,0 +1,119 @@
+//! What `shaders/draws` capture, stated once more.
+
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+/// Bytes from one vertex of binding 0 to the next, which is a record of [`Shader::Identify`].
+pub const VERTEX_STRIDE: u32 = 24;
+/// Bytes from one instance of binding 1 to the next.
+pub const INSTANCE_STRIDE: u32 = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shader {
+    Identify,
+    Spread,
+    Fetch,
+}
+
+/// What a vertex shader is invoked with.
+#[derive(Debug, Clone, Copy)]
+pub struct Vertex {
+    pub vertex_index: u32,
+    pub instance_index: u32,
+    pub base_vertex: u32,
+    pub base_instance: u32,
+    pub draw_index: u32,
+}
+
+/// A captured dword.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    pub buffer: usize,
+    /// Bytes from the start of the record.
+    pub offset: u32,
+}
+
+impl Shader {
+    pub const ALL: [Self; 3] = [Self::Identify, Self::Spread, Self::Fetch];
+
+    pub fn words(self) -> Vec<u32> {
+        let bytes: &[u8] = match self {
+            Self::Identify => include_bytes!("../../shaders/draws/identify.spv"),
+            Self::Spread => include_bytes!("../../shaders/draws/spread.spv"),
+            Self::Fetch => include_bytes!("../../shaders/draws/fetch.spv"),
+        };
+        vkxfb::spirv::words_from_bytes(bytes).unwrap()
+    }
+
+    /// Bytes of a record, by buffer; `None` where nothing is captured to it.
+    pub const fn strides(self) -> [Option<u32>; 4] {
+        match self {
+            Self::Identify => [Some(24), None, None, None],
+            Self::Spread => [Some(8), Some(4), Some(20), Some(12)],
+            Self::Fetch => [Some(20), None, Some(16), None],
+        }
+    }
+
+    /// What is captured, in the order of [`evaluate`](Self::evaluate).
+    pub fn outputs(self) -> Vec<Output> {
+        let places: &[(usize, u32)] = match self {
+            Self::Identify => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16)],
+            Self::Spread => &[(0, 4), (1, 0), (2, 0), (2, 12), (3, 4), (3, 8)],
+            Self::Fetch => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (2, 0), (2, 4)],
+        };
+        places.iter().map(|&(buffer, offset)| Output { buffer, offset }).collect()
+    }
+
+    /// The captured dwords of a vertex. `fetch` reads a dword of a binding: its element, and bytes from
+    /// there.
+    pub fn evaluate(self, v: &Vertex, mut fetch: impl FnMut(usize, u32, u32) -> u32) -> Vec<u32> {
+        match self {
+            Self::Identify => {
+                vec![v.vertex_index, v.instance_index, v.base_vertex, v.base_instance, v.draw_index]
+            }
+            Self::Spread => vec![
+                v.vertex_index,
+                v.instance_index,
+                v.base_vertex,
+                v.base_instance,
+                v.draw_index,
+                v.vertex_index,
+            ],
+            Self::Fetch => {
+                let head = [0, 4, 8, 12, 20].map(|at| fetch(0, v.vertex_index, at));
+                let each = fetch(1, v.instance_index, 4);
+                head.into_iter().chain([each, v.vertex_index]).collect()
+            }
+        }
+    }
+
+    pub const fn reads_vertices(self) -> bool {
+        matches!(self, Self::Fetch)
+    }
+
+    pub fn vertex_input(self) -> VertexInput {
+        if !self.reads_vertices() {
+            return VertexInput::default();
+        }
+        let attribute = |location, binding, format, offset| VertexAttribute {
+            location,
+            binding,
+            format,
+            offset,
+        };
+        VertexInput {
+            bindings: vec![
+                VertexBinding { binding: 0, stride: VERTEX_STRIDE, input_rate: InputRate::Vertex },
+                VertexBinding {
+                    binding: 1,
+                    stride: INSTANCE_STRIDE,
+                    input_rate: InputRate::INSTANCE,
+                },
+            ],
+            attributes: vec![
+                attribute(0, 0, VertexFormat::R32G32B32A32Uint, 0),
+                attribute(1, 0, VertexFormat::R32Uint, 20),
+                attribute(2, 1, VertexFormat::R32Uint, 4),
+            ],
+        }
+    }
+}

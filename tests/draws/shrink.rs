@@ -1,0 +1,133 @@
+//! Makes programs that fail smaller, so that a reader sees what they fail by.
+
+use crate::program::{Draw, Program, Step};
+
+/// The smallest program, by leaving out one thing after the other, that still fails.
+pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
+    let mut smallest = program.clone();
+    loop {
+        let found = candidates(&smallest).find(|candidate| fails(candidate));
+        match found {
+            Some(smaller) => smallest = smaller,
+            None => return smallest,
+        }
+    }
+}
+
+/// Programs with one thing less, the largest things first.
+fn candidates(program: &Program) -> impl Iterator<Item = Program> {
+    let places = |round: usize| (0..program.rounds[round].len()).map(move |at| (round, at));
+    let places: Vec<(usize, usize)> = (0..program.rounds.len()).flat_map(places).collect();
+    let captures = places.clone().into_iter().filter_map(|(r, at)| without_capture(program, r, at));
+    let draws = places.clone().into_iter().filter_map(|(r, at)| without_draw(program, r, at));
+    let queries = (0..program.queries.len()).map(|query| without_query(program, query));
+    let simpler = places.into_iter().flat_map(|(r, at)| simpler(program, r, at));
+    captures.chain(draws).chain(queries).chain(simpler)
+}
+
+/// Without the Begin there, its End and the draws between.
+fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program> {
+    let steps = &program.rounds[round];
+    let is_end = |step: &Step| matches!(step, Step::End(_));
+    let end = match steps[at] {
+        Step::Begin(_) => at + steps[at..].iter().position(is_end)?,
+        _ => return None,
+    };
+    let mut smaller = program.clone();
+    let mut place = 0;
+    smaller.rounds[round].retain(|step| {
+        let is_inside = (at..=end).contains(&place);
+        place += 1;
+        !is_inside || matches!(step, Step::BeginQuery(_) | Step::EndQuery(_) | Step::IndexBuffer(_))
+    });
+    Some(smaller)
+}
+
+fn without_draw(program: &Program, round: usize, at: usize) -> Option<Program> {
+    matches!(program.rounds[round][at], Step::Draw(_)).then(|| {
+        let mut smaller = program.clone();
+        smaller.rounds[round].remove(at);
+        smaller
+    })
+}
+
+fn without_query(program: &Program, gone: usize) -> Program {
+    let mut smaller = program.clone();
+    smaller.queries.remove(gone);
+    for steps in &mut smaller.rounds {
+        steps.retain_mut(|step| match step {
+            Step::BeginQuery(query) | Step::EndQuery(query) => {
+                let keep = *query != gone;
+                *query -= usize::from(*query > gone);
+                keep
+            }
+            _ => true,
+        });
+    }
+    smaller
+}
+
+/// With a draw that does less, a pass that does not follow another, or a counter that is not there.
+fn simpler(program: &Program, round: usize, at: usize) -> Vec<Program> {
+    let with = |step: Step| {
+        let mut smaller = program.clone();
+        smaller.rounds[round][at] = step;
+        smaller
+    };
+    match &program.rounds[round][at] {
+        Step::Begin(counters) | Step::End(counters) => (0..counters.counters.len())
+            .filter(|i| counters.counters[*i].is_some())
+            .map(|i| {
+                let mut smaller = program.clone();
+                if let Step::Begin(c) | Step::End(c) = &mut smaller.rounds[round][at] {
+                    c.counters[i] = None;
+                }
+                smaller
+            })
+            .collect(),
+        Step::Draw(draw) => {
+            simpler_draws(draw).into_iter().map(|draw| with(Step::Draw(draw))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn simpler_draws(draw: &Draw) -> Vec<Draw> {
+    let mut all = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Draw) -> bool| {
+        let mut draw = draw.clone();
+        if change(&mut draw) {
+            all.push(draw);
+        }
+    };
+    push(&|draw| match draw {
+        Draw::Direct { instances, .. }
+        | Draw::Multi { instances, .. }
+        | Draw::ByteCount { instances, .. } => {
+            let more = instances.count > 1;
+            instances.count -= u32::from(more);
+            more
+        }
+        Draw::Indirect { draw_count, .. } => {
+            let more = *draw_count > 1;
+            *draw_count -= u32::from(more);
+            more
+        }
+    });
+    push(&|draw| match draw {
+        Draw::Direct { span, .. } if span.count > 1 => {
+            span.count -= 1;
+            true
+        }
+        Draw::Multi { spans, .. } if spans.len() > 1 => spans.pop().is_some(),
+        _ => false,
+    });
+    push(&|draw| match draw {
+        Draw::Multi { spans, .. } if spans.len() > 1 => {
+            spans.remove(0);
+            true
+        }
+        _ => false,
+    });
+    all
+}

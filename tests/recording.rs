@@ -1,0 +1,282 @@
+//! What captures by compute record, and that it may be executed often.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(feature = "probe")]
+
+mod common;
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb::probe::shaders::ProbeShader;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, Kernels,
+    MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use common::device::{self, PipelineOptions};
+
+const COMPUTE: Backend = Backend::Compute;
+
+/// A device with a pipeline that captures each vertex's index, and a buffer to capture to.
+struct Bench {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    stride: u32,
+    target: Buffer,
+    /// Four dwords.
+    counters: Buffer,
+    kernels: Kernels,
+}
+
+impl Bench {
+    fn new(profile: Profile, size: u64) -> Self {
+        Self::by(Resources::Best, profile, size)
+    }
+
+    fn by(resources: Resources, profile: Profile, size: u64) -> Self {
+        let options = OpenOptions { profile, resources, ..Default::default() };
+        let mut gpu = device::open_with(options);
+        let shader = ProbeShader::identify();
+        let options = PipelineOptions {
+            topology: PrimitiveTopology::TriangleStrip,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let lowered = device::lower(&gpu, &shader, COMPUTE);
+        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+        let stride = lowered.layout.strides[0].unwrap();
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let counters = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&counters, 0, &[0; 16]).unwrap();
+        let kernels = gpu.kernels();
+        Self { gpu, pipeline, stride, target, counters, kernels }
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        self.gpu.destroy_buffer(self.target);
+        self.gpu.destroy_buffer(self.counters);
+        device::close(self.gpu);
+    }
+
+    fn counter(&self) -> Option<CounterBuffer> {
+        Some(CounterBuffer { buffer: self.counters.raw(), offset: 0 })
+    }
+
+    /// The first dword of each record.
+    fn records(&mut self) -> Vec<u32> {
+        let bytes = self.gpu.read(&self.target, 0..self.target.size()).unwrap();
+        let records = bytes.chunks_exact(self.stride as usize);
+        records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap())).collect()
+    }
+
+    fn position(&mut self) -> u32 {
+        let bytes = self.gpu.read(&self.counters, 0..4).unwrap();
+        u32::from_le_bytes(bytes.try_into().unwrap())
+    }
+}
+
+/// Records one capture of `draws`.
+///
+/// # Safety
+/// As [`Recorder::begin`].
+#[allow(clippy::too_many_arguments, reason = "all that a capture is made of")]
+unsafe fn record(
+    ctx: &Context,
+    cmd: vk::CommandBuffer,
+    arena: &mut Arena,
+    pipeline: &Pipeline,
+    kernels: &Kernels,
+    target: &Buffer,
+    [from, to]: [Option<CounterBuffer>; 2],
+    draws: &[(PrimitiveTopology, Draw)],
+) -> Result<Recorded, RuntimeError> {
+    let desc = CaptureDesc {
+        pipeline,
+        kernels,
+        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })],
+        vertex_buffers: &[],
+        counters: &[from],
+    };
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+        for (topology, draw) in draws {
+            recorder.draw(*topology, draw)?;
+        }
+        recorder.end(&[to])
+    }
+}
+
+/// A thousand draws of 3 to 300 vertices, of all topologies.
+fn thousand_draws() -> Vec<(PrimitiveTopology, Draw)> {
+    let draw = |i: u32| Draw {
+        vertex_count: 3 + i * 7919 % 298,
+        instance_count: 1 + i % 2,
+        first_vertex: i * 1000,
+        first_instance: 0,
+    };
+    (0..1000).map(|i| (PrimitiveTopology::ALL[i as usize % 10], draw(i))).collect()
+}
+
+/// What each record holds, by the CPU twin.
+fn expected(draws: &[(PrimitiveTopology, Draw)]) -> Vec<u32> {
+    let of = |(topology, draw): &(PrimitiveTopology, Draw)| -> Vec<u32> {
+        let outputs = topology.output_count(draw.vertex_count);
+        let vertex = |o| topology.gather(ProvokingVertex::First, o) as u32 + draw.first_vertex;
+        (0..draw.instance_count).flat_map(|_| (0..outputs).map(vertex)).collect()
+    };
+    draws.iter().flat_map(of).collect()
+}
+
+#[test]
+fn small_draws_share_dispatches() {
+    let draws = thousand_draws();
+    let records = expected(&draws);
+    let mut bench = Bench::new(Profile::Full, 16 * records.len() as u64);
+    let counter = bench.counter();
+    for (from, to) in [(None, None), (None, counter), (counter, counter)] {
+        bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1000)).unwrap();
+        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            let recorded = unsafe {
+                record(ctx, cmd, &mut arena, pipeline, kernels, target, [from, to], &draws)
+            };
+            recorded.map_err(|source| GpuError::Capture { capture: 0, source })
+        });
+        let recorded = recorded.unwrap();
+        bench.gpu.destroy_arena(arena);
+        assert_eq!(bench.records(), records);
+        assert_eq!(recorded.captures, 1, "{recorded:?}");
+        // Only counters take kernels and barriers: what the CPU knows is written at the end, what it
+        // does not know is computed before.
+        let most = match (from, to) {
+            (None, None) => (0, 0),
+            (None, _) => (1, 1),
+            _ => (1, 2),
+        };
+        assert_eq!((recorded.kernels, recorded.barriers), most, "{recorded:?}");
+        assert_eq!(recorded.captured.is_some(), from.is_none());
+        if to.is_some() {
+            assert_eq!(bench.position(), records.len() as u32 * bench.stride);
+        }
+    }
+    bench.close();
+}
+
+/// Large draws have dispatches of their own.
+#[test]
+fn large_draws_are_dispatched_alone() {
+    let strip = PrimitiveTopology::TriangleStrip;
+    let draw = |vertex_count| (strip, Draw { vertex_count, instance_count: 1, ..Draw::default() });
+    let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
+    let records = expected(&draws);
+    let mut bench = Bench::new(Profile::Bifrost, 16 * records.len() as u64);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 6)).unwrap();
+    let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+    let recorded = bench.gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe { record(ctx, cmd, &mut arena, pipeline, kernels, target, [None; 2], &draws) }
+            .map_err(|source| GpuError::Capture { capture: 0, source })
+    });
+    bench.gpu.destroy_arena(arena);
+    let recorded = recorded.unwrap();
+    assert_eq!((recorded.captures, recorded.kernels, recorded.barriers), (4, 0, 0));
+    assert_eq!(bench.records(), records);
+    bench.close();
+}
+
+/// A command buffer that resumes from the counter that it ends in, submitted sixteen times without a wait
+/// between: each execution captures behind the one before, until the buffer is full.
+#[test]
+fn a_command_buffer_is_executed_many_times() {
+    const TIMES: usize = 16;
+    let (strip, fan) = (PrimitiveTopology::TriangleStrip, PrimitiveTopology::TriangleFan);
+    let draw = |vertex_count| Draw { vertex_count, instance_count: 2, ..Draw::default() };
+    let draws = [(strip, draw(7)), (fan, draw(300)), (strip, draw(5))];
+    let once = expected(&draws);
+    for profile in [Profile::Full, Profile::Bifrost] {
+        // The last execution finds no room for its last draws.
+        let size = 16 * (TIMES * once.len() - 40) as u64;
+        let mut bench = Bench::new(profile, size);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
+        let ctx = bench.gpu.context().clone();
+        let (queue, family) = bench.gpu.queue();
+        let device = ctx.device();
+        // SAFETY: everything outlives the submissions, which are waited for.
+        unsafe {
+            let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+            let pool = device.create_command_pool(&info, None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+            let begin = vk::CommandBufferBeginInfo::default()
+                .flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+            device.begin_command_buffer(cmd, &begin).unwrap();
+            let counters = [bench.counter(); 2];
+            let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+            let recorded =
+                record(&ctx, cmd, &mut arena, pipeline, kernels, target, counters, &draws).unwrap();
+            assert_eq!(recorded.captured, None);
+            device.end_command_buffer(cmd).unwrap();
+            let submit = vk::SubmitInfo::default().command_buffers(std::slice::from_ref(&cmd));
+            device.queue_submit(queue, &[submit; TIMES], vk::Fence::null()).unwrap();
+            device.queue_wait_idle(queue).unwrap();
+            device.destroy_command_pool(pool, None);
+        }
+        bench.gpu.destroy_arena(arena);
+        let all: Vec<u32> = once.iter().copied().cycle().take(once.len() * TIMES).collect();
+        let records = bench.records();
+        // Whole primitives of the fan, then of the strip.
+        let written = records.len() / 3 * 3;
+        assert_eq!(bench.position(), written as u32 * bench.stride);
+        assert_eq!(records[..written - 6], all[..written - 6]);
+        bench.close();
+    }
+}
+
+/// What cannot be captured is refused by name.
+#[test]
+fn refusals_name_the_rule() {
+    let mut bench = Bench::new(Profile::Full, 1024);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+    let errors = bench.gpu.submit(|ctx, cmd| {
+        let desc = CaptureDesc {
+            pipeline,
+            kernels,
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })],
+            vertex_buffers: &[],
+            counters: &[],
+        };
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+            let strip = PrimitiveTopology::TriangleStrip;
+            let indexed = recorder.draw_indexed(strip, &Default::default());
+            let restart = recorder.set_primitive_restart(true);
+            let wraps = Draw { first_vertex: u32::MAX, vertex_count: 9, ..Draw::default() };
+            let wraps = recorder.draw(strip, &wraps);
+            let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
+            recorder.end(&[])?;
+            Ok([indexed, restart, wraps, query].map(|e| e.unwrap_err().to_string()))
+        }
+    });
+    assert_eq!(
+        errors.unwrap(),
+        [
+            "an indexed draw, and no index buffer is bound",
+            "primitive restart is enabled for a pipeline that was made without `primitive_restart`",
+            "first vertex 4294967295 and vertex count 9: their sum passes 2^32",
+            "no query of that kind is active",
+        ]
+    );
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}
