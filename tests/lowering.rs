@@ -52,7 +52,7 @@ fn to_compute_by(
 }
 
 /// Behind the sets of the shaders here.
-const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, count: 16 };
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
 
 /// One of several entry points.
 fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
@@ -810,13 +810,15 @@ fn hostile_inputs_are_refused() {
 fn descriptors_in_the_way_are_named() {
     let words = common::compile(EVERYTHING, &[]);
     let vertex_input = vertex_input(NumericClass::Float);
-    let error = |set, count| {
-        let resources = ResourcePlan::Descriptors { set, count };
+    let error = |set, reads, writes| {
+        let resources = ResourcePlan::Descriptors { set, reads, writes };
         to_compute_by(resources, &words, &vertex_input).unwrap_err()
     };
-    let conflict = error(1, 16);
+    let conflict = error(1, 12, 4);
     assert!(matches!(conflict, LowerError::DescriptorSet { used: 1, set: 1, .. }), "{conflict}");
-    assert_eq!(error(2, 0), LowerError::NoStorageBuffers);
+    for (reads, writes) in [(4, 4), (1, 0)] {
+        assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
+    }
 }
 
 /// The kernels that prepare captures are whole modules.
@@ -827,8 +829,8 @@ fn kernels_are_valid() {
             let words = vkxfb::lower::kernel::lower(kernel, resources).unwrap();
             common::validate(&words, "vulkan1.0");
         }
-        let none = ResourcePlan::Descriptors { set: 0, count: 0 };
+        let none = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
         let error = vkxfb::lower::kernel::lower(kernel, none).unwrap_err();
-        assert_eq!(error.to_string(), "the resource plan has no storage buffers");
+        assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }

@@ -135,9 +135,13 @@ fn expected(draws: &[(PrimitiveTopology, Draw)]) -> Vec<u32> {
 
 #[test]
 fn small_draws_share_dispatches() {
+    device::RESOURCES.into_iter().for_each(share_dispatches);
+}
+
+fn share_dispatches(resources: Resources) {
     let draws = thousand_draws();
     let records = expected(&draws);
-    let mut bench = Bench::new(Profile::Full, 16 * records.len() as u64);
+    let mut bench = Bench::by(resources, Profile::Full, 16 * records.len() as u64);
     let counter = bench.counter();
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
         bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
@@ -201,10 +205,12 @@ fn a_command_buffer_is_executed_many_times() {
     let draw = |vertex_count| Draw { vertex_count, instance_count: 2, ..Draw::default() };
     let draws = [(strip, draw(7)), (fan, draw(300)), (strip, draw(5))];
     let once = expected(&draws);
-    for profile in [Profile::Full, Profile::Bifrost] {
+    let profiles = [Profile::Full, Profile::Bifrost];
+    let ways = profiles.into_iter().flat_map(|p| device::RESOURCES.map(|resources| (p, resources)));
+    for (profile, resources) in ways {
         // The last execution finds no room for its last draws.
         let size = 16 * (TIMES * once.len() - 40) as u64;
-        let mut bench = Bench::new(profile, size);
+        let mut bench = Bench::by(resources, profile, size);
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
         let ctx = bench.gpu.context().clone();
         let (queue, family) = bench.gpu.queue();

@@ -23,9 +23,6 @@ pub(crate) struct Arguments {
     /// address
     #[arg(long, value_name = "SET")]
     descriptor_set: Option<u32>,
-    /// With --descriptor-set: storage buffers in the set
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "descriptor_set")]
-    storage_buffers: u32,
     /// With --varyings, of the native backend: the device's maxVertexOutputComponents
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
@@ -37,7 +34,8 @@ impl Arguments {
     fn resources(&self) -> ResourcePlan {
         self.descriptor_set.map_or(ResourcePlan::DeviceAddress, |set| ResourcePlan::Descriptors {
             set,
-            count: self.storage_buffers,
+            reads: 18,
+            writes: 6,
         })
     }
 }

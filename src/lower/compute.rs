@@ -13,7 +13,7 @@ use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageCl
 use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
-use super::resources::{Memory, ResourcePlan};
+use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
@@ -87,7 +87,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let has_side_effects = interface::has_side_effects(&module, &declarations);
 
     strip_interface(&mut module, &declarations);
-    let memory = Memory::declare(&mut module, options.resources);
+    let memory = Memory::declare(&mut module, options.resources, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);

@@ -7,7 +7,7 @@ use spirv::{ExecutionMode, ExecutionModel, Op};
 
 use super::LowerError;
 use super::library::library;
-use super::resources::{Memory, ResourcePlan};
+use super::resources::{Memory, ResourcePlan, User};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Linker, Stub};
@@ -62,11 +62,11 @@ const EMPTY: [u32; 10] = [
 /// SPIR-V of a kernel.
 ///
 /// # Errors
-/// [`LowerError::Link`]: a mistake in the shader library. [`LowerError::NoStorageBuffers`].
+/// [`LowerError::Link`]: a mistake in the shader library. [`LowerError::StorageBuffers`].
 pub fn lower(kernel: Kernel, resources: ResourcePlan) -> Result<Vec<u32>, LowerError> {
     let mut module = Module::parse(&EMPTY)?;
     resources.check(&Declarations::of(&module))?;
-    let memory = Memory::declare(&mut module, resources);
+    let memory = Memory::declare(&mut module, resources, User::Kernel);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;

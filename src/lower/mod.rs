@@ -186,9 +186,17 @@ pub enum LowerError {
         /// The plan's.
         set: u32,
     },
-    /// A resource plan by descriptors that has none.
-    #[error("the resource plan has no storage buffers")]
-    NoStorageBuffers,
+    /// A resource plan by descriptors with too few of them.
+    #[error(
+        "the resource plan has {reads} storage buffers to read and {writes} to write: there has to be one to \
+         write, and more to read"
+    )]
+    StorageBuffers {
+        /// Buffers to read.
+        reads: u32,
+        /// Buffers to write.
+        writes: u32,
+    },
     /// Workgroups without invocations.
     #[error("the workgroup size is 0")]
     WorkgroupSize,

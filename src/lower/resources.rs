@@ -22,14 +22,20 @@ pub enum ResourcePlan {
     /// By device address (`bufferDeviceAddress`). No descriptor is declared.
     #[default]
     DeviceAddress,
-    /// By descriptors, for devices without addresses: an array of storage buffers, indexed dynamically
+    /// By descriptors, for devices without addresses: two arrays of storage buffers, indexed dynamically
     /// (`shaderStorageBufferArrayDynamicIndexing`). An address is a byte offset, and the number of a buffer
     /// counted from 1.
+    ///
+    /// What is read and what is written are apart, so that compilers and synchronization validation see
+    /// which is which. Captures read binding 0 and write binding 1. Of what kernels write, binding 0 has as
+    /// many first elements as there are `writes`, for captures to read.
     Descriptors {
-        /// The descriptor set, whose binding 0 is the array. The application's own sets are those below.
+        /// The descriptor set. The application's own sets are those below.
         set: u32,
-        /// Buffers in the array.
-        count: u32,
+        /// Buffers in the array of binding 0, more than there are `writes`.
+        reads: u32,
+        /// Buffers in the array of binding 1.
+        writes: u32,
     },
 }
 
@@ -37,8 +43,8 @@ impl std::fmt::Display for ResourcePlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::DeviceAddress => f.write_str("device addresses"),
-            Self::Descriptors { set, count } => {
-                write!(f, "{count} storage buffers in descriptor set {set}")
+            Self::Descriptors { set, reads, writes } => {
+                write!(f, "{reads} and {writes} storage buffers in descriptor set {set}")
             }
         }
     }
@@ -49,9 +55,9 @@ impl ResourcePlan {
     /// set is.
     pub(super) fn check(self, declarations: &Declarations) -> Result<(), LowerError> {
         use spirv::{Decoration, StorageClass};
-        let Self::Descriptors { set, count } = self else { return Ok(()) };
-        if count == 0 {
-            return Err(LowerError::NoStorageBuffers);
+        let Self::Descriptors { set, reads, writes } = self else { return Ok(()) };
+        if writes == 0 || reads <= writes {
+            return Err(LowerError::StorageBuffers { reads, writes });
         }
         let storages =
             [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
@@ -68,6 +74,15 @@ impl ResourcePlan {
     }
 }
 
+/// Whose memory accesses they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum User {
+    /// A capture: it reads nothing that it writes.
+    Capture,
+    /// A kernel.
+    Kernel,
+}
+
 /// The bodies of the memory stubs.
 #[derive(Debug)]
 pub(super) enum Memory {
@@ -77,15 +92,15 @@ pub(super) enum Memory {
 
 impl Memory {
     /// Declares what accesses by that plan need.
-    pub(super) fn declare(module: &mut Module, plan: ResourcePlan) -> Self {
+    pub(super) fn declare(module: &mut Module, plan: ResourcePlan, user: User) -> Self {
         match plan {
             ResourcePlan::DeviceAddress => {
                 device_address::declare(module);
                 Self::DeviceAddress(DeviceAddress::default())
             }
-            ResourcePlan::Descriptors { set, count } => {
+            ResourcePlan::Descriptors { set, reads, writes } => {
                 descriptors::declare(module);
-                Self::Descriptors(Descriptors::new(set, count))
+                Self::Descriptors(Descriptors::new(user, set, reads, writes))
             }
         }
     }

@@ -9,7 +9,7 @@ use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Stubs, free_spec_ids, library};
-use super::resources::{Memory, ResourcePlan};
+use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::{Declarations, Type};
@@ -46,7 +46,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         &XFB_DECORATIONS,
     );
     interface::strip_xfb_mode(&mut module);
-    let memory = Memory::declare(&mut module, RESOURCES);
+    let memory = Memory::declare(&mut module, RESOURCES, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);

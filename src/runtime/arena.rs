@@ -10,7 +10,7 @@
 
 use ash::vk;
 
-use super::descriptors::{self, Sets, Table, Window};
+use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 
@@ -28,7 +28,8 @@ const ALIGNMENT: u64 = 16;
 /// [`restart_scratch`](Self::restart_scratch).
 ///
 /// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
-/// for each [`flush`](super::Recorder::flush) behind which it uses buffers that it did not before.
+/// for kernels; two again for each [`flush`](super::Recorder::flush), unless it takes the same as the one
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
@@ -61,7 +62,7 @@ impl ArenaDesc {
         Self {
             upload: captures * Self::UPLOAD_PER_SETUP + draws * Self::UPLOAD_PER_DRAW,
             scratch: captures * Self::SCRATCH_PER_SETUP + draws * Self::SCRATCH_PER_DRAW,
-            descriptor_sets: if captures > u32::MAX as u64 { u32::MAX } else { captures as u32 },
+            descriptor_sets: if captures > 1 << 31 { u32::MAX } else { 2 * captures as u32 },
         }
     }
 }
@@ -152,8 +153,8 @@ impl Arena {
             None => None,
             Some(limits) => {
                 // The places that `begin_record` gives them.
-                upload.address = descriptors::address(0, 0);
-                scratch.address = descriptors::address(1, 0);
+                upload.address = limits.first_address(Purpose::Read);
+                scratch.address = limits.first_address(Purpose::State);
                 // SAFETY: the caller's contract.
                 match unsafe { Sets::new(ctx, limits, desc.descriptor_sets) } {
                     Ok(sets) => Some(sets),
@@ -194,7 +195,7 @@ impl Arena {
     pub(super) fn begin_record(&mut self) {
         let window =
             |part: &Part| Window { buffer: part.buffer.raw(), start: 0, end: part.buffer.size() };
-        self.table.restart(&[window(&self.upload), window(&self.scratch)]);
+        self.table.restart(window(&self.upload), window(&self.scratch));
         self.pending.forget();
     }
 
@@ -209,13 +210,14 @@ impl Arena {
     pub(super) unsafe fn address(
         &mut self,
         ctx: &Context,
+        purpose: Purpose,
         what: &str,
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
         match ctx.table() {
-            Some(limits) => self.table.address(limits, what, buffer, offset, size),
+            Some(limits) => self.table.address(limits, purpose, what, buffer, offset, size),
             // SAFETY: the caller's contract.
             None => Ok(unsafe { ctx.buffer_address(buffer) }?.wrapping_add(offset)),
         }
@@ -231,12 +233,11 @@ impl Arena {
     pub(super) unsafe fn descriptor_set(
         &mut self,
         ctx: &Context,
+        user: User,
     ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
-        match (ctx.table(), &mut self.sets) {
-            // SAFETY: the caller's contract.
-            (Some(limits), Some(sets)) => unsafe { self.table.set(ctx, limits, sets) }.map(Some),
-            _ => Ok(None),
-        }
+        let (Some(limits), Some(sets)) = (ctx.table(), &mut self.sets) else { return Ok(None) };
+        // SAFETY: the caller's contract.
+        unsafe { self.table.set(ctx, limits, sets, user) }.map(Some)
     }
 
     /// Copies values into the upload memory.
@@ -287,7 +288,7 @@ impl Arena {
             && sets.used != mark.descriptor_sets
         {
             sets.used = mark.descriptor_sets;
-            self.table.forget_set();
+            self.table.forget_sets();
         }
     }
 

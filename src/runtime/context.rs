@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::descriptors::{MAX_STORAGE_BUFFERS, MIN_STORAGE_BUFFERS, TableLimits};
+use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::lower::{Backend, ResourcePlan};
@@ -98,13 +98,12 @@ impl Context {
             .then(|| TransformFeedbackFn::load(instance, device))
             .transpose()?;
         let limits = &capabilities.limits;
-        let table = enabled.uses_descriptors().then(|| TableLimits {
-            count: enabled
-                .storage_buffers
-                .min(limits.max_storage_buffers)
-                .clamp(MIN_STORAGE_BUFFERS, MAX_STORAGE_BUFFERS),
-            max_range: limits.max_storage_buffer_range,
-            alignment: limits.min_storage_buffer_offset_alignment,
+        let table = enabled.uses_descriptors().then(|| {
+            TableLimits::new(
+                enabled.storage_buffers.min(limits.max_storage_buffers),
+                limits.max_storage_buffer_range,
+                limits.min_storage_buffer_offset_alignment,
+            )
         });
         let [x, y, _] = capabilities.limits.max_workgroups;
         Ok(Self {
@@ -159,7 +158,7 @@ impl Context {
         };
         let max = self.capabilities.limits.max_descriptor_sets;
         match u32::try_from(application_sets) {
-            Ok(set) if set < max => Ok(ResourcePlan::Descriptors { set, count: table.count }),
+            Ok(set) if set < max => Ok(table.plan(set)),
             _ => Err(RuntimeError::Limit {
                 what: "the number of descriptor sets, with one for the buffers of captures,"
                     .to_owned(),

@@ -141,15 +141,16 @@ pub enum RuntimeError {
     },
     /// More buffers than the descriptors of a capture name.
     #[error(
-        "{what} is one buffer too many: a capture by descriptors reaches {max} \
-         (maxPerStageDescriptorStorageBuffers, less what the application keeps)"
+        "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
+         is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"
     )]
     TooManyBuffers {
         /// The buffer that has no place.
         what: String,
-        /// [`RequiredFeatures::storage_buffers`](super::RequiredFeatures::storage_buffers): how many have,
-        /// the two of the arena included.
+        /// Places for what is captured to, what kernels write, or what is read.
         max: u32,
+        /// Places in all.
+        storage_buffers: u32,
     },
     /// The arena has no descriptor set left.
     #[error("the arena's {capacity} descriptor sets are used up")]

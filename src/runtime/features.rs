@@ -41,7 +41,9 @@ pub struct RequiredFeatures {
     /// [`vertex_divisor`](Self::vertex_divisor).
     pub vertex_zero_divisor: bool,
     /// Storage buffers that a capture by compute reaches where descriptors take the place of device
-    /// addresses, the two of its arena included; 0 where they do not. At most 16, at least 4.
+    /// addresses; 0 where they do not. At most 24, at least 4. A quarter are for buffers that are captured
+    /// to, and as many for those that kernels write: the scratch memory of the arena, counters, queries. The
+    /// others are for what is read: the upload memory of the arena, vertices, indices, arguments of draws.
     ///
     /// They count against `maxPerStageDescriptorStorageBuffers` beside the application's own in the set
     /// layouts of a pipeline: an application that has too many takes some from here.

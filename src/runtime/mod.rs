@@ -35,9 +35,9 @@
 //!
 //! * **device addresses**, where the device has `bufferDeviceAddress`. A lowered shader binds no descriptor
 //!   of its own, and all sets are left to the application.
-//! * **descriptors** otherwise: one descriptor set with an array of storage buffers
+//! * **descriptors** otherwise: one descriptor set with two arrays of storage buffers
 //!   ([`RequiredFeatures::storage_buffers`]), behind the sets of the application. What a [`Recorder`] is
-//!   given gets a place in the array, and the [`Arena`] has the sets ([`ArenaDesc::descriptor_sets`]).
+//!   given gets a place in them, and the [`Arena`] has the sets ([`ArenaDesc::descriptor_sets`]).
 //!
 //! [`Capabilities::availability`] and [`required_features`] choose; without
 //! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders

@@ -84,6 +84,7 @@ fn compare(resources: Resources) {
     eprintln!("{report}");
     let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
     assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+    assert!(report.neighbours * 50 <= report.programs, "hazards in {} programs", report.neighbours);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 

@@ -9,6 +9,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
+use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::pulling;
@@ -166,7 +167,8 @@ impl<'a> Compute<'a> {
             // Records are of whole dwords.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
-            let address = unsafe { this.address(&what, bound.buffer, bound.offset, size) }?;
+            let address =
+                unsafe { this.address(Purpose::Capture, &what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
             this.targets[number] = Some(Target { buffer, address });
         }
@@ -223,7 +225,7 @@ impl<'a> Compute<'a> {
             pulling::descriptors(pipeline.attributes(), &bound, |b| {
                 let what = format!("the vertex buffer of binding {}", b.binding);
                 // SAFETY: the usage and the memory are the caller's contract.
-                unsafe { self.address(&what, b.buffer, b.offset, b.size) }
+                unsafe { self.address(Purpose::Read, &what, b.buffer, b.offset, b.size) }
             })
         });
         self.arena.pending.vertex_buffers = bound;
@@ -247,7 +249,8 @@ impl<'a> Compute<'a> {
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // SAFETY: the usage and the memory are the caller's contract.
-        let address = unsafe { self.address("the index buffer", raw, offset, bytes) }?;
+        let address =
+            unsafe { self.address(Purpose::Read, "the index buffer", raw, offset, bytes) }?;
         let size = index_type.size();
         self.indices = Some(BoundIndices {
             address,
@@ -275,7 +278,8 @@ impl<'a> Compute<'a> {
             return Err(RuntimeError::QueryActive);
         }
         // SAFETY: the pool's buffer has the usage, and lives by the contract of `Recorder::begin`.
-        let slot = unsafe { self.address("the buffer of queries", buffer, offset, size) }?;
+        let slot =
+            unsafe { self.address(Purpose::State, "the buffer of queries", buffer, offset, size) }?;
         *self.query(pool.kind()) = slot;
         Ok(())
     }
@@ -361,7 +365,9 @@ impl<'a> Compute<'a> {
             Arguments::ByteCount(draw) => {
                 let CounterBuffer { buffer, offset } = draw.counter;
                 // SAFETY: the usage and the memory are the caller's contract.
-                let counter = unsafe { self.address("the counter of a draw", buffer, offset, 4) }?;
+                let counter = unsafe {
+                    self.address(Purpose::State, "the counter of a draw", buffer, offset, 4)
+                }?;
                 input.kind = kind::BYTE_COUNT;
                 input.arguments = split(counter);
                 input.count = u32::MAX / draw.vertex_stride;
@@ -391,10 +397,13 @@ impl<'a> Compute<'a> {
         let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
         let size = u64::from(last) * u64::from(draw.stride) + command as u64;
         // SAFETY: the usage and the memory are the caller's contract.
-        let first = unsafe { self.address("indirect arguments", draw.buffer, draw.offset, size) }?;
+        let first = unsafe {
+            self.address(Purpose::Read, "indirect arguments", draw.buffer, draw.offset, size)
+        }?;
         if let Some((buffer, offset)) = draw.count {
             // SAFETY: as above.
-            let address = unsafe { self.address("a draw count", buffer, offset, 4) }?;
+            let address =
+                unsafe { self.address(Purpose::Read, "a draw count", buffer, offset, 4) }?;
             input.count_address = split(address);
         }
         for index in 0..draw.draw_count {
@@ -587,9 +596,14 @@ impl<'a> Compute<'a> {
         }
     }
 
+    /// The pipeline, unless it has nothing to write to.
+    pub(super) fn capturing(&self) -> Option<&'a Pipeline> {
+        self.pipeline.filter(|_| self.targets.iter().any(Option::is_some))
+    }
+
     /// Checks that the application's sets can be bound again behind kernels.
     pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
-        let sets = self.pipeline.map_or(0, Pipeline::set_count);
+        let sets = self.capturing().map_or(0, Pipeline::set_count);
         let needed = sets > 0 && self.ctx.table().is_some();
         match needed && self.arena.pending.bound_sets.is_empty() {
             true => Err(RuntimeError::DescriptorSetsUnknown { sets }),
@@ -622,13 +636,14 @@ impl<'a> Compute<'a> {
     /// As [`Arena::address`].
     unsafe fn address(
         &mut self,
+        purpose: Purpose,
         what: &str,
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.arena.address(self.ctx, what, buffer, offset, size) }
+        unsafe { self.arena.address(self.ctx, purpose, what, buffer, offset, size) }
     }
 
     /// # Safety
@@ -642,7 +657,9 @@ impl<'a> Compute<'a> {
             if let Some(counter) = counter {
                 let what = format!("counter {number}");
                 // SAFETY: the caller's contract.
-                let start = unsafe { self.address(&what, counter.buffer, counter.offset, 4) }?;
+                let start = unsafe {
+                    self.address(Purpose::State, &what, counter.buffer, counter.offset, 4)
+                }?;
                 *address = split(start);
             }
         }

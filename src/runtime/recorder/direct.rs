@@ -4,6 +4,7 @@ use super::compute::{Compute, PendingDraw, Position, invocations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
+use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, RuntimeError};
 use crate::sysval::setup::{Finish, Input, Operation, operation};
@@ -198,16 +199,18 @@ impl Compute<'_> {
             }])?),
         };
 
-        let pipeline = self.pipeline.filter(|_| !self.arena.pending.dispatches.is_empty());
-        let set = match pipeline.is_some() || finish.is_some() {
+        let pipeline = self.capturing().filter(|_| !self.arena.pending.dispatches.is_empty());
+        let mut set = |is_needed: bool, user| match is_needed {
             // SAFETY: the caller's contract.
-            true => unsafe { self.arena.descriptor_set(self.ctx) }?,
-            false => None,
+            true => unsafe { self.arena.descriptor_set(self.ctx, user) },
+            false => Ok(None),
         };
+        let for_captures = set(pipeline.is_some(), User::DirectCaptures)?;
+        let for_kernels = set(finish.is_some(), User::Kernels)?;
 
         if let Some(pipeline) = pipeline {
             // SAFETY: the caller's contract.
-            unsafe { self.bind(pipeline, set) };
+            unsafe { self.bind(pipeline, for_captures) };
             for dispatch in &self.arena.pending.dispatches {
                 let attributes = &self.arena.pending.attributes[dispatch.attributes];
                 let mut sysvals = self.sysvals(attributes);
@@ -229,7 +232,7 @@ impl Compute<'_> {
             // SAFETY: the caller's contract.
             unsafe {
                 self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
-                self.dispatch_kernel(set, Kernel::Finish, finish, [1, 1]);
+                self.dispatch_kernel(for_kernels, Kernel::Finish, finish, [1, 1]);
             }
             self.recorded.barriers += 1;
         }

@@ -14,6 +14,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
+use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{
@@ -56,21 +57,25 @@ impl Compute<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             let (ctx, cmd) = (self.ctx, self.cmd);
-            let set = self.arena.descriptor_set(ctx)?;
+            let for_kernels = self.arena.descriptor_set(ctx, User::Kernels)?;
+            let for_captures = match self.capturing() {
+                Some(_) => self.arena.descriptor_set(ctx, User::CapturesBySetup)?,
+                None => None,
+            };
             ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
             if let Some((parameters, workgroups)) = placed.reduction {
-                self.dispatch_kernel(set, Kernel::Restart, parameters, workgroups);
+                self.dispatch_kernel(for_kernels, Kernel::Restart, parameters, workgroups);
                 ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
                 self.recorded.barriers += 1;
             }
-            self.dispatch_kernel(set, Kernel::Setup, placed.setup, [1, 1]);
+            self.dispatch_kernel(for_kernels, Kernel::Setup, placed.setup, [1, 1]);
             self.recorded.barriers += 1;
-            if let Some(pipeline) = self.pipeline
+            if let Some(pipeline) = self.capturing()
                 && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
             {
                 ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
                 self.recorded.barriers += 1;
-                self.record_groups(pipeline, set, placed.batches)?;
+                self.record_groups(pipeline, for_captures, placed.batches)?;
             }
         }
         self.position = Position::State(placed.new_state.address);
