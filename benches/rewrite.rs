@@ -45,6 +45,7 @@ fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     let options = compute::Options {
         vertex_input: &vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
     };
     bencher
         .counter(ItemsCount::new(words.len()))

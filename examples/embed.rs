@@ -52,7 +52,7 @@ pub fn main() -> Result<()> {
             device: device.clone(),
             physical_device,
             debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
-            buffer_device_address: true,
+            buffer_device_address: context.has_addresses(),
             allocation_sizes: gpu_allocator::AllocationSizes::default(),
         })?;
 
@@ -81,6 +81,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         &compute::Options {
             vertex_input: &vertex_input,
             workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+            resources: context.resource_plan(0)?,
         },
     )?;
     let topology = PrimitiveTopology::TriangleStrip;
@@ -108,7 +109,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
             &BufferDesc {
                 name: "captured",
                 size: topology.output_count(VERTICES) * 16,
-                usage: Context::capture_buffer_usage(Backend::Compute),
+                usage: context.capture_buffer_usage(Backend::Compute),
                 // An application that draws what it captured takes device memory.
                 location: MemoryLocation::Readback,
             },

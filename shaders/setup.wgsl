@@ -89,24 +89,24 @@ fn arguments_of(input: Input) -> Arguments {
     var base_vertex = input.base_vertex;
     var first_instance = input.first_instance;
     if input.kind == INDIRECT {
-        let a = load4(input.arguments);
+        let a = load4_from_any(input.arguments);
         count = a.x;
         instance_count = a.y;
         first = a.z;
         base_vertex = a.w;
         first_instance = a.w;
         if is_indexed {
-            first_instance = load1(multiply_add(input.arguments, 1u, 16u));
+            first_instance = load1_from_any(multiply_add(input.arguments, 1u, 16u));
         }
     }
     if input.kind == BYTE_COUNT {
-        let counter = load1(input.arguments);
+        let counter = load1_from_any(input.arguments);
         count = (counter - min(counter, input.first)) / input.base_vertex;
         first = 0u;
         base_vertex = 0u;
     }
     if is_address(input.count_address) {
-        count = select(0u, count, input.draw_index < load1(input.count_address));
+        count = select(0u, count, input.draw_index < load1_from_any(input.count_address));
     }
     if !is_indexed {
         return Arguments(count, instance_count, first, first_instance, vec2<u32>(), 0u);
@@ -359,7 +359,7 @@ fn place(i: u32, captures: bool) {
         pending[i].written = 0u;
         return;
     }
-    let needed = multiply_add(vec2<u32>(), pending[i].primitives, pending[i].instance_count);
+    let needed = product(pending[i].primitives, pending[i].instance_count);
     let fits = room / pending[i].vertices;
     let written = select(min(needed.x, fits), fits, needed.y != 0u);
     generated_query.needed = add64(generated_query.needed, needed);
@@ -423,7 +423,7 @@ fn workgroups_of(made: Draw, placed: Pending, size: u32) -> u32 {
         }
     }
     let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
-    let invocations = multiply_add(vec2<u32>(last * factor, 0u), instances * factor, made.item_count);
+    let invocations = add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u));
     let count = select(invocations.x, 0xffffffffu, invocations.y != 0u);
     return count / size + select(1u, 0u, count % size == 0u);
 }

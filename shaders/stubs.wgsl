@@ -1,12 +1,17 @@
 // What WGSL cannot say. The linker replaces the body of each of these functions; the bodies here only
 // give the signature.
 
-// -- Memory at a device address, low dword first. This is where the resource plan decides.
+// -- Memory. What an address is, the resource plan decides (src/lower/resources.rs): two dwords, of which one
+// at least is not 0. The invocations of a workgroup that load or store together do so in one buffer.
 
 fn load1(address: vec2<u32>) -> u32 { return 0u; }
 fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
 fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+
+// The same where each invocation may load from another buffer.
+fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
+fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
 // Store at dword `index` behind `address`: no 64-bit arithmetic, a capture buffer ends below 4 GiB.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
@@ -21,8 +26,13 @@ fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store2_aligned(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// address + a * b in 64 bits, without the capability Int64.
+// The address a * b bytes behind another one.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
+
+// -- Arithmetic
+
+// a * b in 64 bits, low dword first, without the capability Int64.
+fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
 // -- Specialisation: what may occur at all. First the topologies.
 

@@ -8,13 +8,16 @@
 mod common;
 
 use common::device::{
-    Bound, Capture, PipelineOptions, assert_same, close, lower, open, pipeline, run,
+    Bound, Capture, PipelineOptions, RESOURCES, assert_same, close, lower, open, open_with,
+    pipeline, run,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, GpuError, Profile, VertexData};
+use vkxfb::probe::gpu::{
+    CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
+};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{Draw, Pipeline, PipelineDesc, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -112,7 +115,7 @@ fn is_lavapipe(gpu: &Gpu) -> bool {
 /// One native capture of triangles.
 fn native_triangle(gpu: &mut Gpu, capture: &Capture) -> common::device::Outcome {
     let shader = ProbeShader::two_buffers();
-    let lowered = lower(&shader, Backend::Native);
+    let lowered = lower(gpu, &shader, Backend::Native);
     let pipeline = pipeline(gpu, &shader, &lowered, options(TRI_STRIP));
     let found = run(gpu, &shader, &pipeline, std::slice::from_ref(capture)).remove(0);
     gpu.destroy_pipeline(pipeline);
@@ -154,69 +157,76 @@ fn lavapipe_writes_vertices_whose_stride_does_not_fit() {
 /// Random captures of one topology a pipeline, on every backend.
 #[test]
 fn random_captures_agree_with_the_model() {
-    let mut gpu = open(Profile::Full);
-    let backends = gpu.backends().to_vec();
-    let mut seed = 0;
-    for shader in ProbeShader::all() {
-        for backend in backends.iter().copied() {
-            let lowered = lower(&shader, backend);
-            for topology in PrimitiveTopology::ALL {
-                seed += 1;
-                let captures = sample(&any_capture(&shader, Some(topology)), seed, 24);
-                for provoking in ProvokingVertex::ALL {
-                    let specialize = seed % 2 == 0;
-                    let options = PipelineOptions { topology, provoking, specialize };
-                    if !is_legal(&gpu, backend, options) {
-                        continue;
-                    }
-                    let pipeline = pipeline(&gpu, &shader, &lowered, options);
-                    let found = run(&mut gpu, &shader, &pipeline, &captures);
-                    gpu.destroy_pipeline(pipeline);
-                    for (capture, found) in captures.iter().zip(found) {
-                        if backend == Backend::Native && is_known_native_bug(&gpu, &shader, capture)
-                        {
+    for resources in RESOURCES {
+        let mut gpu =
+            open_with(OpenOptions { profile: Profile::Full, resources, ..Default::default() });
+        let backends = gpu.backends().to_vec();
+        let mut seed = 0;
+        for shader in ProbeShader::all() {
+            for backend in backends.iter().copied() {
+                let lowered = lower(&gpu, &shader, backend);
+                for topology in PrimitiveTopology::ALL {
+                    seed += 1;
+                    let captures = sample(&any_capture(&shader, Some(topology)), seed, 24);
+                    for provoking in ProvokingVertex::ALL {
+                        let specialize = seed % 2 == 0;
+                        let options = PipelineOptions { topology, provoking, specialize };
+                        if !is_legal(&gpu, backend, options) {
                             continue;
                         }
-                        let what = format!("{backend} {shader} {provoking} {capture:?}");
-                        let expected = capture.model(&shader, provoking);
-                        assert_same(&found, &expected, &what);
+                        let pipeline = pipeline(&gpu, &shader, &lowered, options);
+                        let found = run(&mut gpu, &shader, &pipeline, &captures);
+                        gpu.destroy_pipeline(pipeline);
+                        for (capture, found) in captures.iter().zip(found) {
+                            if backend == Backend::Native
+                                && is_known_native_bug(&gpu, &shader, capture)
+                            {
+                                continue;
+                            }
+                            let what = format!("{backend} {shader} {provoking} {capture:?}");
+                            let expected = capture.model(&shader, provoking);
+                            assert_same(&found, &expected, &what);
+                        }
                     }
                 }
             }
         }
+        close(gpu);
     }
-    close(gpu);
 }
 
 /// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any width.
 #[test]
 fn dynamic_topology_folds_and_mixes_on_the_floor() {
-    let mut gpu = open(Profile::Bifrost);
-    assert_eq!(gpu.backends(), [Backend::Compute]);
-    let mut seed = 100;
-    for shader in ProbeShader::all() {
-        let lowered = lower(&shader, Backend::Compute);
-        for provoking in ProvokingVertex::ALL {
-            let options = PipelineOptions { provoking, ..options(TRI_STRIP) };
-            let pipeline = pipeline(&gpu, &shader, &lowered, options);
-            for max_workgroups in [2, 3, 7, 65535] {
-                seed += 1;
-                let captures = sample(&any_capture(&shader, None), seed, 32);
-                gpu.context_mut().set_max_workgroups_per_axis(max_workgroups);
-                let captures: Vec<Capture> = captures
-                    .into_iter()
-                    .filter(|c| c.draws.iter().all(|(_, d)| fits(d, max_workgroups)))
-                    .collect();
-                let found = run(&mut gpu, &shader, &pipeline, &captures);
-                for (capture, found) in captures.iter().zip(found) {
-                    let what = format!("{shader} {provoking} {max_workgroups} {capture:?}");
-                    assert_same(&found, &capture.model(&shader, provoking), &what);
+    for resources in RESOURCES {
+        let mut gpu =
+            open_with(OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() });
+        assert_eq!(gpu.backends(), [Backend::Compute]);
+        let mut seed = 100;
+        for shader in ProbeShader::all() {
+            let lowered = lower(&gpu, &shader, Backend::Compute);
+            for provoking in ProvokingVertex::ALL {
+                let options = PipelineOptions { provoking, ..options(TRI_STRIP) };
+                let pipeline = pipeline(&gpu, &shader, &lowered, options);
+                for max_workgroups in [2, 3, 7, 65535] {
+                    seed += 1;
+                    let captures = sample(&any_capture(&shader, None), seed, 32);
+                    gpu.context_mut().set_max_workgroups_per_axis(max_workgroups);
+                    let captures: Vec<Capture> = captures
+                        .into_iter()
+                        .filter(|c| c.draws.iter().all(|(_, d)| fits(d, max_workgroups)))
+                        .collect();
+                    let found = run(&mut gpu, &shader, &pipeline, &captures);
+                    for (capture, found) in captures.iter().zip(found) {
+                        let what = format!("{shader} {provoking} {max_workgroups} {capture:?}");
+                        assert_same(&found, &capture.model(&shader, provoking), &what);
+                    }
                 }
+                gpu.destroy_pipeline(pipeline);
             }
-            gpu.destroy_pipeline(pipeline);
         }
+        close(gpu);
     }
-    close(gpu);
 }
 
 /// Whether two axes hold a draw's workgroups of 64, the hub copies of a fan included.
@@ -228,116 +238,127 @@ fn fits(draw: &Draw, max_workgroups: u32) -> bool {
 /// Draws that need every row of a folded dispatch, and one row more.
 #[test]
 fn dispatches_fold_at_the_limit() {
-    let mut gpu = open(Profile::Full);
-    let shader = ProbeShader::identify();
-    let lowered = lower(&shader, Backend::Compute);
-    let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
-    gpu.context_mut().set_max_workgroups_per_axis(3);
-    let capture = |vertices: u32| Capture {
-        draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
-        buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 16 })],
-    };
-    let captures: Vec<Capture> =
-        [1, 63, 64, 65, 3 * 64, 3 * 64 + 1, 6 * 64 + 1, 9 * 64].map(capture).into();
-    let found = run(&mut gpu, &shader, &pipeline, &captures);
-    for (capture, found) in captures.iter().zip(found) {
-        let expected = capture.model(&shader, ProvokingVertex::First);
-        assert_same(&found, &expected, &format!("{capture:?}"));
+    for resources in RESOURCES {
+        let mut gpu = open_with(OpenOptions { resources, ..Default::default() });
+        let shader = ProbeShader::identify();
+        let lowered = lower(&gpu, &shader, Backend::Compute);
+        let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
+        gpu.context_mut().set_max_workgroups_per_axis(3);
+        let capture = |vertices: u32| Capture {
+            draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
+            buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 16 })],
+        };
+        let captures: Vec<Capture> =
+            [1, 63, 64, 65, 3 * 64, 3 * 64 + 1, 6 * 64 + 1, 9 * 64].map(capture).into();
+        let found = run(&mut gpu, &shader, &pipeline, &captures);
+        for (capture, found) in captures.iter().zip(found) {
+            let expected = capture.model(&shader, ProvokingVertex::First);
+            assert_same(&found, &expected, &format!("{capture:?}"));
+        }
+        // Nothing is recorded of a draw that does not fit.
+        let request = capture(9 * 64 + 1);
+        let allocations = request.allocations();
+        let target = vkxfb::probe::gpu::CaptureTarget {
+            initial: allocations[0].as_deref().unwrap(),
+            offset: common::device::GUARD,
+            size: request.buffers[0].unwrap().size,
+        };
+        let request = vkxfb::probe::gpu::CaptureRequest {
+            pipeline: &pipeline,
+            vertex_data: &[],
+            descriptor_sets: &[],
+            draws: &request.draws,
+            buffers: &[Some(target)],
+        };
+        // SAFETY: the pipeline is of this device and reads no vertex data.
+        let error = unsafe { gpu.capture(&[request]) }.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                GpuError::Capture {
+                    source: RuntimeError::DispatchTooLarge { workgroups: 10, per_axis: 3 },
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        gpu.destroy_pipeline(pipeline);
+        close(gpu);
     }
-    // Nothing is recorded of a draw that does not fit.
-    let request = capture(9 * 64 + 1);
-    let allocations = request.allocations();
-    let target = vkxfb::probe::gpu::CaptureTarget {
-        initial: allocations[0].as_deref().unwrap(),
-        offset: common::device::GUARD,
-        size: request.buffers[0].unwrap().size,
-    };
-    let request = vkxfb::probe::gpu::CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &[],
-        descriptor_sets: &[],
-        draws: &request.draws,
-        buffers: &[Some(target)],
-    };
-    // SAFETY: the pipeline is of this device and reads no vertex data.
-    let error = unsafe { gpu.capture(&[request]) }.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            GpuError::Capture {
-                source: RuntimeError::DispatchTooLarge { workgroups: 10, per_axis: 3 },
-                ..
-            }
-        ),
-        "{error:?}"
-    );
-    gpu.destroy_pipeline(pipeline);
-    close(gpu);
 }
 
 /// Attributes that the binding does not wholly hold read as zero, with the format's default for what
 /// the format lacks; nothing else is read.
 #[test]
 fn attributes_out_of_range_are_zero() {
-    let mut gpu = open(Profile::Bifrost);
-    let shader = ProbeShader::attributes();
-    let lowered = lower(&shader, Backend::Compute);
-    let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
-    let vertices = 8;
-    let data: Vec<(u32, Vec<u8>)> = shader
-        .vertex_input
-        .bindings
-        .iter()
-        .map(|b| {
-            let mut bytes = shader.vertex_buffer(b.binding, vertices).unwrap();
-            // Binding 0 ends inside the position of vertex 5, which lies behind its key.
-            bytes.truncate(if b.binding == 0 { 5 * b.stride as usize + 12 } else { bytes.len() });
-            (b.binding, bytes)
-        })
-        .collect();
-    let vertex_data: Vec<_> = data
-        .iter()
-        .map(|(binding, bytes)| vkxfb::probe::gpu::VertexData { binding: *binding, bytes })
-        .collect();
-    let capture = Capture {
-        draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
-        buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 60 })],
-    };
-    let allocations = capture.allocations();
-    let target = vkxfb::probe::gpu::CaptureTarget {
-        initial: allocations[0].as_deref().unwrap(),
-        offset: common::device::GUARD,
-        size: capture.buffers[0].unwrap().size,
-    };
-    let request = vkxfb::probe::gpu::CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &vertex_data,
-        descriptor_sets: &[],
-        draws: &capture.draws,
-        buffers: &[Some(target)],
-    };
-    // SAFETY: the compute backend bounds what it reads.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    let expected = capture.model(&shader, ProvokingVertex::First).allocations.remove(0).unwrap();
-    let word = |bytes: &[u8], vertex: usize, offset: usize| {
-        let at = common::device::GUARD as usize + vertex * 60 + offset;
-        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
-    };
-    for vertex in 0..vertices as usize {
-        // Captured are position + weight at 0, key at 16, position.zw at 48.
-        let zw = [48, 52].map(|at| word(&found, vertex, at));
-        let key = [16, 20].map(|at| word(&found, vertex, at));
-        match vertex {
-            0..=4 => assert_eq!(zw, [48, 52].map(|at| word(&expected, vertex, at))),
-            _ => assert_eq!(zw, [0, 0], "vertex {vertex}"),
+    for resources in RESOURCES {
+        let mut gpu =
+            open_with(OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() });
+        let shader = ProbeShader::attributes();
+        let lowered = lower(&gpu, &shader, Backend::Compute);
+        let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
+        let vertices = 8;
+        let data: Vec<(u32, Vec<u8>)> = shader
+            .vertex_input
+            .bindings
+            .iter()
+            .map(|b| {
+                let mut bytes = shader.vertex_buffer(b.binding, vertices).unwrap();
+                // Binding 0 ends inside the position of vertex 5, which lies behind its key.
+                bytes.truncate(if b.binding == 0 {
+                    5 * b.stride as usize + 12
+                } else {
+                    bytes.len()
+                });
+                (b.binding, bytes)
+            })
+            .collect();
+        let vertex_data: Vec<_> = data
+            .iter()
+            .map(|(binding, bytes)| vkxfb::probe::gpu::VertexData { binding: *binding, bytes })
+            .collect();
+        let capture = Capture {
+            draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
+            buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 60 })],
+        };
+        let allocations = capture.allocations();
+        let target = vkxfb::probe::gpu::CaptureTarget {
+            initial: allocations[0].as_deref().unwrap(),
+            offset: common::device::GUARD,
+            size: capture.buffers[0].unwrap().size,
+        };
+        let request = vkxfb::probe::gpu::CaptureRequest {
+            pipeline: &pipeline,
+            vertex_data: &vertex_data,
+            descriptor_sets: &[],
+            draws: &capture.draws,
+            buffers: &[Some(target)],
+        };
+        // SAFETY: the compute backend bounds what it reads.
+        let found =
+            unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
+        let expected =
+            capture.model(&shader, ProvokingVertex::First).allocations.remove(0).unwrap();
+        let word = |bytes: &[u8], vertex: usize, offset: usize| {
+            let at = common::device::GUARD as usize + vertex * 60 + offset;
+            u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+        };
+        for vertex in 0..vertices as usize {
+            // Captured are position + weight at 0, key at 16, position.zw at 48.
+            let zw = [48, 52].map(|at| word(&found, vertex, at));
+            let key = [16, 20].map(|at| word(&found, vertex, at));
+            match vertex {
+                0..=4 => assert_eq!(zw, [48, 52].map(|at| word(&expected, vertex, at))),
+                _ => assert_eq!(zw, [0, 0], "vertex {vertex}"),
+            }
+            match vertex {
+                0..=5 => assert_eq!(key, [16, 20].map(|at| word(&expected, vertex, at))),
+                _ => assert_eq!(key, [0, 0], "vertex {vertex}"),
+            }
         }
-        match vertex {
-            0..=5 => assert_eq!(key, [16, 20].map(|at| word(&expected, vertex, at))),
-            _ => assert_eq!(key, [0, 0], "vertex {vertex}"),
-        }
+        gpu.destroy_pipeline(pipeline);
+        close(gpu);
     }
-    gpu.destroy_pipeline(pipeline);
-    close(gpu);
 }
 
 /// What probe shaders do not read: components that a format lacks, a `Component`, an element of stride
@@ -378,59 +399,69 @@ fn defaults_and_draw_parameters_are_supplied() {
             attribute(4, 1, VertexFormat::R32Uint, 0),
         ],
     };
-    let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 64 };
-    let lowered = compute::lower(&Shader::new(&common::compile(SHADER, &[])), &options).unwrap();
-    let mut gpu = open(Profile::Bifrost);
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology: PrimitiveTopology::PointList,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        specialize: false,
-        render_pass: gpu.render_pass(),
-        cache: ash::vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    for resources in RESOURCES {
+        let mut gpu =
+            open_with(OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() });
+        let options = compute::Options {
+            vertex_input: &vertex_input,
+            workgroup_size: 64,
+            resources: gpu.resource_plan(Backend::Compute).unwrap(),
+        };
+        let lowered =
+            compute::lower(&Shader::new(&common::compile(SHADER, &[])), &options).unwrap();
+        let desc = PipelineDesc {
+            shader: &lowered,
+            topology: PrimitiveTopology::PointList,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+            vertex_input: &vertex_input,
+            set_layouts: &[],
+            specialize: false,
+            render_pass: gpu.render_pass(),
+            cache: ash::vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
 
-    // Word w of vertex v is 100 v + w.
-    let value = |vertex: u32, word: u32| 100 * vertex + word;
-    let data: Vec<u8> =
-        (0..5).flat_map(|v| (0..10).flat_map(move |w| value(v, w).to_le_bytes())).collect();
-    let vertex_data = [
-        VertexData { binding: 0, bytes: &data },
-        VertexData { binding: 1, bytes: &77u32.to_le_bytes() },
-    ];
-    let request = Draw { vertex_count: 3, instance_count: 2, first_vertex: 2, first_instance: 5 };
-    let initial = [0; 6 * STRIDE];
-    let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
-    let request = CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &vertex_data,
-        descriptor_sets: &[],
-        draws: &[(PrimitiveTopology::PointList, request)],
-        buffers: &[Some(target)],
-    };
-    // SAFETY: the pipeline is of this device, and the compute backend bounds what it reads.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    for (record, bytes) in found.chunks_exact(STRIDE).enumerate() {
-        let vertex = 2 + record as u32 % 3;
-        let words: Vec<u32> =
-            bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-        let word = |word| value(vertex, word);
-        let expected = [
-            [word(0), word(1), 0, 1f32.to_bits()],
-            [word(2), 0, 0, 1],
-            [word(3), word(4), word(5), 1],
-            [word(7), word(8), 2, 5],
-            [0, 0, 77, 0],
+        // Word w of vertex v is 100 v + w.
+        let value = |vertex: u32, word: u32| 100 * vertex + word;
+        let data: Vec<u8> =
+            (0..5).flat_map(|v| (0..10).flat_map(move |w| value(v, w).to_le_bytes())).collect();
+        let vertex_data = [
+            VertexData { binding: 0, bytes: &data },
+            VertexData { binding: 1, bytes: &77u32.to_le_bytes() },
         ];
-        assert_eq!(words, expected.concat()[..STRIDE / 4], "record {record}");
+        let request =
+            Draw { vertex_count: 3, instance_count: 2, first_vertex: 2, first_instance: 5 };
+        let initial = [0; 6 * STRIDE];
+        let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
+        let request = CaptureRequest {
+            pipeline: &pipeline,
+            vertex_data: &vertex_data,
+            descriptor_sets: &[],
+            draws: &[(PrimitiveTopology::PointList, request)],
+            buffers: &[Some(target)],
+        };
+        // SAFETY: the pipeline is of this device, and the compute backend bounds what it reads.
+        let found =
+            unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
+        for (record, bytes) in found.chunks_exact(STRIDE).enumerate() {
+            let vertex = 2 + record as u32 % 3;
+            let words: Vec<u32> =
+                bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+            let word = |word| value(vertex, word);
+            let expected = [
+                [word(0), word(1), 0, 1f32.to_bits()],
+                [word(2), 0, 0, 1],
+                [word(3), word(4), word(5), 1],
+                [word(7), word(8), 2, 5],
+                [0, 0, 77, 0],
+            ];
+            assert_eq!(words, expected.concat()[..STRIDE / 4], "record {record}");
+        }
+        gpu.destroy_pipeline(pipeline);
+        close(gpu);
     }
-    gpu.destroy_pipeline(pipeline);
-    close(gpu);
 }
 
 /// A list that says what the decorations say captures the same, and needs none of them.
@@ -440,45 +471,51 @@ fn lists_capture_what_decorations_do() {
     use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
     use vkxfb::lower::{Captures, compute, native, vertex};
 
-    let mut gpu = open(Profile::Full);
-    let shader = ProbeShader::two_buffers();
-    let words = shader.words();
-    let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
-    let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
-    let list = CaptureList {
-        captures: vec![
-            entry(Selector::Location { location: 1, component: 0, components: 3 }, 1, 4),
-            entry(Selector::Name("checksum".to_owned()), 0, 20),
-            entry(position, 0, 0),
-        ],
-        strides: [Some(32), Some(20), None, None],
-    };
-    let source = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
-    let compute_options = compute::Options {
-        vertex_input: &shader.vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-    };
-    for lowered in [
-        native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)
-            .unwrap(),
-        vertex::lower(&source).unwrap(),
-        compute::lower(&source, &compute_options).unwrap(),
-    ] {
-        if !is_legal(&gpu, lowered.backend, options(TRI_STRIP)) {
-            continue;
-        }
-        let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
-        let capture = Capture {
-            draws: vec![(TRI_STRIP, draw(9, 2))],
-            buffers: vec![
-                Some(Bound { offset: 0, size: 42 * 32 }),
-                Some(Bound { offset: 8, size: 42 * 20 }),
+    for resources in RESOURCES {
+        let mut gpu = open_with(OpenOptions { resources, ..Default::default() });
+        let shader = ProbeShader::two_buffers();
+        let words = shader.words();
+        let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
+        let position =
+            Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
+        let list = CaptureList {
+            captures: vec![
+                entry(Selector::Location { location: 1, component: 0, components: 3 }, 1, 4),
+                entry(Selector::Name("checksum".to_owned()), 0, 20),
+                entry(position, 0, 0),
             ],
+            strides: [Some(32), Some(20), None, None],
         };
-        let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
-        gpu.destroy_pipeline(pipeline);
-        let expected = capture.model(&shader, ProvokingVertex::First);
-        assert_same(&found, &expected, &lowered.backend);
+        let source = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+        let compute_options = compute::Options {
+            vertex_input: &shader.vertex_input,
+            workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+            resources: gpu.resource_plan(Backend::Compute).unwrap(),
+        };
+        for lowered in [
+            native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)
+                .unwrap(),
+            vertex::lower(&source).unwrap(),
+            compute::lower(&source, &compute_options).unwrap(),
+        ] {
+            if !gpu.backends().contains(&lowered.backend)
+                || !is_legal(&gpu, lowered.backend, options(TRI_STRIP))
+            {
+                continue;
+            }
+            let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
+            let capture = Capture {
+                draws: vec![(TRI_STRIP, draw(9, 2))],
+                buffers: vec![
+                    Some(Bound { offset: 0, size: 42 * 32 }),
+                    Some(Bound { offset: 8, size: 42 * 20 }),
+                ],
+            };
+            let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
+            gpu.destroy_pipeline(pipeline);
+            let expected = capture.model(&shader, ProvokingVertex::First);
+            assert_same(&found, &expected, &lowered.backend);
+        }
+        close(gpu);
     }
-    close(gpu);
 }

@@ -14,8 +14,8 @@ use vkxfb::lower::Backend;
 use vkxfb::lower::{Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, Draw, MemoryLocation, Pipeline,
-    PipelineDesc, Recorder, VertexBuffer,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Draw, MemoryLocation, Pipeline, PipelineDesc,
+    Recorder, VertexBuffer,
 };
 use vkxfb::spirv::words_from_bytes;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -51,6 +51,7 @@ impl Bench {
         let options = compute::Options {
             vertex_input: &vertex_input,
             workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
         };
         let shader = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
@@ -66,14 +67,15 @@ impl Bench {
         };
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let usages = (
+            gpu.context().vertex_buffer_usage(Backend::Compute),
+            gpu.context().capture_buffer_usage(Backend::Compute),
+        );
         let mut buffer =
             |size, usage| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let vertices =
-            buffer(u64::from(VERTICES) * 16, Context::vertex_buffer_usage(Backend::Compute));
-        let target = buffer(
-            PrimitiveTopology::TriangleStrip.output_count(VERTICES) * RECORD,
-            Context::capture_buffer_usage(Backend::Compute),
-        );
+        let vertices = buffer(u64::from(VERTICES) * 16, usages.0);
+        let target =
+            buffer(PrimitiveTopology::TriangleStrip.output_count(VERTICES) * RECORD, usages.1);
         Self { gpu, pipeline, vertices, target }
     }
 

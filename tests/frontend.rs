@@ -84,6 +84,7 @@ fn both(words: &[u32], list: &CaptureList) -> [Lowered; 2] {
     let options = compute::Options {
         vertex_input: &vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
     };
     [vertex::lower(&shader).unwrap(), compute::lower(&shader, &options).unwrap()]
 }

@@ -7,7 +7,7 @@ mod common;
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::SpecIds;
 use vkxfb::lower::kernel::Kernel;
-use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, reflect, vertex};
+use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::{Module, words_from_bytes};
 use vkxfb::vertex_input::{
@@ -38,20 +38,34 @@ fn one_attribute(format: VertexFormat, input_rate: InputRate) -> VertexInput {
 }
 
 fn to_compute(words: &[u32], vertex_input: &VertexInput) -> Result<Lowered, LowerError> {
-    let options =
-        compute::Options { vertex_input, workgroup_size: compute::DEFAULT_WORKGROUP_SIZE };
+    to_compute_by(ResourcePlan::DeviceAddress, words, vertex_input)
+}
+
+fn to_compute_by(
+    resources: ResourcePlan,
+    words: &[u32],
+    vertex_input: &VertexInput,
+) -> Result<Lowered, LowerError> {
+    let workgroup_size = compute::DEFAULT_WORKGROUP_SIZE;
+    let options = compute::Options { vertex_input, workgroup_size, resources };
     compute::lower(&Shader::new(words), &options)
 }
+
+/// Behind the sets of the shaders here.
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
 
 /// One of several entry points.
 fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
     Shader { entry_point: Some(entry_point), ..Shader::new(words) }
 }
 
-fn both(words: &[u32]) -> [Lowered; 2] {
+/// By the vertex backend, and by the compute backend with both resource plans.
+fn all(words: &[u32]) -> [Lowered; 3] {
+    let vertex_input = vertex_input(NumericClass::Float);
     [
         vertex::lower(&Shader::new(words)).unwrap(),
-        to_compute(words, &vertex_input(NumericClass::Float)).unwrap(),
+        to_compute(words, &vertex_input).unwrap(),
+        to_compute_by(DESCRIPTORS, words, &vertex_input).unwrap(),
     ]
 }
 
@@ -112,7 +126,7 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
         (&["--target-env", "vulkan1.3", "-gVS"], "vulkan1.3"),
     ] {
         let words = common::compile(EVERYTHING, arguments);
-        for lowered in both(&words) {
+        for lowered in all(&words) {
             common::validate(&lowered.words, target);
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
@@ -173,9 +187,9 @@ fn modules_link_only_what_their_vertex_input_needs() {
 #[test]
 fn lowering_depends_on_nothing_but_its_input() {
     let words = common::compile(EVERYTHING, &[]);
-    let [vertex, compute] = both(&words);
+    let [vertex, compute, _] = all(&words);
     for _ in 0..4 {
-        let [vertex_again, compute_again] = both(&words);
+        let [vertex_again, compute_again, _] = all(&words);
         assert_eq!(vertex.words, vertex_again.words);
         assert_eq!(compute.words, compute_again.words);
         assert_eq!(vertex.cache_key(), vertex_again.cache_key());
@@ -184,7 +198,11 @@ fn lowering_depends_on_nothing_but_its_input() {
     assert_ne!(vertex.cache_key(), compute.cache_key());
     // Options count as well.
     let input = vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
+    let options = compute::Options {
+        vertex_input: &input,
+        workgroup_size: 32,
+        resources: ResourcePlan::DeviceAddress,
+    };
     let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
     assert_ne!(compute.cache_key(), narrower.cache_key());
 }
@@ -200,11 +218,12 @@ fn cache_keys_are_xxh3() {
 #[test]
 fn probe_shaders_read_as_reviewed() {
     let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
-    let [vertex, compute] = both(&words);
-    common::validate(&vertex.words, "vulkan1.0");
-    common::validate(&compute.words, "vulkan1.0");
-    insta::assert_snapshot!("two_buffers.vertex", common::disassemble(&vertex.words));
-    insta::assert_snapshot!("two_buffers.compute", common::disassemble(&compute.words));
+    for (name, lowered) in ["vertex", "compute", "compute-descriptors"].into_iter().zip(all(&words))
+    {
+        common::validate(&lowered.words, "vulkan1.0");
+        let name = format!("two_buffers.{name}");
+        insta::assert_snapshot!(name, common::disassemble(&lowered.words));
+    }
 }
 
 #[test]
@@ -296,7 +315,11 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     assert_eq!(common::disassemble(&lowered.words).matches("OpEntryPoint").count(), 3);
 
     let input = vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input: &input, workgroup_size: 32 };
+    let options = compute::Options {
+        vertex_input: &input,
+        workgroup_size: 32,
+        resources: ResourcePlan::DeviceAddress,
+    };
     let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let text = common::disassemble(&lowered.words);
@@ -402,7 +425,7 @@ fn a_fragment_shader_is_no_vertex_shader() {
 #[test]
 fn interface_capabilities_are_dropped() {
     let words = common::compile(EVERYTHING, &[]);
-    let [_, compute] = both(&words);
+    let [_, compute, _] = all(&words);
     let text = common::disassemble(&compute.words);
     for gone in ["ClipDistance", "DrawParameters", "TransformFeedback", "shader_draw_parameters"] {
         assert!(!text.contains(&format!("OpCapability {gone}")), "{gone}");
@@ -419,14 +442,20 @@ fn every_module_that_the_probe_runs_is_valid() {
     for shader in ProbeShader::all() {
         let subject = Subject::built_in(shader).unwrap();
         for backend in Backend::ALL {
-            common::validate(&subject.lower(backend).unwrap().words, "vulkan1.0");
+            for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
+                common::validate(&subject.lower(backend, resources).unwrap().words, "vulkan1.0");
+            }
         }
     }
 }
 
 fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input, workgroup_size: 64 };
+    let options = compute::Options {
+        vertex_input,
+        workgroup_size: 64,
+        resources: ResourcePlan::DeviceAddress,
+    };
     compute::lower(&named(words, entry_point), &options)
 }
 
@@ -608,7 +637,11 @@ fn reads_are_gathered_by_location() {
 fn a_workgroup_has_invocations() {
     let words = common::assemble(SHARED, "vulkan1.1");
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input, workgroup_size: 0 };
+    let options = compute::Options {
+        vertex_input,
+        workgroup_size: 0,
+        resources: ResourcePlan::DeviceAddress,
+    };
     assert_eq!(
         compute::lower(&Shader::new(&words), &options).unwrap_err(),
         LowerError::WorkgroupSize
@@ -699,7 +732,7 @@ fn a_structure_that_a_buffer_shares_keeps_its_layout() {
         "vulkan1.0",
     );
     common::validate(&words, "vulkan1.0");
-    for lowered in both(&words) {
+    for lowered in all(&words) {
         common::validate(&lowered.words, "vulkan1.0");
         let text = common::disassemble(&lowered.words);
         assert!(text.contains(" 1 Offset 8"), "{text}");
@@ -777,10 +810,32 @@ fn hostile_inputs_are_refused() {
     assert!(matches!(error, LowerError::InputType { .. }), "{error}");
 }
 
+/// A set of the shader's own in the place of the resource plan's.
+#[test]
+fn descriptors_in_the_way_are_named() {
+    let words = common::compile(EVERYTHING, &[]);
+    let vertex_input = vertex_input(NumericClass::Float);
+    let error = |set, reads, writes| {
+        let resources = ResourcePlan::Descriptors { set, reads, writes };
+        to_compute_by(resources, &words, &vertex_input).unwrap_err()
+    };
+    let conflict = error(1, 12, 4);
+    assert!(matches!(conflict, LowerError::DescriptorSet { used: 1, set: 1, .. }), "{conflict}");
+    for (reads, writes) in [(4, 4), (1, 0)] {
+        assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
+    }
+}
+
 /// The kernels that prepare captures are whole modules.
 #[test]
 fn kernels_are_valid() {
     for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
-        common::validate(&vkxfb::lower::kernel::lower(kernel).unwrap(), "vulkan1.1");
+        for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
+            let words = vkxfb::lower::kernel::lower(kernel, resources).unwrap();
+            common::validate(&words, "vulkan1.0");
+        }
+        let none = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
+        let error = vkxfb::lower::kernel::lower(kernel, none).unwrap_err();
+        assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }

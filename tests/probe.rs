@@ -1,4 +1,4 @@
-//! The whole plan on lavapipe, under validation, in both profiles: every case that there should be
+//! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there should be
 //! runs, and is right.
 
 #![cfg(feature = "probe")]
@@ -7,7 +7,7 @@
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::Profile;
+use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::probe::plan::Plan;
 use vkxfb::probe::report::{Outcome, ProbeReport};
 use vkxfb::probe::run;
@@ -29,8 +29,9 @@ fn expected_cases(backend: Backend, topology: PrimitiveTopology) -> u32 {
     }
 }
 
-fn probe(profile: Profile, backends: &[Backend]) {
-    let mut gpu = common::device::open(profile);
+fn probe(profile: Profile, resources: Resources, backends: &[Backend]) {
+    let options = OpenOptions { profile, resources, ..Default::default() };
+    let mut gpu = common::device::open_with(options);
     assert_eq!(gpu.backends(), backends);
     let plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
@@ -55,10 +56,20 @@ fn probe(profile: Profile, backends: &[Backend]) {
 
 #[test]
 fn the_whole_plan_is_right_on_every_backend() {
-    probe(Profile::Full, &Backend::ALL);
+    probe(Profile::Full, Resources::Best, &Backend::ALL);
 }
 
 #[test]
 fn the_whole_plan_is_right_on_the_floor() {
-    probe(Profile::Bifrost, &[Backend::Compute]);
+    probe(Profile::Bifrost, Resources::Best, &[Backend::Compute]);
+}
+
+#[test]
+fn the_whole_plan_is_right_by_descriptors() {
+    probe(Profile::Full, Resources::Descriptors, &[Backend::Native, Backend::Compute]);
+}
+
+#[test]
+fn the_whole_plan_is_right_by_descriptors_on_the_floor() {
+    probe(Profile::Bifrost, Resources::Descriptors, &[Backend::Compute]);
 }

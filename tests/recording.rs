@@ -7,7 +7,7 @@ mod common;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw,
@@ -33,19 +33,24 @@ struct Bench {
 
 impl Bench {
     fn new(profile: Profile, size: u64) -> Self {
-        let mut gpu = device::open(profile);
+        Self::by(Resources::Best, profile, size)
+    }
+
+    fn by(resources: Resources, profile: Profile, size: u64) -> Self {
+        let options = OpenOptions { profile, resources, ..Default::default() };
+        let mut gpu = device::open_with(options);
         let shader = ProbeShader::identify();
         let options = PipelineOptions {
             topology: PrimitiveTopology::TriangleStrip,
             provoking: ProvokingVertex::First,
             specialize: false,
         };
-        let lowered = device::lower(&shader, COMPUTE);
+        let lowered = device::lower(&gpu, &shader, COMPUTE);
         let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
         let stride = lowered.layout.strides[0].unwrap();
-        let usage = Context::capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
         let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let usage = Context::counter_buffer_usage(COMPUTE);
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
         let counters = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&counters, 0, &[0; 16]).unwrap();
         let kernels = gpu.kernels();
@@ -131,9 +136,13 @@ fn expected(draws: &[(PrimitiveTopology, Draw)]) -> Vec<u32> {
 
 #[test]
 fn small_draws_share_dispatches() {
+    device::RESOURCES.into_iter().for_each(share_dispatches);
+}
+
+fn share_dispatches(resources: Resources) {
     let draws = thousand_draws();
     let records = expected(&draws);
-    let mut bench = Bench::new(Profile::Full, 16 * records.len() as u64);
+    let mut bench = Bench::by(resources, Profile::Full, 16 * records.len() as u64);
     let counter = bench.counter();
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
         bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
@@ -197,10 +206,12 @@ fn a_command_buffer_is_executed_many_times() {
     let draw = |vertex_count| Draw { vertex_count, instance_count: 2, ..Draw::default() };
     let draws = [(strip, draw(7)), (fan, draw(300)), (strip, draw(5))];
     let once = expected(&draws);
-    for profile in [Profile::Full, Profile::Bifrost] {
+    let profiles = [Profile::Full, Profile::Bifrost];
+    let ways = profiles.into_iter().flat_map(|p| device::RESOURCES.map(|resources| (p, resources)));
+    for (profile, resources) in ways {
         // The last execution finds no room for its last draws.
         let size = 16 * (TIMES * once.len() - 40) as u64;
-        let mut bench = Bench::new(profile, size);
+        let mut bench = Bench::by(resources, profile, size);
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
         let ctx = bench.gpu.context().clone();
         let (queue, family) = bench.gpu.queue();
@@ -242,7 +253,7 @@ fn a_command_buffer_is_executed_many_times() {
 #[test]
 fn no_barrier_can_be_left_out() {
     let mut bench = Bench::new(Profile::Full, 4096);
-    let usage = Context::index_buffer_usage(COMPUTE);
+    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
     let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
     bench
         .gpu
@@ -314,12 +325,12 @@ fn few_of_many_indices_are_drawn() {
     let primitives = DRAWN / 101 * 98 + (DRAWN % 101 - 2);
     let mut bench = Bench::new(Profile::Full, 48 * u64::from(primitives) + 480);
     let size = u64::from(BOUND) * 2;
-    let usage = Context::index_buffer_usage(COMPUTE);
+    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
     let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
     let index = |i: u32| if i % 101 == 100 { u16::MAX } else { (i % 1000) as u16 };
     let data: Vec<u16> = (0..BOUND).map(index).collect();
     bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
-    let usage = Context::indirect_buffer_usage(COMPUTE);
+    let usage = bench.gpu.context().indirect_buffer_usage(COMPUTE);
     let arguments = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
     bench.gpu.write(&arguments, 0, bytemuck::cast_slice(&[DRAWN, 1, 0, 0, 0])).unwrap();
     let restarting = restarting_pipeline(&bench.gpu);
@@ -372,7 +383,7 @@ fn few_of_many_indices_are_drawn() {
 
 fn restarting_pipeline(gpu: &Gpu) -> Pipeline {
     let shader = ProbeShader::identify();
-    let lowered = device::lower(&shader, COMPUTE);
+    let lowered = device::lower(gpu, &shader, COMPUTE);
     let desc = PipelineDesc {
         shader: &lowered,
         topology: PrimitiveTopology::TriangleStrip,

@@ -12,13 +12,12 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkxfb::draw::MAX_BUFFER_SIZE;
-use vkxfb::lower::{Backend, Lowered, Shader, compute};
+use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw,
-    DrawIndexed, IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder,
-    VertexBuffer,
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::spirv::words_from_bytes;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -54,8 +53,11 @@ fn identify() -> (Lowered, VertexInput) {
 }
 
 fn lower(words: &[u32], vertex_input: &VertexInput) -> Lowered {
-    let options =
-        compute::Options { vertex_input, workgroup_size: compute::DEFAULT_WORKGROUP_SIZE };
+    let options = compute::Options {
+        vertex_input,
+        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+        resources: ResourcePlan::DeviceAddress,
+    };
     compute::lower(&Shader::new(words), &options).unwrap()
 }
 
@@ -89,12 +91,13 @@ struct Memory {
 
 impl Memory {
     fn new(gpu: &mut Gpu, count: u32, target: u64) -> Self {
+        let ctx = gpu.context().clone();
         let mut buffer =
             |size, usage| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
         let memory = Self {
-            vertices: buffer(u64::from(VERTICES) * 16, Context::vertex_buffer_usage(COMPUTE)),
-            indices: buffer(u64::from(count) * 4, Context::index_buffer_usage(COMPUTE)),
-            target: buffer(target, Context::capture_buffer_usage(COMPUTE)),
+            vertices: buffer(u64::from(VERTICES) * 16, ctx.vertex_buffer_usage(COMPUTE)),
+            indices: buffer(u64::from(count) * 4, ctx.index_buffer_usage(COMPUTE)),
+            target: buffer(target, ctx.capture_buffer_usage(COMPUTE)),
             count,
         };
         let index = |i| if i % SEGMENT == SEGMENT - 1 { u32::MAX } else { i % VERTICES };
@@ -219,9 +222,9 @@ fn captures_fill_the_largest_buffer() {
     let shader = identify();
     let strip = PrimitiveTopology::TriangleStrip;
     let pipeline = pipeline(&gpu, &shader, strip, false);
-    let usage = Context::capture_buffer_usage(COMPUTE);
+    let usage = gpu.context().capture_buffer_usage(COMPUTE);
     let target = gpu.create_buffer(1 << 32, usage, MemoryLocation::Device).unwrap();
-    let usage = Context::counter_buffer_usage(COMPUTE);
+    let usage = gpu.context().counter_buffer_usage(COMPUTE);
     let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
     let kernels = gpu.kernels();
     let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);

@@ -99,7 +99,11 @@ fn constants(data: &[(u32, Vec<u8>)]) -> Vec<SpecializationConstant<'_>> {
 
 fn lower(shader: &Shader<'_>) -> [Lowered; 3] {
     let vertex_input = VertexInput::default();
-    let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 64 };
+    let options = compute::Options {
+        vertex_input: &vertex_input,
+        workgroup_size: 64,
+        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+    };
     [
         native::lower(shader).unwrap(),
         vertex::lower(shader).unwrap(),
@@ -275,7 +279,11 @@ fn inputs_have_as_many_locations_as_the_values_say() {
         let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
         let reads = reflect::vertex_reads(&shader).unwrap();
         let vertex_input = reads.packed_vertex_input();
-        let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 64 };
+        let options = compute::Options {
+            vertex_input: &vertex_input,
+            workgroup_size: 64,
+            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+        };
         let lowered = compute::lower(&shader, &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         assert_eq!(lowered.attribute_locations, (1..=count as u32 + 1).collect::<Vec<_>>());
@@ -404,7 +412,11 @@ mod on_a_device {
             );
             let computed = common::compile(&operations("", "", &locals), &[]);
             let vertex_input = VertexInput::default();
-            let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 64 };
+            let options = compute::Options {
+                vertex_input: &vertex_input,
+                workgroup_size: 64,
+                resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+            };
             let [found, expected] = [shader, Shader::new(&computed)]
                 .map(|shader| capture(&mut gpu, &compute::lower(&shader, &options).unwrap()));
             assert_eq!(found, expected, "{a} {b} {c} {d}");

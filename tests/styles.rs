@@ -95,6 +95,7 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
     let options = compute::Options {
         vertex_input: &vertex_input,
         workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
     };
     let of = |captures| {
         let shader = Shader { entry_point, captures, ..Shader::new(words) };

@@ -147,6 +147,7 @@ pub(super) fn lower(
             let options = compute::Options {
                 vertex_input: &vertices.vertex_input(),
                 workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+                resources: gpu.context().resource_plan(0)?,
             };
             compute::lower(&shader, &options)?
         }

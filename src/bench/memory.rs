@@ -214,9 +214,10 @@ fn arena_for(case: &Case) -> ArenaDesc {
 /// The usage of a buffer that serves every backend of the device, and the roofline.
 fn usage(
     gpu: &Gpu,
-    of_backend: impl Fn(crate::lower::Backend) -> vk::BufferUsageFlags,
+    of_backend: impl Fn(&Context, crate::lower::Backend) -> vk::BufferUsageFlags,
 ) -> vk::BufferUsageFlags {
-    gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(*b))
+    let ctx = gpu.context();
+    gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(ctx, *b))
 }
 
 /// Whether the device may have memory for a case at all.

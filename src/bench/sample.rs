@@ -199,7 +199,7 @@ impl Tools {
             gpu: timer.read(gpu.context())?,
             wall: wall.as_nanos() as f64,
             recording: recording.as_nanos() as f64,
-            arena: ArenaDesc { upload: 0, scratch: 0 },
+            arena: ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 },
         })
     }
 

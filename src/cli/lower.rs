@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Captures, ResourcePlan, Shader, compute, native, vertex};
 
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
@@ -19,11 +19,25 @@ pub(crate) struct Arguments {
     /// Invocations of a workgroup of the compute backend
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
+    /// Of the compute backend: reach memory by the storage buffers of this descriptor set, not by device
+    /// address
+    #[arg(long, value_name = "SET")]
+    descriptor_set: Option<u32>,
     /// With --varyings, of the native backend: the device's maxVertexOutputComponents
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
     #[command(flatten)]
     output: super::Output,
+}
+
+impl Arguments {
+    fn resources(&self) -> ResourcePlan {
+        self.descriptor_set.map_or(ResourcePlan::DeviceAddress, |set| ResourcePlan::Descriptors {
+            set,
+            reads: 18,
+            writes: 6,
+        })
+    }
 }
 
 /// Runs `vkxfb lower`.
@@ -51,7 +65,11 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
             let workgroup_size = arguments.workgroup_size;
             compute::lower(
                 &shader,
-                &compute::Options { vertex_input: &vertex_input, workgroup_size },
+                &compute::Options {
+                    vertex_input: &vertex_input,
+                    workgroup_size,
+                    resources: arguments.resources(),
+                },
             )?
         }
     };

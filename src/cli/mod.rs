@@ -26,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::{Message, Profile};
+use vkxfb::probe::gpu::{Message, Profile, Resources};
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -99,6 +99,25 @@ impl From<ProfileName> for Profile {
         match name {
             ProfileName::Full => Self::Full,
             ProfileName::Bifrost => Self::Bifrost,
+        }
+    }
+}
+
+/// How captures by compute reach memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ResourcesName {
+    /// By device address where there are device addresses, by descriptors otherwise.
+    #[default]
+    Best,
+    /// By storage-buffer descriptors.
+    Descriptors,
+}
+
+impl From<ResourcesName> for Resources {
+    fn from(name: ResourcesName) -> Self {
+        match name {
+            ResourcesName::Best => Self::Best,
+            ResourcesName::Descriptors => Self::Descriptors,
         }
     }
 }

@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
 use vkxfb::probe::plan::Plan;
-use vkxfb::probe::report::{self, Outcome, ProbeReport};
+use vkxfb::probe::report::{self, Failure, Outcome, ProbeReport};
 use vkxfb::probe::run;
 use vkxfb::probe::self_test;
 use vkxfb::probe::shaders::ProbeShader;
@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Use no more of the device than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
+    /// How captures by compute reach memory
+    #[arg(long, value_enum, default_value_t)]
+    resources: super::ResourcesName,
     /// Only this backend: native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
     backend: Option<Backend>,
@@ -137,6 +140,7 @@ fn probe_device(
     let options = OpenOptions {
         device: Some(device),
         profile: arguments.profile.into(),
+        resources: arguments.resources.into(),
         validation: arguments.validate,
         robustness: false,
     };
@@ -147,6 +151,9 @@ fn probe_device(
         super::ProfileName::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
+    if arguments.resources == super::ResourcesName::Descriptors {
+        report.resources = "descriptors".to_owned();
+    }
 
     let bar = super::progress_bar();
     run::run(&mut gpu, &plan, &mut report, |progress| {
@@ -156,12 +163,12 @@ fn probe_device(
     });
     bar.finish_and_clear();
 
-    let bug_report = report
-        .mismatches
-        .first()
-        .filter(|_| arguments.report.is_some())
-        .map(|failure| run::describe_failure(&report, failure, &plan, super::disassemble))
-        .transpose()?;
+    let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
+    let describe = |failure: &Failure| -> Result<String> {
+        let resources = gpu.resource_plan(failure.backend)?;
+        Ok(run::describe_failure(&report, failure, &plan, resources, super::disassemble)?)
+    };
+    let bug_report = failure.map(describe).transpose()?;
     report.validation = super::once_each(&gpu.close());
     if !arguments.json {
         super::show(&table::render(&report, true))?;

@@ -3,17 +3,17 @@
 //! `Input` and `Output` become `Private`, and lose the decorations that only an interface has. The
 //! entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the entry
 //! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
-//! visible to the compute stage.
+//! visible to the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
 //!
 //! One dispatch captures one draw, or a batch of them. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
 //! dispatch may be folded over two axes at any width.
 
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
-use super::device_address::{self, DeviceAddress};
 use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
+use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
@@ -29,6 +29,9 @@ pub struct Options<'a> {
     pub vertex_input: &'a VertexInput,
     /// Invocations of a workgroup. At most 128 are supported by every device.
     pub workgroup_size: u32,
+    /// How memory is reached:
+    /// [`Context::resource_plan`](crate::runtime::Context::resource_plan) says what a device takes.
+    pub resources: ResourcePlan,
 }
 
 /// The workgroup size that is right unless something was measured.
@@ -68,7 +71,8 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, values that
-/// specialisation constants cannot have, or an input that a compute shader cannot be given.
+/// specialisation constants cannot have, an input that a compute shader cannot be given, or a descriptor
+/// that is in the way of the resource plan.
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     if options.workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
@@ -79,17 +83,18 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
     interface::reject_push_constants(&declarations)?;
+    options.resources.check(&declarations)?;
     let has_side_effects = interface::has_side_effects(&module, &declarations);
 
     strip_interface(&mut module, &declarations);
-    device_address::declare(&mut module);
+    let memory = Memory::declare(&mut module, options.resources, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);
     let function = linker.function("xfb_compute")?;
     let mut io = linker.entry_interface("xfb_compute")?;
     let mut stubs = Stubs {
-        memory: DeviceAddress::default(),
+        memory,
         outputs: Outputs {
             layout: &layout,
             declarations: &declarations,
@@ -129,6 +134,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         spec_ids: Some(spec_ids),
         attribute_locations,
         workgroup_size: options.workgroup_size,
+        resources: Some(options.resources),
         has_side_effects,
     })
 }

@@ -1,12 +1,9 @@
 //! Memory through buffer device addresses (`SPV_KHR_physical_storage_buffer`).
-//!
-//! The descriptor plan attaches here: a second module that gives the same stubs bodies which access
-//! storage buffers, with the binding number in place of the address.
 
 use spirv::{AddressingModel, Capability, Decoration, MemoryAccess, Op, StorageClass};
 
+use super::resources::Access;
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::link::Stub;
 use crate::spirv::{Id, Module, Section};
 
 /// What holds of every access: 4 bytes, whatever its width.
@@ -33,35 +30,18 @@ pub(super) struct DeviceAddress {
 }
 
 impl DeviceAddress {
-    /// The body of a stub, or `None` for one that is not about memory.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, stub: &Stub) -> Option<Code> {
-        match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("load1", &[address]) => Some(load(builder, address, 1, DWORD)),
-            ("load2", &[address]) => Some(load(builder, address, 2, DWORD)),
-            ("load3", &[address]) => Some(load(builder, address, 3, DWORD)),
-            ("load4", &[address]) => Some(load(builder, address, 4, DWORD)),
-            ("load2_aligned", &[address]) => Some(load(builder, address, 2, 8)),
-            ("load4_aligned", &[address]) => Some(load(builder, address, 4, 16)),
-            ("store1", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 1, DWORD))
+    /// The body of a stub.
+    pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
+        let alignment = |components: u32, aligned| if aligned { 4 * components } else { DWORD };
+        match access {
+            Access::Load { address, components, aligned, any: _ } => {
+                load(builder, address, components, alignment(components, aligned))
             }
-            ("store2", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 2, DWORD))
+            Access::Store { address, index, value, components, aligned } => {
+                let alignment = alignment(components, aligned);
+                self.store(builder, [address, index, value], components, alignment)
             }
-            ("store3", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 3, DWORD))
-            }
-            ("store4", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 4, DWORD))
-            }
-            ("store2_aligned", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 2, 8))
-            }
-            ("store4_aligned", &[address, index, value]) => {
-                Some(self.store(builder, [address, index, value], 4, 16))
-            }
-            ("multiply_add", &[address, a, b]) => Some(multiply_add(builder, address, a, b)),
-            _ => None,
+            Access::MultiplyAdd { address, a, b } => multiply_add(builder, address, a, b),
         }
     }
 

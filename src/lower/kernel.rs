@@ -6,8 +6,9 @@ use std::ffi::CStr;
 use spirv::{ExecutionMode, ExecutionModel, Op};
 
 use super::LowerError;
-use super::device_address::{self, DeviceAddress};
 use super::library::library;
+use super::resources::{Memory, ResourcePlan, User};
+use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Linker, Stub};
 use crate::spirv::{Module, Section, string_words};
@@ -64,15 +65,16 @@ const EMPTY: [u32; 10] = [
 /// SPIR-V of a kernel.
 ///
 /// # Errors
-/// [`LowerError::Link`]: a mistake in the shader library.
-pub fn lower(kernel: Kernel) -> Result<Vec<u32>, LowerError> {
+/// [`LowerError::Link`]: a mistake in the shader library. [`LowerError::StorageBuffers`].
+pub fn lower(kernel: Kernel, resources: ResourcePlan) -> Result<Vec<u32>, LowerError> {
     let mut module = Module::parse(&EMPTY)?;
-    device_address::declare(&mut module);
+    resources.check(&Declarations::of(&module))?;
+    let memory = Memory::declare(&mut module, resources, User::Kernel);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
-    linker.finish(&mut Stubs(DeviceAddress::default()))?;
+    linker.finish(&mut Stubs(memory))?;
 
     let size = [function.0, ExecutionMode::LocalSize as u32, kernel.workgroup_size(), 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
@@ -83,7 +85,7 @@ pub fn lower(kernel: Kernel) -> Result<Vec<u32>, LowerError> {
     Ok(module.words())
 }
 
-struct Stubs(DeviceAddress);
+struct Stubs(Memory);
 
 impl Define for Stubs {
     type Error = LowerError;

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use spirv::{Decoration, Op};
 
-use super::device_address::DeviceAddress;
 use super::inputs::Inputs;
+use super::resources::Memory;
 use super::store::Outputs;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
@@ -39,7 +39,7 @@ const MAY_BE: [&str; XfbTopology::COUNT] = [
 /// The bodies of the stubs for one shader.
 pub(super) struct Stubs<'a> {
     /// Who accesses memory.
-    pub(super) memory: DeviceAddress,
+    pub(super) memory: Memory,
     /// What `store_record` stores.
     pub(super) outputs: Outputs<'a>,
     /// `SpecId`s of what may occur.

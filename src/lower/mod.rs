@@ -9,6 +9,7 @@
 
 pub mod broadcast;
 pub mod compute;
+mod descriptors;
 mod device_address;
 mod inputs;
 mod interface;
@@ -16,11 +17,14 @@ pub mod kernel;
 mod library;
 pub mod native;
 pub mod reflect;
+mod resources;
 pub mod split_blocks;
 mod store;
 pub mod vertex;
 
 use std::collections::BTreeSet;
+
+pub use self::resources::ResourcePlan;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -169,6 +173,30 @@ pub enum LowerError {
         /// Components of the format.
         found: u32,
     },
+    /// The shader uses the descriptor set of the resource plan, or one behind it.
+    #[error(
+        "variable {variable} is in descriptor set {used}: set {set} is the resource plan's, and the \
+         application's are those below"
+    )]
+    DescriptorSet {
+        /// The variable's name or id.
+        variable: String,
+        /// Its set.
+        used: u32,
+        /// The plan's.
+        set: u32,
+    },
+    /// A resource plan by descriptors with too few of them.
+    #[error(
+        "the resource plan has {reads} storage buffers to read and {writes} to write: there has to be one to \
+         write, and more to read"
+    )]
+    StorageBuffers {
+        /// Buffers to read.
+        reads: u32,
+        /// Buffers to write.
+        writes: u32,
+    },
     /// Workgroups without invocations.
     #[error("the workgroup size is 0")]
     WorkgroupSize,
@@ -271,6 +299,8 @@ pub struct Lowered {
     pub attribute_locations: Vec<u32>,
     /// Compute only: invocations of a workgroup.
     pub workgroup_size: u32,
+    /// How the generated code reaches memory. `None` on the native backend, which generates none.
+    pub resources: Option<ResourcePlan>,
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,

@@ -7,9 +7,9 @@
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
-use super::device_address::{self, DeviceAddress};
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Stubs, free_spec_ids, library};
+use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::{Declarations, Type};
@@ -17,6 +17,10 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, find_vertex_shader, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Section};
+
+/// The only plan here: the vertices that a shader runs on need not agree on what it indexes descriptors by,
+/// and who has stores from this stage has addresses.
+const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// Lowers a vertex shader.
 ///
@@ -42,7 +46,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         &XFB_DECORATIONS,
     );
     interface::strip_xfb_mode(&mut module);
-    device_address::declare(&mut module);
+    let memory = Memory::declare(&mut module, RESOURCES, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);
@@ -62,7 +66,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         [vertex_index, instance_index],
     );
     let mut stubs = Stubs {
-        memory: DeviceAddress::default(),
+        memory,
         outputs: Outputs {
             layout: &layout,
             declarations: &declarations,
@@ -91,6 +95,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         spec_ids: Some(spec_ids),
         attribute_locations: Vec::new(),
         workgroup_size: 0,
+        resources: Some(RESOURCES),
         has_side_effects,
     })
 }

@@ -23,11 +23,11 @@ pub use self::draws::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;
-pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile};
+pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources};
 pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::instance::Instance;
-use crate::lower::Backend;
+use crate::lower::{Backend, ResourcePlan};
 use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
@@ -96,7 +96,10 @@ impl Gpu {
             Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
             Profile::Bifrost => DrawFeatures::default(),
         };
-        let caps = info.capabilities;
+        let mut caps = info.capabilities;
+        if options.resources == Resources::Descriptors {
+            caps.buffer_device_address = None;
+        }
         // SAFETY: the device is of the instance.
         let families =
             unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
@@ -261,6 +264,17 @@ impl Gpu {
     /// What the device can do, by the profile.
     pub const fn capabilities(&self) -> &Capabilities {
         self.context.capabilities()
+    }
+
+    /// What shaders without descriptor sets of their own are lowered for.
+    ///
+    /// # Errors
+    /// Those of [`Context::resource_plan`].
+    pub fn resource_plan(&self, backend: Backend) -> Result<ResourcePlan, GpuError> {
+        match backend {
+            Backend::Native | Backend::Vertex => Ok(ResourcePlan::DeviceAddress),
+            Backend::Compute => Ok(self.context.resource_plan(0)?),
+        }
     }
 
     /// The backends that the device was opened for.

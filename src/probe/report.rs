@@ -165,6 +165,8 @@ pub struct ProbeReport {
     pub device: DeviceInfo,
     /// Name of the device profile that the run was held to, empty for none.
     pub profile: String,
+    /// How captures by compute had to reach memory, empty where the device had the choice.
+    pub resources: String,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
     /// The first [`MAX_FAILURES`] cases that came out wrong.
@@ -187,6 +189,7 @@ impl ProbeReport {
         Self {
             device,
             profile: profile.into(),
+            resources: String::new(),
             cells: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
@@ -235,7 +238,7 @@ impl ProbeReport {
                 cell.rotated += 1;
             }
             Verdict::Mismatch(mismatch) => {
-                let command = case.command(Some(backend), self.device.index, &self.profile);
+                let command = self.command(case, Some(backend));
                 self.record_failure(Failure {
                     backend,
                     case: case.clone(),
@@ -248,8 +251,16 @@ impl ProbeReport {
 
     /// A case's records are not those of another backend. It takes both to see it again.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
-        let command = case.command(None, self.device.index, &self.profile);
+        let command = self.command(case, None);
         self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
+    }
+
+    fn command(&self, case: &Case, backend: Option<Backend>) -> String {
+        let command = case.command(backend, self.device.index, &self.profile);
+        match self.resources.as_str() {
+            "" => command,
+            resources => format!("{command} --resources {resources}"),
+        }
     }
 
     fn record_failure(&mut self, failure: Failure) {

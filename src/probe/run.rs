@@ -12,7 +12,7 @@ mod reference;
 
 use std::time::Instant;
 
-use crate::lower::{Backend, Lowered};
+use crate::lower::{Backend, Lowered, ResourcePlan};
 use crate::runtime::{Pipeline, PipelineDesc, version_string};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -114,7 +114,7 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
 }
 
 /// One file about a mismatch, for whoever maintains the driver. `disassemble` gives text for words
-/// where it can.
+/// where it can; `resources` is what the shader was lowered for.
 ///
 /// # Errors
 /// [`SubjectError`] where the shader is not of the plan.
@@ -122,10 +122,11 @@ pub fn describe_failure(
     report: &ProbeReport,
     failure: &Failure,
     plan: &Plan,
+    resources: ResourcePlan,
     disassemble: impl FnOnce(&[u32]) -> Option<String>,
 ) -> Result<String, SubjectError> {
     let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
-    let lowered = subject.map(|s| s.lower(failure.backend)).transpose()?;
+    let lowered = subject.map(|s| s.lower(failure.backend, resources)).transpose()?;
     let spirv = lowered.map(|l| l.words).unwrap_or_default();
     let disassembly = disassemble(&spirv);
     let disassembly = disassembly.as_deref();
@@ -246,7 +247,7 @@ fn run_batch(
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
     group.check(batch)?;
-    let shader = group.subject.lower(group.backend)?;
+    let shader = group.subject.lower(group.backend, gpu.resource_plan(group.backend)?)?;
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
     let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;

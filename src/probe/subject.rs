@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::capture::Layout;
 use crate::lower::reflect::vertex_reads;
-use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
+use crate::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use crate::probe::shaders::ProbeShader;
 use crate::spirv::{ParseError, words_from_bytes};
 use crate::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
@@ -117,11 +117,15 @@ impl Subject {
         })
     }
 
-    /// The shader as `backend` takes it.
+    /// The shader as `backend` takes it; by `resources` on the compute backend.
     ///
     /// # Errors
     /// [`SubjectError::Lower`]
-    pub fn lower(&self, backend: Backend) -> Result<Lowered, SubjectError> {
+    pub fn lower(
+        &self,
+        backend: Backend,
+        resources: ResourcePlan,
+    ) -> Result<Lowered, SubjectError> {
         let shader = Shader::new(&self.words);
         match backend {
             Backend::Native => native::lower(&shader),
@@ -131,6 +135,7 @@ impl Subject {
                 &compute::Options {
                     vertex_input: &self.vertex_input,
                     workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+                    resources,
                 },
             ),
         }

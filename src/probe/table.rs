@@ -73,6 +73,9 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     if !report.profile.is_empty() {
         facts.push(format!("profile {}", report.profile));
     }
+    if !report.resources.is_empty() {
+        facts.push(format!("resources {}", report.resources));
+    }
     write_wrapped(out, &facts.join(", "), "", |line| paint.dim(line))?;
 
     let mut footnotes = Footnotes::default();

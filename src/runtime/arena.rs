@@ -5,17 +5,19 @@
 //! buffer itself is reset. Then the application calls [`Arena::reset`].
 //!
 //! It has two parts: *upload* is written by the host while recording and read by the device; *scratch*
-//! is written and read by the device alone, afresh at each execution.
+//! is written and read by the device alone, afresh at each execution. Where descriptors take the place of
+//! device addresses, it has descriptor sets besides.
 
 use ash::vk;
 
+use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
 
-/// How much an arena holds, in bytes.
+/// How much an arena holds.
 ///
 /// A capture takes 16 bytes of upload for each vertex attribute beyond
 /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), and for each draw that shares a dispatch
@@ -25,12 +27,18 @@ const ALIGNMENT: u64 = 16;
 /// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) a draw; primitive restart besides
 /// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush as a
 /// capture, and each draw of an indirect or multi-draw for itself.
+///
+/// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
+/// for kernels; two again for each [`flush`](super::Recorder::flush), unless it takes the same as the one
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
     pub upload: u64,
     /// Bytes of device memory.
     pub scratch: u64,
+    /// Descriptor sets. None are made where there are device addresses.
+    pub descriptor_sets: u32,
 }
 
 impl ArenaDesc {
@@ -55,15 +63,19 @@ impl ArenaDesc {
         Self {
             upload: captures * Self::UPLOAD_PER_SETUP + draws * Self::UPLOAD_PER_DRAW,
             scratch: captures * Self::SCRATCH_PER_SETUP + draws * Self::SCRATCH_PER_DRAW,
+            descriptor_sets: if captures > 1 << 31 { u32::MAX } else { 2 * captures as u32 },
         }
     }
 }
 
-/// Two bump allocators in buffers with device addresses.
+/// Two bump allocators in buffers that shaders reach, and the descriptor sets by which they do.
 #[derive(Debug)]
 pub struct Arena {
     upload: Part,
     scratch: Part,
+    /// What the record that is under way reaches; unused where there are device addresses.
+    table: Table,
+    sets: Option<Sets>,
     /// Draws that are not recorded yet; here so that its memory is used again.
     pub(super) pending: Pending,
 }
@@ -72,13 +84,15 @@ pub struct Arena {
 struct Part {
     name: &'static str,
     buffer: Buffer,
+    /// Address of its first byte, or 0.
+    address: u64,
     used: u64,
 }
 
 /// A place in an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Device address, a multiple of 16.
+    /// Address for shaders, a multiple of 16.
     pub(super) address: u64,
     /// Bytes from the start of [`Arena::scratch_buffer`], or of the upload buffer.
     pub(super) offset: u64,
@@ -89,7 +103,8 @@ impl Arena {
     ///
     /// # Errors
     /// A failed command or allocation; [`RuntimeError::WrongMemory`] where the upload memory is not
-    /// mapped and coherent, which every device has.
+    /// mapped and coherent, which every device has; [`RuntimeError::Limit`] for parts that no descriptor
+    /// can hold.
     ///
     /// # Safety
     /// The device of `ctx` is live and is the allocator's.
@@ -104,9 +119,17 @@ impl Arena {
                 // A native capture takes nothing from its arena.
                 false => vk::BufferUsageFlags::empty(),
             };
+            let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+            if let Some(limits) = ctx.table()
+                && size > limits.max_range
+            {
+                let what = format!("the size of {name} in bytes");
+                let (limit, max) = ("maxStorageBufferRange", limits.max_range);
+                return Err(RuntimeError::Limit { what, value: size, limit, max });
+            }
             let desc = BufferDesc {
                 name,
-                size: size.next_multiple_of(ALIGNMENT).max(ALIGNMENT),
+                size,
                 usage: addresses
                     | vk::BufferUsageFlags::STORAGE_BUFFER
                     | vk::BufferUsageFlags::INDIRECT_BUFFER,
@@ -114,33 +137,114 @@ impl Arena {
             };
             // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
             let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
-            Ok(Part { name, buffer, used: 0 })
+            let address = buffer.address();
+            Ok(Part { name, buffer, address, used: 0 })
         };
-        let upload = part(allocator, "vkxfb upload", desc.upload, MemoryLocation::Upload)?;
-        match part(allocator, "vkxfb scratch", desc.scratch, MemoryLocation::Device) {
-            Ok(scratch) => Ok(Self { upload, scratch, pending: Pending::default() }),
-            Err(error) => {
-                // SAFETY: the buffer was just made and nothing uses it.
-                unsafe { upload.buffer.destroy(ctx, allocator) };
-                Err(error)
+        let mut upload = part(allocator, "vkxfb upload", desc.upload, MemoryLocation::Upload)?;
+        let mut scratch =
+            match part(allocator, "vkxfb scratch", desc.scratch, MemoryLocation::Device) {
+                Ok(scratch) => scratch,
+                Err(error) => {
+                    // SAFETY: the buffer was just made and nothing uses it.
+                    unsafe { upload.buffer.destroy(ctx, allocator) };
+                    return Err(error);
+                }
+            };
+        let sets = match ctx.table() {
+            None => None,
+            Some(limits) => {
+                // The places that `begin_record` gives them.
+                upload.address = limits.first_address(Purpose::Read);
+                scratch.address = limits.first_address(Purpose::State);
+                // SAFETY: the caller's contract.
+                match unsafe { Sets::new(ctx, limits, desc.descriptor_sets) } {
+                    Ok(sets) => Some(sets),
+                    Err(error) => {
+                        // SAFETY: the buffers were just made and nothing uses them.
+                        unsafe {
+                            upload.buffer.destroy(ctx, allocator);
+                            scratch.buffer.destroy(ctx, allocator);
+                        }
+                        return Err(error);
+                    }
+                }
             }
+        };
+        let (table, pending) = (Table::default(), Pending::default());
+        Ok(Self { upload, scratch, table, sets, pending })
+    }
+
+    /// What there is in all.
+    pub fn capacity(&self) -> ArenaDesc {
+        ArenaDesc {
+            upload: self.upload.buffer.size(),
+            scratch: self.scratch.buffer.size(),
+            descriptor_sets: self.sets.as_ref().map_or(0, Sets::capacity),
         }
     }
 
-    /// Bytes in all.
-    pub const fn capacity(&self) -> ArenaDesc {
-        ArenaDesc { upload: self.upload.buffer.size(), scratch: self.scratch.buffer.size() }
+    /// What is taken of it.
+    pub fn used(&self) -> ArenaDesc {
+        ArenaDesc {
+            upload: self.upload.used,
+            scratch: self.scratch.used,
+            descriptor_sets: self.sets.as_ref().map_or(0, |sets| sets.used),
+        }
     }
 
-    /// Bytes that are taken.
-    pub const fn used(&self) -> ArenaDesc {
-        ArenaDesc { upload: self.upload.used, scratch: self.scratch.used }
+    /// Begins a record: it reaches nothing but the arena.
+    pub(super) fn begin_record(&mut self) {
+        let window =
+            |part: &Part| Window { buffer: part.buffer.raw(), start: 0, end: part.buffer.size() };
+        self.table.restart(window(&self.upload), window(&self.scratch));
+        self.pending.forget();
+    }
+
+    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoAddress`]; with descriptors [`RuntimeError::Limit`] and
+    /// [`RuntimeError::TooManyBuffers`].
+    ///
+    /// # Safety
+    /// The buffer is live, has the usage that [`Context`] names, and holds the range.
+    pub(super) unsafe fn address(
+        &mut self,
+        ctx: &Context,
+        purpose: Purpose,
+        what: &str,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) -> Result<u64, RuntimeError> {
+        match ctx.table() {
+            Some(limits) => self.table.address(limits, purpose, what, buffer, offset, size),
+            // SAFETY: the caller's contract.
+            None => Ok(unsafe { ctx.buffer_address(buffer) }?.wrapping_add(offset)),
+        }
+    }
+
+    /// The descriptor set with all that the record reaches so far, where there are no device addresses.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// What was asked for since [`begin_record`](Self::begin_record) still lives.
+    pub(super) unsafe fn descriptor_set(
+        &mut self,
+        ctx: &Context,
+        user: User,
+    ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
+        let (Some(limits), Some(sets)) = (ctx.table(), &mut self.sets) else { return Ok(None) };
+        // SAFETY: the caller's contract.
+        unsafe { self.table.set(ctx, limits, sets, user) }.map(Some)
     }
 
     /// Copies values into the upload memory.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where the device has none.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
     pub(super) fn push<T: bytemuck::NoUninit>(
         &mut self,
         values: &[T],
@@ -173,14 +277,20 @@ impl Arena {
     }
 
     /// What is taken now, for [`rewind`](Self::rewind).
-    pub(super) const fn mark(&self) -> ArenaDesc {
+    pub(super) fn mark(&self) -> ArenaDesc {
         self.used()
     }
 
     /// Gives back what was taken since `mark`, of which nothing was recorded.
-    pub(super) const fn rewind(&mut self, mark: ArenaDesc) {
+    pub(super) fn rewind(&mut self, mark: ArenaDesc) {
         self.upload.used = mark.upload;
         self.scratch.used = mark.scratch;
+        if let Some(sets) = &mut self.sets
+            && sets.used != mark.descriptor_sets
+        {
+            sets.used = mark.descriptor_sets;
+            self.table.forget_sets();
+        }
     }
 
     /// Takes everything back.
@@ -188,8 +298,7 @@ impl Arena {
     /// # Safety
     /// Every command buffer that was recorded with the arena has been reset or freed.
     pub unsafe fn reset(&mut self) {
-        self.upload.used = 0;
-        self.scratch.used = 0;
+        self.rewind(ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 });
     }
 
     /// Destroys the arena.
@@ -202,13 +311,16 @@ impl Arena {
         unsafe {
             self.upload.buffer.destroy(ctx, allocator);
             self.scratch.buffer.destroy(ctx, allocator);
+            if let Some(sets) = self.sets {
+                sets.destroy(ctx);
+            }
         }
     }
 }
 
 impl Part {
     fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
-        if self.buffer.address() == 0 {
+        if self.address == 0 {
             return Err(RuntimeError::NoAddress { what: self.name.to_owned() });
         }
         let needed = bytes.next_multiple_of(ALIGNMENT);
@@ -219,6 +331,6 @@ impl Part {
         }
         let offset = self.used;
         self.used += needed;
-        Ok(Place { address: self.buffer.address() + offset, offset })
+        Ok(Place { address: self.address + offset, offset })
     }
 }

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use ash::{khr, vk};
 
 use super::RuntimeError;
+use super::descriptors::MIN_STORAGE_BUFFERS;
 use super::extensions::{
     self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
@@ -51,6 +52,13 @@ pub struct Limits {
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
+    /// Storage buffers that a descriptor set of one stage may hold: the least of
+    /// `maxPerStageDescriptorStorageBuffers`, `maxDescriptorSetStorageBuffers` and `maxPerStageResources`.
+    pub max_storage_buffers: u32,
+    /// `maxStorageBufferRange` in bytes.
+    pub max_storage_buffer_range: u64,
+    /// `minStorageBufferOffsetAlignment` in bytes.
+    pub min_storage_buffer_offset_alignment: u64,
 }
 
 /// Everything that is asked of a physical device.
@@ -83,8 +91,12 @@ pub struct Capabilities {
     /// `VK_EXT_vertex_attribute_divisor` with its feature `vertexAttributeInstanceRateDivisor`. The
     /// compute backend needs nothing for divisors.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The feature `bufferDeviceAddress`.
+    /// The feature `bufferDeviceAddress`. `None` leaves the compute backend to descriptors, also where an
+    /// application makes it so before it asks for [`required_features`](super::required_features).
     pub buffer_device_address: Option<AddressSource>,
+    /// The feature `shaderStorageBufferArrayDynamicIndexing`, which the compute backend needs where it has
+    /// no device addresses.
+    pub storage_buffer_indexing: bool,
     /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
     pub geometry_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
@@ -175,6 +187,8 @@ impl Capabilities {
             provoking_vertex: q.provoking_vertex,
             vertex_divisor: q.vertex_divisor,
             buffer_device_address: q.buffer_device_address,
+            storage_buffer_indexing: q.features.shader_storage_buffer_array_dynamic_indexing
+                == vk::TRUE,
             geometry_shader: q.features.geometry_shader == vk::TRUE,
             vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
             shader_int64: q.features.shader_int64 == vk::TRUE,
@@ -196,6 +210,12 @@ impl Capabilities {
                 max_vertex_binding_stride: limits.max_vertex_input_binding_stride,
                 max_vertex_output_components: limits.max_vertex_output_components,
                 non_coherent_atom: limits.non_coherent_atom_size,
+                max_storage_buffers: limits
+                    .max_per_stage_descriptor_storage_buffers
+                    .min(limits.max_descriptor_set_storage_buffers)
+                    .min(limits.max_per_stage_resources),
+                max_storage_buffer_range: limits.max_storage_buffer_range.into(),
+                min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
             },
         };
         tracing::debug!(
@@ -283,7 +303,14 @@ impl Capabilities {
                 need(self.vertex_stores, "no feature vertexPipelineStoresAndAtomics");
                 need(self.buffer_device_address.is_some(), addresses);
             }
-            Backend::Compute => need(self.buffer_device_address.is_some(), addresses),
+            Backend::Compute => {
+                let obstacles = self.descriptor_obstacles();
+                if self.buffer_device_address.is_none() && !obstacles.is_empty() {
+                    let obstacles = obstacles.join(" and ");
+                    reasons
+                        .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
+                }
+            }
         }
         // Every conforming device has them; a layer or an emulator may not conform.
         if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
@@ -296,6 +323,30 @@ impl Capabilities {
             return Ok(());
         }
         Err(Unavailable { backend, device: self.device_name.clone(), reasons })
+    }
+
+    /// What is in the way of the resource plan by descriptors.
+    fn descriptor_obstacles(&self) -> Vec<String> {
+        let mut obstacles = Vec::new();
+        if !self.storage_buffer_indexing {
+            obstacles.push("no feature shaderStorageBufferArrayDynamicIndexing".to_owned());
+        }
+        if self.limits.max_storage_buffers < MIN_STORAGE_BUFFERS {
+            obstacles.push(format!(
+                "maxPerStageDescriptorStorageBuffers is {}, {MIN_STORAGE_BUFFERS} are needed",
+                self.limits.max_storage_buffers
+            ));
+        }
+        if self.api_version < vk::API_VERSION_1_1
+            && !self.has_extension(khr::storage_buffer_storage_class::NAME)
+        {
+            obstacles.push(
+                "no storage class StorageBuffer \
+                 (Vulkan 1.1 or VK_KHR_storage_buffer_storage_class)"
+                    .to_owned(),
+            );
+        }
+        obstacles
     }
 
     /// The backends that the device can run, in the order of [`Backend`].
@@ -351,6 +402,7 @@ pub(super) mod tests {
             }),
             vertex_divisor: Some(VertexDivisorSupport { zero: true, max: u32::MAX }),
             buffer_device_address: Some(AddressSource::Core),
+            storage_buffer_indexing: true,
             geometry_shader: true,
             vertex_stores: true,
             shader_int64: true,
@@ -372,6 +424,9 @@ pub(super) mod tests {
                 max_vertex_binding_stride: 2048,
                 max_vertex_output_components: 128,
                 non_coherent_atom: 64,
+                max_storage_buffers: 32,
+                max_storage_buffer_range: 1 << 27,
+                min_storage_buffer_offset_alignment: 16,
             },
         }
     }
@@ -413,7 +468,21 @@ pub(super) mod tests {
             "the native backend is not available on Test: \
              no feature transformFeedback, though VK_EXT_transform_feedback"
         );
+        // Descriptors serve the compute backend, unless something is in their way too.
+        caps.limits.max_push_constants = 128;
+        assert_eq!(caps.availability(Backend::Compute), Ok(()));
+        caps.storage_buffer_indexing = false;
+        caps.limits.max_storage_buffers = 3;
+        caps.api_version = vk::API_VERSION_1_0;
         caps.extensions.clear();
+        assert_eq!(
+            caps.availability(Backend::Compute).unwrap_err().to_string(),
+            "the compute backend is not available on Test: \
+             no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address), \
+             and for descriptors in its place no feature shaderStorageBufferArrayDynamicIndexing \
+             and maxPerStageDescriptorStorageBuffers is 3, 4 are needed \
+             and no storage class StorageBuffer (Vulkan 1.1 or VK_KHR_storage_buffer_storage_class)"
+        );
         assert_eq!(
             caps.availability(Backend::Native).unwrap_err().reasons,
             ["no extension VK_EXT_transform_feedback"]

@@ -3,9 +3,10 @@
 
 use ash::vk;
 
+use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
-use crate::lower::Backend;
+use crate::lower::{Backend, ResourcePlan};
 
 /// The most workgroups of an axis that every device has.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
@@ -17,6 +18,7 @@ pub struct Context {
     capabilities: Capabilities,
     enabled: RequiredFeatures,
     addresses: Option<AddressFn>,
+    table: Option<TableLimits>,
     transform_feedback: Option<TransformFeedbackFn>,
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
@@ -95,11 +97,20 @@ impl Context {
             .has(Backend::Native)
             .then(|| TransformFeedbackFn::load(instance, device))
             .transpose()?;
+        let limits = &capabilities.limits;
+        let table = enabled.uses_descriptors().then(|| {
+            TableLimits::new(
+                enabled.storage_buffers.min(limits.max_storage_buffers),
+                limits.max_storage_buffer_range,
+                limits.min_storage_buffer_offset_alignment,
+            )
+        });
         let [x, y, _] = capabilities.limits.max_workgroups;
         Ok(Self {
             device: device.clone(),
             enabled,
             addresses,
+            table,
             transform_feedback,
             draw_indirect_count: DrawIndirectCountFn::load(instance, device),
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
@@ -127,6 +138,48 @@ impl Context {
     /// Whether buffers have addresses.
     pub const fn has_addresses(&self) -> bool {
         self.addresses.is_some()
+    }
+
+    /// How captures by compute reach memory, for a pipeline with so many descriptor set layouts of the
+    /// application: what [`compute::Options`](crate::lower::compute::Options) take.
+    ///
+    /// # Errors
+    /// [`RuntimeError::FeatureNotEnabled`] where the device was not created for the compute backend;
+    /// [`RuntimeError::Limit`] where the application's sets leave none of `maxBoundDescriptorSets`.
+    pub fn resource_plan(&self, application_sets: usize) -> Result<ResourcePlan, RuntimeError> {
+        let Some(table) = &self.table else {
+            return match self.has_addresses() {
+                true => Ok(ResourcePlan::DeviceAddress),
+                false => Err(RuntimeError::FeatureNotEnabled {
+                    what: "the compute backend".to_owned(),
+                    feature: "bufferDeviceAddress, or shaderStorageBufferArrayDynamicIndexing",
+                }),
+            };
+        };
+        let max = self.capabilities.limits.max_descriptor_sets;
+        match u32::try_from(application_sets) {
+            Ok(set) if set < max => Ok(table.plan(set)),
+            _ => Err(RuntimeError::Limit {
+                what: "the number of descriptor sets, with one for the buffers of captures,"
+                    .to_owned(),
+                value: application_sets as u64 + 1,
+                limit: "maxBoundDescriptorSets",
+                max: max.into(),
+            }),
+        }
+    }
+
+    /// The limits of the plan by descriptors, where that is the device's.
+    pub(super) const fn table(&self) -> Option<&TableLimits> {
+        self.table.as_ref()
+    }
+
+    /// Usage of a buffer that shaders reach.
+    pub(super) const fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+        match (&self.table, backend) {
+            (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
+            _ => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        }
     }
 
     /// Device address of a buffer.
@@ -194,45 +247,45 @@ impl Context {
     }
 
     /// Usage that a capture buffer needs for that backend.
-    pub const fn capture_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+    pub const fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
-            Backend::Vertex | Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Backend::Vertex | Backend::Compute => self.shader_usage(backend),
         }
     }
 
     /// Usage that a vertex buffer needs for that backend.
-    pub const fn vertex_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+    pub const fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
-            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Backend::Compute => self.shader_usage(backend),
         }
     }
 
     /// Usage that an index buffer needs for that backend.
-    pub const fn index_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+    pub const fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
-            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Backend::Compute => self.shader_usage(backend),
         }
     }
 
     /// Usage that a buffer of indirect arguments or draw counts needs for that backend.
-    pub const fn indirect_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+    pub const fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
-            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Backend::Compute => self.shader_usage(backend),
         }
     }
 
     /// Usage that a counter buffer needs for that backend, also where a draw reads its vertex count
     /// from it.
-    pub const fn counter_buffer_usage(backend: Backend) -> vk::BufferUsageFlags {
+    pub const fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => {
                 vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
             }
-            Backend::Compute => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Backend::Compute => self.shader_usage(backend),
         }
     }
 

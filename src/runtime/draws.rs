@@ -37,7 +37,8 @@ pub struct VertexBuffer {
     /// Bytes from its start. With the offset of each attribute a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. On the compute backend attributes that pass the end are out of range, whose components
+    /// Bytes. By descriptors shaders read whole dwords: the buffer holds the range rounded up to the next
+    /// multiple of 4 bytes. On the compute backend attributes that pass the end are out of range, whose components
     /// are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
     /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
@@ -100,7 +101,8 @@ pub struct IndexBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from its start, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. On the compute backend indices that pass the end are 0; on the native backend the
+    /// Bytes. By descriptors shaders read whole dwords: the buffer holds the range rounded up to the next
+    /// multiple of 4 bytes. On the compute backend indices that pass the end are 0; on the native backend the
     /// device's rules hold, and the range ends with the buffer. Not `VK_WHOLE_SIZE`.
     pub size: u64,
     /// What it holds.

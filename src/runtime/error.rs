@@ -5,7 +5,7 @@ use std::error::Error;
 use ash::vk;
 
 use super::Unavailable;
-use crate::lower::Backend;
+use crate::lower::{Backend, ResourcePlan};
 use crate::topology::PrimitiveTopology;
 
 /// An error of [`runtime`](crate::runtime). The message names the rule, the limit and the value.
@@ -138,6 +138,44 @@ pub enum RuntimeError {
     NoAddress {
         /// Which buffer.
         what: String,
+    },
+    /// More buffers than the descriptors of a capture name.
+    #[error(
+        "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
+         is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"
+    )]
+    TooManyBuffers {
+        /// The buffer that has no place.
+        what: String,
+        /// Places for what is captured to, what kernels write, or what is read.
+        max: u32,
+        /// Places in all.
+        storage_buffers: u32,
+    },
+    /// The arena has no descriptor set left.
+    #[error("the arena's {capacity} descriptor sets are used up")]
+    NoDescriptorSet {
+        /// How many it has.
+        capacity: u32,
+    },
+    /// A shader that was lowered for another resource plan.
+    #[error(
+        "the shader reaches memory by {lowered}: with these set layouts this device takes {needed}"
+    )]
+    ResourcePlan {
+        /// What it was lowered for.
+        lowered: ResourcePlan,
+        /// [`Context::resource_plan`](super::Context::resource_plan) of the set layouts.
+        needed: ResourcePlan,
+    },
+    /// Kernels come between the application's descriptor sets and the captures that read them.
+    #[error(
+        "the pipeline has {sets} descriptor sets of the application, and kernels are recorded before its \
+         draws: the sets have to be bound by Recorder::bind_descriptor_sets"
+    )]
+    DescriptorSetsUnknown {
+        /// Sets of the pipeline layout.
+        sets: u32,
     },
     /// More capture buffers than a shader can name.
     #[error("{count} capture buffers are bound: a shader has at most {max}")]

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
+use super::descriptors::MAX_STORAGE_BUFFERS;
 use super::extensions::{self, AddressSource, ChainedFeatures};
 use super::{Capabilities, Unavailable};
 use crate::lower::Backend;
@@ -17,6 +18,7 @@ pub struct RequiredFeatures {
     backends: Vec<Backend>,
     /// Which address function follows, where some backend needs addresses.
     address_source: Option<AddressSource>,
+    descriptors: bool,
     below_1_1: bool,
     storage_buffer_storage_class: bool,
     portability_subset: bool,
@@ -38,6 +40,14 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateZeroDivisor`: the divisor 0 likewise, together with
     /// [`vertex_divisor`](Self::vertex_divisor).
     pub vertex_zero_divisor: bool,
+    /// Storage buffers that a capture by compute reaches where descriptors take the place of device
+    /// addresses; 0 where they do not. At most 24, at least 4. A quarter are for buffers that are captured
+    /// to, and as many for those that kernels write: the scratch memory of the arena, counters, queries. The
+    /// others are for what is read: the upload memory of the arena, vertices, indices, arguments of draws.
+    ///
+    /// They count against `maxPerStageDescriptorStorageBuffers` beside the application's own in the set
+    /// layouts of a pipeline: an application that has too many takes some from here.
+    pub storage_buffers: u32,
 }
 
 /// What a device has to be created with to run `backends`.
@@ -59,9 +69,11 @@ pub fn required_features(
     let addresses = backends.iter().any(|&b| b != Backend::Native);
     let provoking = caps.provoking_vertex.as_ref().filter(|_| native);
     let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
+    let descriptors = backends.contains(&Backend::Compute) && caps.buffer_device_address.is_none();
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
+        descriptors,
         below_1_1,
         storage_buffer_storage_class: below_1_1
             && addresses
@@ -73,6 +85,10 @@ pub fn required_features(
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
         vertex_divisor: divisor.is_some(),
         vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
+        storage_buffers: match descriptors {
+            true => caps.limits.max_storage_buffers.min(MAX_STORAGE_BUFFERS),
+            false => 0,
+        },
         backends,
     })
 }
@@ -91,6 +107,11 @@ impl RequiredFeatures {
     /// Whether `bufferDeviceAddress` is enabled, and by what.
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
+    }
+
+    /// Whether descriptors take the place of device addresses on the compute backend.
+    pub const fn uses_descriptors(&self) -> bool {
+        self.descriptors
     }
 
     /// Instance extensions that the device extensions depend on, for an instance below Vulkan 1.1.
@@ -144,6 +165,9 @@ impl RequiredFeatures {
         }
         if self.geometry_shader {
             features.geometry_shader = vk::TRUE;
+        }
+        if self.descriptors {
+            features.shader_storage_buffer_array_dynamic_indexing = vk::TRUE;
         }
         features
     }
@@ -205,6 +229,23 @@ mod tests {
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
         assert_eq!(core.geometry_shader | core.vertex_pipeline_stores_and_atomics, vk::FALSE);
         assert!(required_features(&caps, &[Backend::Compute, Backend::Native]).is_err());
+    }
+
+    #[test]
+    fn without_addresses_there_are_descriptors() {
+        let mut caps = full();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(!required.uses_descriptors() && required.storage_buffers == 0);
+        caps.restrict_to_floor();
+        caps.buffer_device_address = None;
+        caps.limits.max_storage_buffers = 9;
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(required.uses_descriptors() && required.address_source().is_none());
+        assert_eq!(required.storage_buffers, 9);
+        assert_eq!(required.extensions(), [khr::storage_buffer_storage_class::NAME]);
+        let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
+        assert_eq!(core.shader_storage_buffer_array_dynamic_indexing, vk::TRUE);
+        assert!(required_features(&caps, &[Backend::Vertex]).is_err());
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use ash::vk;
 
+use super::descriptors::with_layout;
 use super::pipeline::compute_pipelines;
 use super::{Context, RuntimeError};
+use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
 /// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. By default there are none, which is
@@ -26,7 +28,7 @@ impl Kernels {
     /// The device of `ctx` is live, and `cache` is its or null.
     pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
         let mut kernels = Self::default();
-        if !ctx.has_addresses() {
+        if !ctx.enabled().has(Backend::Compute) {
             return Ok(kernels);
         }
         let limits = &ctx.capabilities().limits;
@@ -58,16 +60,26 @@ impl Kernels {
             offset: 0,
             size: KERNEL_CONSTANTS_SIZE,
         }];
-        let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
-        // SAFETY: the caller's contract.
-        self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
-            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
+        let make_layout = |sets: &[vk::DescriptorSetLayout]| {
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(sets)
+                .push_constant_ranges(&ranges);
+            // SAFETY: the caller's contract.
+            unsafe { ctx.device().create_pipeline_layout(&info, None) }
+                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
+        };
+        self.layout = match ctx.table() {
+            None => make_layout(&[]),
+            // SAFETY: the caller's contract.
+            Some(limits) => unsafe { with_layout(ctx, limits, |set| make_layout(&[set])) },
+        }?;
+        let resources = ctx.resource_plan(0)?;
         for (kernel, pipeline) in [
             (Kernel::Setup, &mut self.setup),
             (Kernel::Restart, &mut self.restart),
             (Kernel::Finish, &mut self.finish),
         ] {
-            let words = kernel::lower(kernel)
+            let words = kernel::lower(kernel, resources)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let none = vk::SpecializationInfo::default();
             let entry = kernel.entry_point();
@@ -83,11 +95,13 @@ impl Kernels {
     ///
     /// # Safety
     /// `cmd` is being recorded outside of a render pass instance; `parameters` is the address of what
-    /// the kernel takes, which stays while the command buffer is executed.
+    /// the kernel takes, which stays while the command buffer is executed, as does `set`: what addresses
+    /// are of, where they are no device addresses.
     pub(super) unsafe fn dispatch(
         &self,
         ctx: &Context,
         cmd: vk::CommandBuffer,
+        set: Option<vk::DescriptorSet>,
         kernel: Kernel,
         parameters: u64,
         [x, y]: [u32; 2],
@@ -101,7 +115,11 @@ impl Kernels {
         let device = ctx.device();
         // SAFETY: the caller's contract.
         unsafe {
-            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
+            let point = vk::PipelineBindPoint::COMPUTE;
+            device.cmd_bind_pipeline(cmd, point, pipeline);
+            if let Some(set) = set {
+                device.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[set], &[]);
+            }
             device.cmd_push_constants(cmd, self.layout, stage, 0, &parameters.to_le_bytes());
             device.cmd_dispatch(cmd, x, y, 1);
         }

@@ -35,17 +35,28 @@
 //!
 //! # Resources
 //!
-//! There is one resource plan: buffers are reached by device address (`bufferDeviceAddress`), so a
-//! lowered shader binds no descriptor of its own and all sets are left to the application. A plan
-//! by storage-buffer descriptors, for devices without addresses, attaches in three places: the set
-//! layout of [`Pipeline::new`], the addresses that [`Recorder::begin`] writes into the sysvals, and
-//! the usage flags that [`Context::capture_buffer_usage`] and
-//! [`Context::vertex_buffer_usage`] report.
+//! Captures by compute reach buffers by one of two [resource plans](crate::lower::ResourcePlan):
+//!
+//! * **device addresses**, where the device has `bufferDeviceAddress`. A lowered shader binds no descriptor
+//!   of its own, and all sets are left to the application.
+//! * **descriptors** otherwise: one descriptor set with two arrays of storage buffers
+//!   ([`RequiredFeatures::storage_buffers`]), behind the sets of the application. What a [`Recorder`] is
+//!   given gets a place in them, and the [`Arena`] has the sets ([`ArenaDesc::descriptor_sets`]).
+//!
+//! [`Capabilities::availability`] and [`required_features`] choose; without
+//! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders
+//! are lowered for [`Context::resource_plan`], and buffers made with [`Context::capture_buffer_usage`] and
+//! its like. What is drawn and recorded is the same, with two differences: the kernels that some captures
+//! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]), and shaders read whole dwords, so that a
+//! vertex or index buffer holds its bound range rounded up to the next multiple of 4 bytes.
+//!
+//! The vertex backend takes device addresses only.
 
 mod arena;
 mod capabilities;
 mod choice;
 mod context;
+mod descriptors;
 mod draws;
 mod error;
 mod extensions;

@@ -6,9 +6,8 @@
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
-//! All set layouts are the application's: buffers are reached by device address, and a lowered
-//! shader declares no descriptor of its own. A plan by storage-buffer descriptors would append its
-//! set layout in [`Pipeline::new`], behind the application's.
+//! The set layouts are the application's. A compute shader whose [`ResourcePlan`] is by descriptors has one
+//! more behind them.
 
 mod check;
 
@@ -16,11 +15,12 @@ use std::ffi::{CStr, CString};
 
 use ash::vk;
 
+use super::descriptors::with_layout;
 use super::extensions::{with_discard_state, with_vertex_input_state};
 use super::pulling::{self, PulledAttribute};
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
-use crate::lower::{Backend, Lowered};
+use crate::lower::{Backend, Lowered, ResourcePlan};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, SYSVALS_SIZE};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
@@ -41,7 +41,8 @@ pub struct PipelineDesc<'a> {
     /// Vertex input state: on the compute backend the one that the shader was lowered for. Strides are
     /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: &'a VertexInput,
-    /// The application's descriptor set layouts.
+    /// The application's descriptor set layouts. The shader was lowered for
+    /// [`Context::resource_plan`] of their number.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether specialisation constants fold the shader to `topology`. Such a pipeline is smaller
     /// and faster and takes no other topology. The native backend has nothing to fold.
@@ -69,6 +70,8 @@ pub struct Pipeline {
     /// compute backend, and all that are described on the others.
     attributes: Vec<PulledAttribute>,
     workgroup_size: u32,
+    /// Sets of the application.
+    set_count: u32,
 }
 
 impl Pipeline {
@@ -78,8 +81,8 @@ impl Pipeline {
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, for adjacency without `geometryShader` and for
     /// [`ProvokingVertex::Last`] without `provokingVertexLast` on graphics backends; an invalid
-    /// vertex input state; [`RuntimeError::Limit`]; [`RuntimeError::InvalidShader`]. After: a
-    /// failed command.
+    /// vertex input state; [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`];
+    /// [`RuntimeError::InvalidShader`]. After: a failed command.
     ///
     /// # Safety
     /// The device of `ctx` is live, the handles of `desc` are its, and the shader's words are a
@@ -90,7 +93,9 @@ impl Pipeline {
         let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
             RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
         })?;
-        let wide = ctx.capabilities().wide_accesses();
+        // Descriptors are accessed dword by dword.
+        let by_address = matches!(shader.resources, Some(ResourcePlan::DeviceAddress));
+        let wide = by_address && ctx.capabilities().wide_accesses();
         let constants = Specialization::new(desc, Variant::General, wide);
         let device = ctx.device();
 
@@ -99,15 +104,30 @@ impl Pipeline {
             Backend::Compute => vk::ShaderStageFlags::COMPUTE,
         };
         let ranges = [vk::PushConstantRange { stage_flags: stage, offset: 0, size: SYSVALS_SIZE }];
-        let layout_info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(desc.set_layouts)
-            .push_constant_ranges(match shader.backend {
-                Backend::Native => &[],
-                Backend::Vertex | Backend::Compute => &ranges,
-            });
-        // SAFETY: the caller's contract.
-        let raw_layout = unsafe { device.create_pipeline_layout(&layout_info, None) }
-            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
+        let create_layout = |set_layouts: &[vk::DescriptorSetLayout]| {
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(set_layouts)
+                .push_constant_ranges(match shader.backend {
+                    Backend::Native => &[],
+                    Backend::Vertex | Backend::Compute => &ranges,
+                });
+            // SAFETY: the caller's contract.
+            unsafe { device.create_pipeline_layout(&info, None) }
+                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
+        };
+        let raw_layout = match (ctx.table(), shader.resources) {
+            (Some(limits), Some(ResourcePlan::Descriptors { .. })) => {
+                let mut set_layouts = desc.set_layouts.to_vec();
+                // SAFETY: the caller's contract.
+                unsafe {
+                    with_layout(ctx, limits, |layout| {
+                        set_layouts.push(layout);
+                        create_layout(&set_layouts)
+                    })
+                }
+            }
+            _ => create_layout(desc.set_layouts),
+        }?;
         let (cache, words) = (desc.cache, &shader.words);
         // SAFETY: the caller's contract.
         let made = unsafe {
@@ -156,6 +176,7 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_size: shader.workgroup_size,
+            set_count: desc.set_layouts.len() as u32,
         })
     }
 
@@ -223,6 +244,11 @@ impl Pipeline {
 
     pub(super) const fn workgroup_size(&self) -> u32 {
         self.workgroup_size
+    }
+
+    /// Descriptor sets of the application.
+    pub(super) const fn set_count(&self) -> u32 {
+        self.set_count
     }
 
     /// Destroys the pipeline and its layout.

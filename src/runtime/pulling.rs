@@ -188,11 +188,11 @@ pub(super) fn check_complete(
     attributes.iter().try_for_each(|a| buffer_of(a, buffers).map(|_| ()))
 }
 
-/// The descriptors of `attributes`, in their order.
+/// The descriptors of `attributes`, in their order. `address_of` gives where a bound range starts.
 pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
-    mut address_of: impl FnMut(vk::Buffer) -> Result<u64, RuntimeError>,
+    mut address_of: impl FnMut(&VertexBuffer) -> Result<u64, RuntimeError>,
 ) -> Result<Vec<AttributeDescriptor>, RuntimeError> {
     attributes
         .iter()
@@ -201,8 +201,8 @@ pub(super) fn descriptors(
             if buffer.buffer == vk::Buffer::null() {
                 return Ok(AttributeDescriptor::default());
             }
-            let address = address_of(buffer.buffer)?.wrapping_add(buffer.offset);
-            let what = || format!("the device address of vertex binding {}", a.binding);
+            let address = address_of(buffer)?;
+            let what = || format!("the address of vertex binding {}", a.binding);
             // Loads are of dwords, whatever Vulkan asks of the format.
             let alignment = a.alignment.min(4);
             multiple_of(alignment.into(), what, address.wrapping_add(a.offset.into()))?;
@@ -294,7 +294,7 @@ mod tests {
         let attributes = resolve(&input(), &[9, 1]).unwrap();
         let buffers = [bound(5, 32, 20), bound(0, 4, 64)];
         check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
-        let made = descriptors(&attributes, &buffers, |_| Ok(BUFFER)).unwrap();
+        let made = descriptors(&attributes, &buffers, |b| Ok(BUFFER + b.offset)).unwrap();
         assert_eq!(made[0], AttributeDescriptor::new(BUFFER + 32, 20, 0, 8, 8));
         assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 8, 8, 16));
         assert_eq!((made[0].limit, made[1].limit), (2, 4));
@@ -307,7 +307,7 @@ mod tests {
         let strided = VertexBuffer { stride: Some(12), ..bound(5, 4, 64) };
         let buffers = [null, strided];
         check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
-        let made = descriptors(&attributes, &buffers, |_| Ok(BUFFER)).unwrap();
+        let made = descriptors(&attributes, &buffers, |b| Ok(BUFFER + b.offset)).unwrap();
         assert_eq!(made[0], AttributeDescriptor::default());
         assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 0, 8, 12));
 
@@ -347,7 +347,8 @@ mod tests {
             let alignment = u64::from(format.alignment());
             let buffers = |offset| [bound(5, offset, 64)];
             check_buffers(Backend::Compute, &attributes, &buffers(alignment)).unwrap();
-            let made = descriptors(&attributes, &buffers(alignment), |_| Ok(BUFFER)).unwrap();
+            let made =
+                descriptors(&attributes, &buffers(alignment), |b| Ok(BUFFER + b.offset)).unwrap();
             let expected =
                 AttributeDescriptor::new(BUFFER + alignment, 64, 0, format.size(), stride);
             assert_eq!(made, [expected]);

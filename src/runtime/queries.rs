@@ -4,6 +4,7 @@
 use ash::vk;
 
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
+use crate::lower::Backend;
 
 /// What a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +74,7 @@ impl QueryPool {
         let desc = BufferDesc {
             name: "vkxfb queries",
             size: SLOT * u64::from(count.max(1)),
-            usage: vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+            usage: ctx.shader_usage(Backend::Compute)
                 | vk::BufferUsageFlags::TRANSFER_SRC
                 | vk::BufferUsageFlags::TRANSFER_DST,
             location: MemoryLocation::Readback,
@@ -93,9 +94,9 @@ impl QueryPool {
         self.count
     }
 
-    /// Device address of a query.
-    pub(super) fn slot(&self, query: u32) -> Result<u64, RuntimeError> {
-        Ok(self.buffer.address() + self.range(query, 1)?)
+    /// Where a query lies: buffer, bytes from its start, bytes.
+    pub(super) fn slot(&self, query: u32) -> Result<(vk::Buffer, u64, u64), RuntimeError> {
+        Ok((self.buffer.raw(), self.range(query, 1)?, SLOT))
     }
 
     /// Sets queries to zero and makes them unavailable:

@@ -18,7 +18,9 @@ pub const INLINE_ATTRIBUTES: usize = 1;
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
-/// A device address as the shader takes it, low dword first.
+/// An address as the shader takes it. What it is, the [`ResourcePlan`](crate::lower::ResourcePlan) decides:
+/// a device address, low dword first, or an offset in bytes and the number of a storage buffer from 1 on. Both
+/// are computed with as one 64-bit integer, and 0 is nothing's address.
 pub type Address = [u32; 2];
 
 /// Push constants of a capture.
@@ -113,7 +115,7 @@ pub struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
-    /// Device address of element 0, the attribute's offset included, low dword first.
+    /// Address of element 0, the attribute's offset included.
     pub address: Address,
     /// Elements that lie wholly within the binding; the others are extracted as zeros. At most
     /// 2^32 - 1: the element of that number never lies within.
@@ -125,7 +127,7 @@ pub struct AttributeDescriptor {
 impl AttributeDescriptor {
     /// Descriptor of an attribute of `size` bytes at `offset` in each element of a binding.
     ///
-    /// `address` and `bound_size` are the binding's device address and its size in bytes.
+    /// `address` and `bound_size` are the binding's address and its size in bytes.
     pub const fn new(address: u64, bound_size: u64, offset: u32, size: u32, stride: u32) -> Self {
         let end = offset as u64 + size as u64;
         let limit = match bound_size.checked_sub(end) {
@@ -141,7 +143,7 @@ impl AttributeDescriptor {
     }
 }
 
-/// A device address as the shader takes it, low dword first.
+/// An address as the shader takes it.
 pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }

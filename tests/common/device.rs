@@ -5,7 +5,7 @@
 
 use vkxfb::lower::{Backend, Lowered};
 use vkxfb::probe::gpu::{
-    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, VertexData,
+    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
 };
 use vkxfb::probe::sentinel;
 use vkxfb::probe::shaders::ProbeShader;
@@ -23,6 +23,9 @@ pub fn open(profile: Profile) -> Gpu {
     open_with(OpenOptions { profile, ..Default::default() })
 }
 
+/// The ways in which captures by compute reach memory.
+pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
+
 /// The same, with further options.
 pub fn open_with(options: OpenOptions) -> Gpu {
     let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
@@ -36,9 +39,10 @@ pub fn close(gpu: Gpu) {
     assert!(messages.is_empty(), "{messages:#?}");
 }
 
-/// A probe shader as a backend takes it.
-pub fn lower(shader: &ProbeShader, backend: Backend) -> Lowered {
-    Subject::built_in(shader.clone()).unwrap().lower(backend).unwrap()
+/// A probe shader as a backend of the device takes it.
+pub fn lower(gpu: &Gpu, shader: &ProbeShader, backend: Backend) -> Lowered {
+    let resources = gpu.resource_plan(backend).unwrap();
+    Subject::built_in(shader.clone()).unwrap().lower(backend, resources).unwrap()
 }
 
 /// What a test draws with.

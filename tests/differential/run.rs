@@ -325,6 +325,7 @@ fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
             let options = compute::Options {
                 vertex_input: &case.shader.vertex_input,
                 workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
+                resources: vkxfb::lower::ResourcePlan::DeviceAddress,
             };
             compute::lower(shader, &options)
         }

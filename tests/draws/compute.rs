@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ash::vk;
-use vkxfb::lower::{Shader, compute};
+use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
     Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
@@ -16,10 +16,7 @@ use crate::images::{self, Round};
 use crate::program::{Counters, Draw, Outcome, Program, QueryKind, Range, State, Step};
 
 /// Memory of a batch: more than the generator's programs take.
-const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20 };
-
-/// The usages that a capture needs, all of one buffer.
-const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
 
 /// What is made once.
 #[derive(Default)]
@@ -47,7 +44,9 @@ impl Compute {
         let queries = Queries::new(gpu, programs)?;
         let kernels = gpu.kernels();
         let pipelines = &self.pipelines;
-        let memories = images::execute(gpu, programs, USAGE, 8, |ctx, cmd, round| {
+        // That of capture buffers is that of all others.
+        let usage = gpu.context().capture_buffer_usage(Backend::Compute);
+        let memories = images::execute(gpu, programs, usage, 8, |ctx, cmd, round| {
             let places = &queries.places[round.number];
             let machine = Machine {
                 ctx,
@@ -89,7 +88,11 @@ impl Compute {
         }
         let vertex_input = state.shader.vertex_input();
         let words = state.shader.words();
-        let options = compute::Options { vertex_input: &vertex_input, workgroup_size: 32 };
+        let options = compute::Options {
+            vertex_input: &vertex_input,
+            workgroup_size: 32,
+            resources: gpu.resource_plan(Backend::Compute)?,
+        };
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
             shader: &lowered,

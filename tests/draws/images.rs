@@ -29,7 +29,8 @@ pub fn execute(
     let mut buffers = Vec::new();
     let result = (|| {
         for program in programs {
-            let size = program.memory.len() as u64;
+            // Descriptors are of whole dwords.
+            let size = program.memory.len().next_multiple_of(4) as u64;
             buffers.push(gpu.create_buffer(size, usage, MemoryLocation::Device)?);
         }
         copy_in(gpu, programs, &buffers)?;
@@ -76,8 +77,8 @@ fn copy_in(gpu: &mut Gpu, programs: &[Program], buffers: &[Buffer]) -> Result<()
     }
     let result = gpu.submit(|ctx, cmd| {
         let mut src_offset = 0;
-        for buffer in buffers {
-            let size = buffer.size();
+        for (program, buffer) in programs.iter().zip(buffers) {
+            let size = program.memory.len() as u64;
             let region = vk::BufferCopy { src_offset, dst_offset: 0, size };
             // SAFETY: the ranges are inside of both.
             unsafe { ctx.device().cmd_copy_buffer(cmd, staging.raw(), buffer.raw(), &[region]) };
@@ -102,8 +103,8 @@ fn copy_out(
         // SAFETY: the command buffer is being recorded; the ranges are inside of both.
         unsafe {
             barrier(ctx, cmd);
-            for buffer in buffers {
-                let size = buffer.size();
+            for (program, buffer) in programs.iter().zip(buffers) {
+                let size = program.memory.len() as u64;
                 let region = vk::BufferCopy { src_offset: 0, dst_offset, size };
                 ctx.device().cmd_copy_buffer(cmd, buffer.raw(), staging.raw(), &[region]);
                 dst_offset += size;

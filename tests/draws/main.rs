@@ -1,5 +1,6 @@
 //! Thousands of random programs of draws (Begin and End with counters, every draw command, restarts,
-//! queries), run by every backend of the device and held against a model of the specification.
+//! queries), run by every backend of the device, and by the compute backend with both resource plans, and held
+//! against a model of the specification.
 //!
 //! | variable | |
 //! |---|---|
@@ -38,7 +39,7 @@ use generate::{Space, generate};
 use program::{State, Step};
 use run::{Report, Worker};
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::Profile;
+use vkxfb::probe::gpu::{Profile, Resources};
 
 /// Programs of one submission.
 const BATCH: u64 = 50;
@@ -49,7 +50,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 /// Runs programs on a profile.
-fn run_programs(profile: Profile, count: u64) -> Report {
+fn run_programs(profile: Profile, resources: Resources, count: u64) -> Report {
     let first = variable("VKXFB_SEED", 0);
     let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
     let failures = variable("VKXFB_FAILURES", 20);
@@ -58,7 +59,7 @@ fn run_programs(profile: Profile, count: u64) -> Report {
         let work = |thread| {
             let next = &next;
             move || {
-                let mut worker = Worker::new(thread, profile);
+                let mut worker = Worker::new(thread, profile, resources);
                 loop {
                     let start = next.fetch_add(BATCH, Ordering::Relaxed);
                     if start >= count || worker.report.failures.len() as u64 > failures {
@@ -79,24 +80,40 @@ fn run_programs(profile: Profile, count: u64) -> Report {
 
 #[test]
 fn random_draws_capture_what_the_model_says() {
-    let report = run_programs(Profile::Full, variable("VKXFB_DRAWS", 2000));
+    let report = run_programs(Profile::Full, Resources::Best, variable("VKXFB_DRAWS", 2000));
     let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
     assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+    assert!(report.neighbours * 50 <= report.programs, "hazards in {} programs", report.neighbours);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 
 /// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
 #[test]
 fn random_draws_hold_on_the_floor() {
-    let report = run_programs(Profile::Bifrost, variable("VKXFB_DRAWS", 2000));
+    hold_by_compute(Profile::Bifrost, Resources::Best);
+}
+
+#[test]
+fn random_draws_hold_by_descriptors() {
+    hold_by_compute(Profile::Full, Resources::Descriptors);
+}
+
+#[test]
+fn random_draws_hold_by_descriptors_on_the_floor() {
+    hold_by_compute(Profile::Bifrost, Resources::Descriptors);
+}
+
+fn hold_by_compute(profile: Profile, resources: Resources) {
+    let report = run_programs(profile, resources, variable("VKXFB_DRAWS", 2000));
     assert!(report.compared[&Backend::Compute] > 0);
+    assert!(report.neighbours * 50 <= report.programs, "hazards in {} programs", report.neighbours);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {
-    let mut worker = Worker::new(0, Profile::Full);
+    let mut worker = Worker::new(0, Profile::Full, Resources::Best);
     worker.perturb = true;
     worker.batch(&(0..20).collect::<Vec<_>>());
     let report = worker.finish();

@@ -121,8 +121,11 @@ impl Case {
         };
         let reads = vertex_reads(&shader);
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
-        let options =
-            compute::Options { vertex_input: &vertex_input, workgroup_size: self.workgroup_size };
+        let options = compute::Options {
+            vertex_input: &vertex_input,
+            workgroup_size: self.workgroup_size,
+            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+        };
         let broadcast = broadcast::Options {
             entry_point: self.entry_point,
             attachments: self.attachments,

@@ -5,8 +5,8 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation,
+    Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
@@ -122,7 +122,11 @@ impl Case {
     pub fn lower(&self, backend: Backend) -> Lowered {
         let words = shader::assemble(&self.inputs);
         let source = Shader::new(&words);
-        let options = compute::Options { vertex_input: &self.vertex_input, workgroup_size: 64 };
+        let options = compute::Options {
+            vertex_input: &self.vertex_input,
+            workgroup_size: 64,
+            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+        };
         match backend {
             Backend::Compute => compute::lower(&source, &options),
             _ => native::lower(&source),
@@ -147,9 +151,9 @@ impl Case {
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }
             .unwrap_or_else(|error| panic!("{error}: {self:#?}"));
-        let usage = Context::capture_buffer_usage(backend);
+        let usage = gpu.context().capture_buffer_usage(backend);
         let target = gpu.create_buffer(self.record_bytes(), usage, MemoryLocation::Device).unwrap();
-        let usage = Context::vertex_buffer_usage(backend);
+        let usage = gpu.context().vertex_buffer_usage(backend);
         let buffers: Vec<Option<Buffer>> = self
             .bound
             .iter()

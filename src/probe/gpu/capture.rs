@@ -142,8 +142,8 @@ impl Gpu {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         self.backends().iter().fold(none, |(capture, vertex), &backend| {
             (
-                capture | Context::capture_buffer_usage(backend),
-                vertex | Context::vertex_buffer_usage(backend),
+                capture | self.context.capture_buffer_usage(backend),
+                vertex | self.context.vertex_buffer_usage(backend),
             )
         })
     }
@@ -284,16 +284,6 @@ unsafe fn record(
     let pipeline = request.pipeline;
     // SAFETY: the caller's contract.
     unsafe {
-        if !request.descriptor_sets.is_empty() {
-            ctx.device().cmd_bind_descriptor_sets(
-                cmd,
-                pipeline.bind_point(),
-                pipeline.raw_layout(),
-                0,
-                request.descriptor_sets,
-                &[],
-            );
-        }
         let desc = CaptureDesc {
             pipeline,
             kernels,
@@ -302,6 +292,9 @@ unsafe fn record(
             counters: &[],
         };
         let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+        if !request.descriptor_sets.is_empty() {
+            recorder.bind_descriptor_sets(0, request.descriptor_sets, &[]);
+        }
         for (topology, draw) in request.draws {
             recorder.draw(*topology, draw)?;
         }

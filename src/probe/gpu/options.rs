@@ -21,6 +21,16 @@ pub enum Profile {
     Bifrost,
 }
 
+/// How captures by compute reach memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Resources {
+    /// By device address where the device has them, by descriptors otherwise.
+    #[default]
+    Best,
+    /// By descriptors, as if there were no device addresses. The vertex backend is not available then.
+    Descriptors,
+}
+
 /// Which device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceSelector {
@@ -54,6 +64,8 @@ pub struct OpenOptions {
     pub device: Option<DeviceSelector>,
     /// How much of it.
     pub profile: Profile,
+    /// How captures by compute reach memory.
+    pub resources: Resources,
     /// Whether the validation layer looks on, with synchronization validation.
     pub validation: bool,
     /// Whether `robustBufferAccess` is enabled, and of `VK_EXT_robustness2` what the device has, on the

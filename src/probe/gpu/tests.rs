@@ -87,6 +87,7 @@ fn echo() -> Lowered {
         spec_ids: None,
         attribute_locations: vec![],
         workgroup_size: 0,
+        resources: None,
         has_side_effects: false,
     }
 }
@@ -385,6 +386,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         backend: Backend::Compute,
         attribute_locations: vec![0, 7],
         workgroup_size: 64,
+        resources: Some(ResourcePlan::DeviceAddress),
         ..native
     };
     assert_eq!(

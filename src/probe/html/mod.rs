@@ -132,6 +132,7 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         ("Vulkan", &device.api_version),
         ("device id", &ids),
         ("profile", &report.profile),
+        ("resources", &report.resources),
         ("run", &run),
         ("vkxfb", TOOL_VERSION),
     ] {

@@ -43,6 +43,9 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
     if !report.profile.is_empty() {
         line(format!("- profile: {}", report.profile));
     }
+    if !report.resources.is_empty() {
+        line(format!("- resources: {}", report.resources));
+    }
 
     line("\n## Case\n".to_owned());
     line(format!("- {}, backend {}", failure.case, failure.backend));

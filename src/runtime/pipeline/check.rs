@@ -26,7 +26,13 @@ pub(super) fn check(
             need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;
         }
         Backend::Compute => {
-            need(ctx.has_addresses(), "the compute backend", "bufferDeviceAddress")?;
+            let needed = ctx.resource_plan(desc.set_layouts.len())?;
+            let lowered = shader.resources.ok_or_else(|| {
+                RuntimeError::InvalidShader("no resource plan on the compute backend".to_owned())
+            })?;
+            if lowered != needed {
+                return Err(RuntimeError::ResourcePlan { lowered, needed });
+            }
         }
     }
     pulling::validate(desc.vertex_input)?;

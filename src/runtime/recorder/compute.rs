@@ -7,7 +7,9 @@ use super::gpu::GpuGroup;
 use super::{Arguments, CaptureDesc, Captured, Recorded, check_topology};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
+use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
+use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::pulling;
@@ -28,9 +30,27 @@ pub(in crate::runtime) struct Pending {
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
+    bound_sets: Vec<BoundSets>,
+}
+
+/// Descriptor sets of the application.
+#[derive(Debug)]
+struct BoundSets {
+    first: u32,
+    sets: Vec<vk::DescriptorSet>,
+    dynamic_offsets: Vec<u32>,
 }
 
 impl Pending {
+    /// Forgets the record.
+    pub(in crate::runtime) fn forget(&mut self) {
+        self.clear();
+        self.vertex_buffers.clear();
+        self.attributes.clear();
+        self.attributes.push(Attributes::default());
+        self.bound_sets.clear();
+    }
+
     /// Forgets the draws.
     fn clear(&mut self) {
         self.draws.clear();
@@ -82,7 +102,7 @@ pub(super) struct Attributes {
 pub(super) struct Target {
     /// The position is that of record 0 of the capture, where it is known.
     pub(super) buffer: BoundBuffer,
-    /// Device address of the bound range.
+    /// Address of the bound range.
     pub(super) address: u64,
 }
 
@@ -111,6 +131,8 @@ pub(super) struct Compute<'a> {
     /// What was captured, where it is known.
     pub(super) captured: Option<Captured>,
     pub(super) recorded: Recorded,
+    /// Whether kernels have taken the place of the application's descriptor sets.
+    sets_disturbed: bool,
     indices: Option<BoundIndices>,
     restart: bool,
     /// Addresses of the active queries, or 0.
@@ -135,22 +157,23 @@ impl<'a> Compute<'a> {
         desc: &CaptureDesc<'a, '_>,
     ) -> Result<Self, RuntimeError> {
         let pipeline = desc.pipeline;
-        let mut targets = [None; MAX_XFB_BUFFERS];
-        for ((target, bound), stride) in
-            targets.iter_mut().zip(desc.buffers).zip(pipeline.layout().strides)
-        {
-            let (Some(bound), Some(stride)) = (bound, stride) else { continue };
-            // SAFETY: the usage and the memory are the caller's contract.
-            let address = unsafe { ctx.buffer_address(bound.buffer) }?.wrapping_add(bound.offset);
-            let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            *target = Some(Target { buffer, address });
-        }
         // SAFETY: the caller's contract.
         let mut this = unsafe { Self::inactive(ctx, arena, cmd, desc.kernels) };
         this.pipeline = Some(pipeline);
-        this.targets = targets;
+        let bound = desc.buffers.iter().zip(pipeline.layout().strides);
+        for (number, (bound, stride)) in bound.enumerate() {
+            let (Some(bound), Some(stride)) = (bound, stride) else { continue };
+            let what = format!("capture buffer {number}");
+            // Records are of whole dwords.
+            let size = bound.size / 4 * 4;
+            // SAFETY: the usage and the memory are the caller's contract.
+            let address =
+                unsafe { this.address(Purpose::Capture, &what, bound.buffer, bound.offset, size) }?;
+            let buffer = BoundBuffer { size: bound.size, position: 0, stride };
+            this.targets[number] = Some(Target { buffer, address });
+        }
         // SAFETY: the caller's contract.
-        this.counters = unsafe { counter_addresses(ctx, desc.counters) }?;
+        this.counters = unsafe { this.counter_addresses(desc.counters) }?;
         if desc.counters.iter().any(Option::is_some) {
             this.position = Position::Counters;
             this.captured = None;
@@ -169,10 +192,7 @@ impl<'a> Compute<'a> {
         cmd: vk::CommandBuffer,
         kernels: &Kernels,
     ) -> Self {
-        arena.pending.clear();
-        arena.pending.vertex_buffers.clear();
-        arena.pending.attributes.clear();
-        arena.pending.attributes.push(Attributes::default());
+        arena.begin_record();
         Self {
             ctx,
             kernels: *kernels,
@@ -184,6 +204,7 @@ impl<'a> Compute<'a> {
             position: Position::Known(0),
             captured: Some(Captured::default()),
             recorded: Recorded::default(),
+            sets_disturbed: false,
             indices: None,
             restart: false,
             stream_query: 0,
@@ -197,15 +218,18 @@ impl<'a> Compute<'a> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
-        let bound = &mut self.arena.pending.vertex_buffers;
+        let mut bound = std::mem::take(&mut self.arena.pending.vertex_buffers);
         bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
         bound.extend_from_slice(buffers);
-        let Some(pipeline) = self.pipeline else { return Ok(()) };
-        let ctx = self.ctx;
-        let all = pulling::descriptors(pipeline.attributes(), bound, |buffer| {
-            // SAFETY: the usage and the memory are the caller's contract.
-            unsafe { ctx.buffer_address(buffer) }
-        })?;
+        let all = self.pipeline.map(|pipeline| {
+            pulling::descriptors(pipeline.attributes(), &bound, |b| {
+                let what = format!("the vertex buffer of binding {}", b.binding);
+                // SAFETY: the usage and the memory are the caller's contract.
+                unsafe { self.address(Purpose::Read, &what, b.buffer, b.offset, b.size) }
+            })
+        });
+        self.arena.pending.vertex_buffers = bound;
+        let Some(all) = all.transpose()? else { return Ok(()) };
         let mut attributes = Attributes::default();
         for (inline, descriptor) in attributes.inline.iter_mut().zip(&all) {
             *inline = *descriptor;
@@ -223,12 +247,14 @@ impl<'a> Compute<'a> {
         &mut self,
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
+        let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // SAFETY: the usage and the memory are the caller's contract.
-        let address = unsafe { self.ctx.buffer_address(buffer.buffer) }?;
-        let size = buffer.index_type.size();
+        let address =
+            unsafe { self.address(Purpose::Read, "the index buffer", raw, offset, bytes) }?;
+        let size = index_type.size();
         self.indices = Some(BoundIndices {
-            address: address.wrapping_add(buffer.offset),
-            limit: u32::try_from(buffer.size / u64::from(size)).unwrap_or(u32::MAX),
+            address,
+            limit: u32::try_from(bytes / u64::from(size)).unwrap_or(u32::MAX),
             size,
         });
         Ok(())
@@ -247,12 +273,14 @@ impl<'a> Compute<'a> {
         pool: &QueryPool,
         number: u32,
     ) -> Result<(), RuntimeError> {
-        let slot = pool.slot(number)?;
-        let active = self.query(pool.kind());
-        if *active != 0 {
+        let (buffer, offset, size) = pool.slot(number)?;
+        if *self.query(pool.kind()) != 0 {
             return Err(RuntimeError::QueryActive);
         }
-        *active = slot;
+        // SAFETY: the pool's buffer has the usage, and lives by the contract of `Recorder::begin`.
+        let slot =
+            unsafe { self.address(Purpose::State, "the buffer of queries", buffer, offset, size) }?;
+        *self.query(pool.kind()) = slot;
         Ok(())
     }
 
@@ -335,10 +363,13 @@ impl<'a> Compute<'a> {
                 self.push_indirect(topology, input, draw)
             },
             Arguments::ByteCount(draw) => {
+                let CounterBuffer { buffer, offset } = draw.counter;
                 // SAFETY: the usage and the memory are the caller's contract.
-                let counter = unsafe { self.ctx.buffer_address(draw.counter.buffer) }?;
+                let counter = unsafe {
+                    self.address(Purpose::State, "the counter of a draw", buffer, offset, 4)
+                }?;
                 input.kind = kind::BYTE_COUNT;
-                input.arguments = split(counter.wrapping_add(draw.counter.offset));
+                input.arguments = split(counter);
                 input.count = u32::MAX / draw.vertex_stride;
                 input.instance_count = draw.instance_count;
                 input.first = draw.counter_offset;
@@ -366,12 +397,21 @@ impl<'a> Compute<'a> {
         }
         input.kind = kind::INDIRECT;
         (input.count, input.instance_count) = (u32::MAX, u32::MAX);
+        let command = match input.flags & flags::INDEX_SIZE {
+            0 => size_of::<vk::DrawIndirectCommand>(),
+            _ => size_of::<vk::DrawIndexedIndirectCommand>(),
+        };
+        let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
+        let size = u64::from(last) * u64::from(draw.stride) + command as u64;
         // SAFETY: the usage and the memory are the caller's contract.
-        let first = unsafe { self.ctx.buffer_address(draw.buffer) }?.wrapping_add(draw.offset);
+        let first = unsafe {
+            self.address(Purpose::Read, "indirect arguments", draw.buffer, draw.offset, size)
+        }?;
         if let Some((buffer, offset)) = draw.count {
             // SAFETY: as above.
-            let address = unsafe { self.ctx.buffer_address(buffer) }?;
-            input.count_address = split(address.wrapping_add(offset));
+            let address =
+                unsafe { self.address(Purpose::Read, "a draw count", buffer, offset, 4) }?;
+            input.count_address = split(address);
         }
         for index in 0..draw.draw_count {
             let offset = u64::from(index) * u64::from(draw.stride);
@@ -442,7 +482,7 @@ impl<'a> Compute<'a> {
     ) -> Result<Recorded, RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
-            let counters = counter_addresses(self.ctx, counters)?;
+            let counters = self.counter_addresses(counters)?;
             self.record(counters)?;
         }
         let captured = self.captured.map(|captured| Captured {
@@ -512,14 +552,130 @@ impl<'a> Compute<'a> {
         }
     }
 
+    /// Binds a pipeline, and what it reaches memory by.
+    ///
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
-    pub(super) unsafe fn bind(&self, pipeline: vk::Pipeline) {
+    pub(super) unsafe fn bind(
+        &mut self,
+        pipeline: &Pipeline,
+        raw: vk::Pipeline,
+        set: Option<vk::DescriptorSet>,
+    ) {
+        let (device, point) = (self.ctx.device(), vk::PipelineBindPoint::COMPUTE);
+        // SAFETY: the caller's contract.
+        unsafe { device.cmd_bind_pipeline(self.cmd, point, raw) };
+        let Some(set) = set else { return };
+        if std::mem::take(&mut self.sets_disturbed) {
+            for bound in &self.arena.pending.bound_sets {
+                // SAFETY: the caller's contract.
+                unsafe { self.bind_sets(pipeline, bound) };
+            }
+        }
+        let (layout, number) = (pipeline.raw_layout(), pipeline.set_count());
+        // SAFETY: the caller's contract; the layout has that set there.
+        unsafe { device.cmd_bind_descriptor_sets(self.cmd, point, layout, number, &[set], &[]) };
+    }
+
+    /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    pub(super) unsafe fn bind_descriptor_sets(
+        &mut self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) {
+        let Some(pipeline) = self.pipeline else { return };
+        let (sets, dynamic_offsets) = (sets.to_vec(), dynamic_offsets.to_vec());
+        let new = BoundSets { first, sets, dynamic_offsets };
+        // SAFETY: the caller's contract.
+        unsafe { self.bind_sets(pipeline, &new) };
+        let end = |bound: &BoundSets| bound.first as usize + bound.sets.len();
+        let bound = &mut self.arena.pending.bound_sets;
+        bound.retain(|old| old.first < new.first || end(old) > end(&new));
+        bound.push(new);
+    }
+
+    /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    unsafe fn bind_sets(&self, pipeline: &Pipeline, bound: &BoundSets) {
+        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
+        let BoundSets { first, sets, dynamic_offsets } = bound;
+        let device = self.ctx.device();
         // SAFETY: the caller's contract.
         unsafe {
-            let point = vk::PipelineBindPoint::COMPUTE;
-            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline);
+            device.cmd_bind_descriptor_sets(self.cmd, point, layout, *first, sets, dynamic_offsets);
         }
+    }
+
+    /// The pipeline, unless it has nothing to write to.
+    pub(super) fn capturing(&self) -> Option<&'a Pipeline> {
+        self.pipeline.filter(|_| self.targets.iter().any(Option::is_some))
+    }
+
+    /// Checks that the application's sets can be bound again behind kernels.
+    pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
+        let sets = self.capturing().map_or(0, Pipeline::set_count);
+        let needed = sets > 0 && self.ctx.table().is_some();
+        match needed && self.arena.pending.bound_sets.is_empty() {
+            true => Err(RuntimeError::DescriptorSetsUnknown { sets }),
+            false => Ok(()),
+        }
+    }
+
+    /// Dispatches a kernel.
+    ///
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush), and as
+    /// [`Kernels::dispatch`](crate::runtime::Kernels::dispatch).
+    pub(super) unsafe fn dispatch_kernel(
+        &mut self,
+        set: Option<vk::DescriptorSet>,
+        kernel: Kernel,
+        parameters: Place,
+        workgroups: [u32; 2],
+    ) {
+        let (ctx, cmd) = (self.ctx, self.cmd);
+        // SAFETY: the caller's contract.
+        unsafe { self.kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups) };
+        self.sets_disturbed = set.is_some();
+        self.recorded.kernels += 1;
+    }
+
+    /// The address for shaders of `size` bytes at `offset` of a buffer.
+    ///
+    /// # Safety
+    /// As [`Arena::address`].
+    unsafe fn address(
+        &mut self,
+        purpose: Purpose,
+        what: &str,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) -> Result<u64, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.arena.address(self.ctx, purpose, what, buffer, offset, size) }
+    }
+
+    /// # Safety
+    /// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
+    unsafe fn counter_addresses(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+        let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
+        for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
+            if let Some(counter) = counter {
+                let what = format!("counter {number}");
+                // SAFETY: the caller's contract.
+                let start = unsafe {
+                    self.address(Purpose::State, &what, counter.buffer, counter.offset, 4)
+                }?;
+                *address = split(start);
+            }
+        }
+        Ok(addresses)
     }
 
     /// Operations that write the counters, whose values the CPU knows.
@@ -566,23 +722,6 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     let instances = u64::from(instance_count).min(all);
     let first = topology.item_count(1);
     instances * first + (all - instances) * (topology.item_count(2) - first)
-}
-
-/// # Safety
-/// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
-unsafe fn counter_addresses(
-    ctx: &Context,
-    counters: &[Option<CounterBuffer>],
-) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
-    let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
-    for (address, counter) in addresses.iter_mut().zip(counters) {
-        if let Some(counter) = counter {
-            // SAFETY: the caller's contract.
-            let start = unsafe { ctx.buffer_address(counter.buffer) }?;
-            *address = split(start.wrapping_add(counter.offset));
-        }
-    }
-    Ok(addresses)
 }
 
 #[cfg(test)]

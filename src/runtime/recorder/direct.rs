@@ -6,6 +6,7 @@ use super::compute::{Compute, PendingDraw, Position, invocations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
+use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, RuntimeError, queries};
 use crate::sysval::setup::{Finish, Input, Operation, operation};
@@ -200,13 +201,21 @@ impl Compute<'_> {
             }])?),
         };
 
-        if let Some(pipeline) = self.pipeline
-            && !self.arena.pending.dispatches.is_empty()
-        {
+        let pipeline = self.capturing().filter(|_| !self.arena.pending.dispatches.is_empty());
+        let mut set = |is_needed: bool, user| match is_needed {
+            // SAFETY: the caller's contract.
+            true => unsafe { self.arena.descriptor_set(self.ctx, user) },
+            false => Ok(None),
+        };
+        let for_captures = set(pipeline.is_some(), User::DirectCaptures)?;
+        let for_kernels = set(finish.is_some(), User::Kernels)?;
+
+        if let Some(pipeline) = pipeline {
             let mut bound = vk::Pipeline::null();
-            for dispatch in &self.arena.pending.dispatches {
-                let attributes = &self.arena.pending.attributes[dispatch.attributes];
-                let mut sysvals = self.sysvals(attributes);
+            for i in 0..self.arena.pending.dispatches.len() {
+                let dispatch = self.arena.pending.dispatches[i];
+                let attributes = self.arena.pending.attributes[dispatch.attributes];
+                let mut sysvals = self.sysvals(&attributes);
                 match dispatch.count {
                     1 => sysvals.draw = self.arena.pending.placed[dispatch.first],
                     _ => sysvals.batch = dispatch.batch,
@@ -215,7 +224,7 @@ impl Compute<'_> {
                 let wanted = if is_plain { pipeline.plain() } else { pipeline.raw() };
                 if bound != wanted {
                     // SAFETY: the caller's contract.
-                    unsafe { self.bind(wanted) };
+                    unsafe { self.bind(pipeline, wanted, for_captures) };
                     bound = wanted;
                 }
                 let workgroups = dispatch.workgroups.into();
@@ -233,10 +242,8 @@ impl Compute<'_> {
             unsafe {
                 let barriers = self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
                 self.recorded.barriers += barriers;
-                let parameters = finish.address;
-                self.kernels.dispatch(self.ctx, self.cmd, Kernel::Finish, parameters, [1, 1]);
+                self.dispatch_kernel(for_kernels, Kernel::Finish, finish, [1, 1]);
             }
-            self.recorded.kernels += 1;
         }
         Ok(())
     }

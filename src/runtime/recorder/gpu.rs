@@ -14,6 +14,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
+use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{
@@ -50,6 +51,7 @@ impl Compute<'_> {
         if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
             return Ok(());
         }
+        self.check_sets()?;
         self.make_groups();
         // Whatever may fail comes before the first command.
         for group in &self.arena.pending.groups {
@@ -59,20 +61,22 @@ impl Compute<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             let (ctx, cmd) = (self.ctx, self.cmd);
+            let for_kernels = self.arena.descriptor_set(ctx, User::Kernels)?;
+            let for_captures = match self.capturing() {
+                Some(_) => self.arena.descriptor_set(ctx, User::CapturesBySetup)?,
+                None => None,
+            };
             self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
             if let Some((parameters, workgroups)) = placed.reduction {
-                let parameters = parameters.address;
-                self.kernels.dispatch(ctx, cmd, Kernel::Restart, parameters, workgroups);
+                self.dispatch_kernel(for_kernels, Kernel::Restart, parameters, workgroups);
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
-                self.recorded.kernels += 1;
             }
-            self.kernels.dispatch(ctx, cmd, Kernel::Setup, placed.setup.address, [1, 1]);
-            self.recorded.kernels += 1;
-            if let Some(pipeline) = self.pipeline
+            self.dispatch_kernel(for_kernels, Kernel::Setup, placed.setup, [1, 1]);
+            if let Some(pipeline) = self.capturing()
                 && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
             {
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
-                self.record_groups(pipeline, placed.batches)?;
+                self.record_groups(pipeline, for_captures, placed.batches)?;
             }
         }
         self.position = Position::State(placed.new_state.address);
@@ -223,11 +227,12 @@ impl Compute<'_> {
     unsafe fn record_groups(
         &mut self,
         pipeline: &Pipeline,
+        set: Option<vk::DescriptorSet>,
         batches: Place,
     ) -> Result<(), RuntimeError> {
         let scratch = self.arena.scratch_buffer();
         // SAFETY: the caller's contract.
-        unsafe { self.bind(pipeline.raw()) };
+        unsafe { self.bind(pipeline, pipeline.raw(), set) };
         for (number, group) in (0u64..).zip(&self.arena.pending.groups) {
             if group.workgroups == Some(0) {
                 continue;

@@ -27,6 +27,22 @@ pub(super) struct Graphics<'a> {
 
 impl<'a> Graphics<'a> {
     /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    pub(super) unsafe fn bind_descriptor_sets(
+        &self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) {
+        let (point, layout) = (self.pipeline.bind_point(), self.pipeline.raw_layout());
+        let device = self.ctx.device();
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_descriptor_sets(self.cmd, point, layout, first, sets, dynamic_offsets);
+        }
+    }
+
+    /// # Safety
     /// As [`Recorder::begin`](super::Recorder::begin).
     pub(super) unsafe fn begin(
         ctx: &'a Context,

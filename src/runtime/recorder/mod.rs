@@ -80,8 +80,9 @@ pub struct Recorded {
 ///
 /// Between [`begin`](Self::begin) and [`end`](Self::end) the application binds no other pipeline at
 /// the bind point of this one, and does not touch the push constants of its stage. It may bind its
-/// descriptor sets, with [`Pipeline::raw_layout`]; on the compute backend those that are bound at
-/// [`end`](Self::end) or [`flush`](Self::flush) are what the draws before it read.
+/// descriptor sets, by [`bind_descriptor_sets`](Self::bind_descriptor_sets) or itself, with
+/// [`Pipeline::raw_layout`]; on the compute backend those that are bound at [`end`](Self::end) or
+/// [`flush`](Self::flush) are what the draws before it read.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
@@ -111,7 +112,9 @@ impl<'a> Recorder<'a> {
     /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push constants
     ///   of the vertex stage.
     /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage.
-    ///   Nothing of the graphics state.
+    ///   Nothing of the graphics state. Where descriptors take the place of device addresses, also the
+    ///   compute bind point's descriptor set behind those of the pipeline, and all of them where kernels
+    ///   are recorded.
     ///
     /// # Barriers
     /// On the native and vertex backends none is recorded: see [`Context::write_scope`] for what the
@@ -126,7 +129,7 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::NoCaptureBuffer`] (native), [`RuntimeError::Misaligned`],
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
     /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
-    /// [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
     /// [`RuntimeError::Unsupported`] (counters on the vertex backend), [`RuntimeError::ArenaFull`].
     ///
     /// # Safety
@@ -134,7 +137,8 @@ impl<'a> Recorder<'a> {
     ///   that is compatible with the pipeline's and not multiview for the native and vertex
     ///   backends, outside of one for the compute backend.
     /// * All handles are live, of the device of `ctx`, have the usages that [`Context`] names and
-    ///   hold the bound ranges; they and what is taken from `arena` stay so until `cmd` is reset.
+    ///   hold the bound ranges, rounded up to whole dwords where [`Context::resource_plan`] is by
+    ///   descriptors; they and what is taken from `arena` stay so until `cmd` is reset.
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
     /// * The capture buffers' ranges do not overlap each other or anything that the draws read.
@@ -204,6 +208,37 @@ impl<'a> Recorder<'a> {
             match &mut self.inner {
                 Inner::Graphics(graphics) => graphics.bind_vertex_buffers(buffers),
                 Inner::Compute(compute) => compute.bind_vertex_buffers(buffers),
+            }
+        }
+    }
+
+    /// Binds the application's descriptor sets for the draws that follow, from set `first` of the
+    /// pipeline's layout on. On the compute backend draws that are not [flushed](Self::flush) yet read
+    /// them, too. Without a pipeline ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    ///
+    /// Where [`Context::resource_plan`] is by descriptors, and counters, indirect draws or primitive
+    /// restart are used, or queries across flushes, this is the only way: kernels that are recorded before
+    /// the draws take the place of the sets, which are then bound once more.
+    ///
+    /// # Safety
+    /// As for
+    /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html).
+    /// The sets stay valid until the record ends, and until `cmd` is reset.
+    pub unsafe fn bind_descriptor_sets(
+        &mut self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match &mut self.inner {
+                Inner::Graphics(graphics) => {
+                    graphics.bind_descriptor_sets(first, sets, dynamic_offsets);
+                }
+                Inner::Compute(compute) => {
+                    compute.bind_descriptor_sets(first, sets, dynamic_offsets);
+                }
             }
         }
     }
@@ -421,7 +456,9 @@ impl<'a> Recorder<'a> {
     /// next. Does nothing on the native and vertex backends.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]: nothing is recorded then, and the draws are lost.
+    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`],
+    /// [`RuntimeError::DescriptorSetsUnknown`]: nothing is recorded then, and the draws
+    /// are lost.
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -443,7 +480,8 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Unsupported`]
-    /// (counters on the vertex backend), [`RuntimeError::ArenaFull`]. The draws that were not
+    /// (counters on the vertex backend), [`RuntimeError::TooManyBuffers`], and those of
+    /// [`flush`](Self::flush). The draws that were not
     /// flushed are lost then.
     ///
     /// # Safety

@@ -1,0 +1,297 @@
+//! Memory through arrays of storage buffers.
+//!
+//! An address is a byte offset and, above it, the number of a buffer counted from 1, so that the address 0 is
+//! no buffer's. Accesses are of single dwords: what is loaded and stored begins at any multiple of 4, which
+//! an array of vectors could not hold.
+//!
+//! | | loads | stores |
+//! |---|---|---|
+//! | captures | binding 0 | binding 1 |
+//! | kernels | binding 1 for numbers that it has, binding 0 above | binding 1 |
+//!
+//! Binding 0 is `NonWritable`.
+
+use spirv::{Capability, Decoration, Op, StorageClass};
+
+use super::resources::{Access, User};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::{Id, Module, Section};
+
+/// Declares what accesses through storage buffers need.
+pub(super) fn declare(module: &mut Module) {
+    module.add_capability(Capability::StorageBufferArrayDynamicIndexing);
+    if module.version() < (1, 3) {
+        module.add_extension("SPV_KHR_storage_buffer_storage_class");
+    }
+}
+
+/// The bodies of the memory stubs.
+#[derive(Debug)]
+pub(super) struct Descriptors {
+    user: User,
+    set: u32,
+    reads: Array,
+    writes: Array,
+}
+
+/// A binding.
+#[derive(Debug)]
+struct Array {
+    binding: u32,
+    count: u32,
+    /// `NonWritable`, or for kernels, whose invocations read what others wrote, `Coherent`.
+    decoration: Option<Decoration>,
+    /// Once it is needed.
+    variable: Option<Id>,
+}
+
+/// A value, and the block that it comes from.
+struct Case {
+    value: Id,
+    label: Id,
+}
+
+impl Descriptors {
+    pub(super) const fn new(user: User, set: u32, reads: u32, writes: u32) -> Self {
+        Self {
+            user,
+            set,
+            reads: Array {
+                binding: 0,
+                count: reads,
+                decoration: Some(Decoration::NonWritable),
+                variable: None,
+            },
+            writes: Array {
+                binding: 1,
+                count: writes,
+                decoration: match user {
+                    User::Capture => None,
+                    User::Kernel => Some(Decoration::Coherent),
+                },
+                variable: None,
+            },
+        }
+    }
+
+    /// The body of a stub.
+    pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
+        let mut code = Code::default();
+        match access {
+            Access::Load { address, components, any, aligned: _ } => {
+                let value = match (any, self.user) {
+                    (true, _) => self.load_from_any(builder, &mut code, address, components),
+                    (false, User::Kernel) => {
+                        self.load_from_either(builder, &mut code, address, components)
+                    }
+                    (false, User::Capture) => {
+                        let reads = self.reads.variable(builder, self.set);
+                        let buffer = buffer_index(builder, &mut code, address);
+                        let dword = dword_index(builder, &mut code, address);
+                        load(builder, &mut code, reads, buffer, dword, components)
+                    }
+                };
+                code.push(Op::ReturnValue, &[value.0]);
+            }
+            Access::Store { address, index, value, components, aligned: _ } => {
+                let writes = self.writes.variable(builder, self.set);
+                let uint = builder.uint();
+                let buffer = buffer_index(builder, &mut code, address);
+                let dword = dword_index(builder, &mut code, address);
+                let first = code.value(builder, Op::IAdd, uint, &[dword.0, index.0]);
+                for component in 0..components {
+                    let part = match components {
+                        1 => value,
+                        _ => extract(builder, &mut code, value, component),
+                    };
+                    let pointer = element(builder, &mut code, writes, buffer, first, component);
+                    code.push(Op::Store, &[pointer.0, part.0]);
+                }
+                code.push(Op::Return, &[]);
+            }
+            Access::MultiplyAdd { address, a, b } => {
+                let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+                let product = code.value(builder, Op::IMul, uint, &[a.0, b.0]);
+                let offset = extract(builder, &mut code, address, 0);
+                let sum = code.value(builder, Op::IAdd, uint, &[offset.0, product.0]);
+                let operands = [sum.0, address.0, 0];
+                let result = code.value(builder, Op::CompositeInsert, uvec2, &operands);
+                code.push(Op::ReturnValue, &[result.0]);
+            }
+        }
+        code
+    }
+
+    /// What a kernel writes it reads where it writes it.
+    fn load_from_either(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        address: Id,
+        components: u32,
+    ) -> Id {
+        let arrays =
+            [self.writes.variable(builder, self.set), self.reads.variable(builder, self.set)];
+        let bool_type = builder.bool();
+        let buffer = buffer_index(builder, code, address);
+        let dword = dword_index(builder, code, address);
+        let count = builder.constant(self.writes.count);
+        let is_written = code.value(builder, Op::ULessThan, bool_type, &[buffer.0, count.0]);
+        let [written, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
+        code.push(Op::SelectionMerge, &[merge.0, 0]);
+        code.push(Op::BranchConditional, &[is_written.0, written.0, other.0]);
+        let cases = [written, other].into_iter().zip(arrays).map(|(label, array)| {
+            code.label(label);
+            let value = load(builder, code, array, buffer, dword, components);
+            code.push(Op::Branch, &[merge.0]);
+            Case { value, label }
+        });
+        let cases: Vec<Case> = cases.collect();
+        join(builder, code, merge, components, &cases)
+    }
+
+    /// Invocations that load from different buffers may not index an array by what differs: each buffer has
+    /// a branch of its own.
+    fn load_from_any(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        address: Id,
+        components: u32,
+    ) -> Id {
+        let ty = builder.uvec(components);
+        let [writes, reads] =
+            [self.writes.variable(builder, self.set), self.reads.variable(builder, self.set)];
+        let number = extract(builder, code, address, 1);
+        let dword = dword_index(builder, code, address);
+        let [merge, none] = [(); 2].map(|()| builder.module.fresh_id());
+        let labels: Vec<Id> = (0..self.reads.count).map(|_| builder.module.fresh_id()).collect();
+        code.push(Op::SelectionMerge, &[merge.0, 0]);
+        let targets = (1..).zip(&labels).flat_map(|(number, label)| [number, label.0]);
+        let operands: Vec<u32> = [number.0, none.0].into_iter().chain(targets).collect();
+        code.push(Op::Switch, &operands);
+        let mut cases = Vec::new();
+        for (index, &label) in (0..).zip(&labels) {
+            let is_written = self.user == User::Kernel && index < self.writes.count;
+            code.label(label);
+            let buffer = builder.constant(index);
+            let array = if is_written { writes } else { reads };
+            let value = load(builder, code, array, buffer, dword, components);
+            code.push(Op::Branch, &[merge.0]);
+            cases.push(Case { value, label });
+        }
+        code.label(none);
+        code.push(Op::Branch, &[merge.0]);
+        cases.push(Case { value: builder.declare(Op::ConstantNull, &[ty.0]), label: none });
+        join(builder, code, merge, components, &cases)
+    }
+}
+
+impl Array {
+    /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`
+    fn variable(&mut self, builder: &mut Builder<'_>, set: u32) -> Id {
+        if let Some(variable) = self.variable {
+            return variable;
+        }
+        let uint = builder.uint();
+        let dwords = builder.declare_new(Op::TypeRuntimeArray, &[uint.0]);
+        builder.decorate(dwords, Decoration::ArrayStride, &[4]);
+        let block = builder.declare_new(Op::TypeStruct, &[dwords.0]);
+        builder.decorate(block, Decoration::Block, &[]);
+        let offset = [block.0, 0, Decoration::Offset as u32, 0];
+        builder.module.push(Section::Annotations, Op::MemberDecorate, &offset);
+        let name = if self.binding == 0 { "xfb_reads" } else { "xfb_writes" };
+        if let Some(decoration) = self.decoration {
+            let decoration = [block.0, 0, decoration as u32];
+            builder.module.push(Section::Annotations, Op::MemberDecorate, &decoration);
+        }
+        builder.name(block, &format!("{name}_dwords"));
+        let count = builder.constant(self.count);
+        let array = builder.declare_new(Op::TypeArray, &[block.0, count.0]);
+        let variable = builder.variable(StorageClass::StorageBuffer, array);
+        builder.decorate(variable, Decoration::DescriptorSet, &[set]);
+        builder.decorate(variable, Decoration::Binding, &[self.binding]);
+        builder.name(variable, name);
+        self.variable = Some(variable);
+        variable
+    }
+}
+
+/// The block where a selection ends.
+fn join(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    merge: Id,
+    components: u32,
+    cases: &[Case],
+) -> Id {
+    let ty = builder.uvec(components);
+    code.label(merge);
+    let operands: Vec<u32> = cases.iter().flat_map(|c| [c.value.0, c.label.0]).collect();
+    code.value(builder, Op::Phi, ty, &operands)
+}
+
+fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32) -> Id {
+    let uint = builder.uint();
+    code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
+}
+
+/// The index in the array.
+fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
+    let (uint, one) = (builder.uint(), builder.constant(1));
+    let number = extract(builder, code, address, 1);
+    code.value(builder, Op::ISub, uint, &[number.0, one.0])
+}
+
+/// The index in the buffer.
+fn dword_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
+    let (uint, two) = (builder.uint(), builder.constant(2));
+    let offset = extract(builder, code, address, 0);
+    code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, two.0])
+}
+
+/// A pointer to the dword `component` behind `first`.
+fn element(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    buffers: Id,
+    buffer: Id,
+    first: Id,
+    component: u32,
+) -> Id {
+    let uint = builder.uint();
+    let dword = match component {
+        0 => first,
+        _ => {
+            let component = builder.constant(component);
+            code.value(builder, Op::IAdd, uint, &[first.0, component.0])
+        }
+    };
+    let pointer = builder.pointer(StorageClass::StorageBuffer, uint);
+    let member = builder.constant(0);
+    code.value(builder, Op::AccessChain, pointer, &[buffers.0, buffer.0, member.0, dword.0])
+}
+
+fn load(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    buffers: Id,
+    buffer: Id,
+    first: Id,
+    components: u32,
+) -> Id {
+    let uint = builder.uint();
+    let dwords: Vec<u32> = (0..components)
+        .map(|component| {
+            let pointer = element(builder, code, buffers, buffer, first, component);
+            code.value(builder, Op::Load, uint, &[pointer.0]).0
+        })
+        .collect();
+    match dwords.as_slice() {
+        [dword] => Id(*dword),
+        _ => {
+            let vector = builder.uvec(components);
+            code.value(builder, Op::CompositeConstruct, vector, &dwords)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl` whose bodies
+//! they decide.
+
+use spirv::Op;
+
+use super::LowerError;
+use super::descriptors::{self, Descriptors};
+use super::device_address::{self, DeviceAddress};
+use super::interface::label;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::link::Stub;
+use crate::spirv::{Id, Module};
+
+/// How generated code reaches the buffers of a capture: those that are captured to, vertex and index
+/// buffers, and what the runtime itself keeps.
+///
+/// The sysvals and kernels are the same in both plans; what differs is what an
+/// [`Address`](crate::sysval::Address) in them is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ResourcePlan {
+    /// By device address (`bufferDeviceAddress`). No descriptor is declared.
+    #[default]
+    DeviceAddress,
+    /// By descriptors, for devices without addresses: two arrays of storage buffers, indexed dynamically
+    /// (`shaderStorageBufferArrayDynamicIndexing`). An address is a byte offset, and the number of a buffer
+    /// counted from 1.
+    ///
+    /// What is read and what is written are apart, so that compilers and synchronization validation see
+    /// which is which. Captures read binding 0 and write binding 1. Of what kernels write, binding 0 has as
+    /// many first elements as there are `writes`, for captures to read.
+    Descriptors {
+        /// The descriptor set. The application's own sets are those below.
+        set: u32,
+        /// Buffers in the array of binding 0, more than there are `writes`.
+        reads: u32,
+        /// Buffers in the array of binding 1.
+        writes: u32,
+    },
+}
+
+impl std::fmt::Display for ResourcePlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::DeviceAddress => f.write_str("device addresses"),
+            Self::Descriptors { set, reads, writes } => {
+                write!(f, "{reads} and {writes} storage buffers in descriptor set {set}")
+            }
+        }
+    }
+}
+
+impl ResourcePlan {
+    /// Checks that nothing else is in the way of the plan: the application's descriptors, behind which the
+    /// set is.
+    pub(super) fn check(self, declarations: &Declarations) -> Result<(), LowerError> {
+        use spirv::{Decoration, StorageClass};
+        let Self::Descriptors { set, reads, writes } = self else { return Ok(()) };
+        if writes == 0 || reads <= writes {
+            return Err(LowerError::StorageBuffers { reads, writes });
+        }
+        let storages =
+            [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+        for variable in storages.iter().flat_map(|storage| declarations.variables(*storage)) {
+            let used = declarations.decoration(variable.id, Decoration::DescriptorSet);
+            if let Some(&used) = used.and_then(|parameters| parameters.first())
+                && used >= set
+            {
+                let variable = label(declarations, variable.id);
+                return Err(LowerError::DescriptorSet { variable, used, set });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whose memory accesses they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum User {
+    /// A capture: it reads nothing that it writes.
+    Capture,
+    /// A kernel.
+    Kernel,
+}
+
+/// The bodies of the memory stubs.
+#[derive(Debug)]
+pub(super) enum Memory {
+    DeviceAddress(DeviceAddress),
+    Descriptors(Descriptors),
+}
+
+impl Memory {
+    /// Declares what accesses by that plan need.
+    pub(super) fn declare(module: &mut Module, plan: ResourcePlan, user: User) -> Self {
+        match plan {
+            ResourcePlan::DeviceAddress => {
+                device_address::declare(module);
+                Self::DeviceAddress(DeviceAddress::default())
+            }
+            ResourcePlan::Descriptors { set, reads, writes } => {
+                descriptors::declare(module);
+                Self::Descriptors(Descriptors::new(user, set, reads, writes))
+            }
+        }
+    }
+
+    /// The body of a stub, or `None` for one that is not about memory.
+    pub(super) fn define(&mut self, builder: &mut Builder<'_>, stub: &Stub) -> Option<Code> {
+        let (name, parameters) = (stub.name.as_str(), stub.parameters.as_slice());
+        if let ("product", &[a, b]) = (name, parameters) {
+            return Some(product(builder, a, b));
+        }
+        let access = Access::of(name, parameters)?;
+        Some(match self {
+            Self::DeviceAddress(memory) => memory.define(builder, access),
+            Self::Descriptors(memory) => memory.define(builder, access),
+        })
+    }
+}
+
+/// What a memory stub does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// The dwords at an address. `any`: each invocation may load from another buffer. `aligned`: the address
+    /// is a multiple of their size.
+    Load { address: Id, components: u32, any: bool, aligned: bool },
+    /// Dwords at a dword behind an address.
+    Store { address: Id, index: Id, value: Id, components: u32, aligned: bool },
+    /// The address `a` * `b` bytes behind.
+    MultiplyAdd { address: Id, a: Id, b: Id },
+}
+
+impl Access {
+    fn of(name: &str, parameters: &[Id]) -> Option<Self> {
+        let (name, any) = match name.strip_suffix("_from_any") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let (name, aligned) = match name.strip_suffix("_aligned") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let components = match name {
+            "load1" | "store1" => 1,
+            "load2" | "store2" => 2,
+            "load3" | "store3" => 3,
+            "load4" | "store4" => 4,
+            "multiply_add" => 0,
+            _ => return None,
+        };
+        Some(match *parameters {
+            [address] => Self::Load { address, components, any, aligned },
+            [address, a, b] if components == 0 => Self::MultiplyAdd { address, a, b },
+            [address, index, value] => Self::Store { address, index, value, components, aligned },
+            _ => return None,
+        })
+    }
+}
+
+/// a * b in 64 bits: the floor has shaderInt64, but nothing here needs it.
+fn product(builder: &mut Builder<'_>, a: Id, b: Id) -> Code {
+    let mut code = Code::default();
+    let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+    let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
+    let product = code.value(builder, Op::UMulExtended, pair, &[a.0, b.0]);
+    let halves =
+        [0, 1].map(|half| code.value(builder, Op::CompositeExtract, uint, &[product.0, half]).0);
+    let result = code.value(builder, Op::CompositeConstruct, uvec2, &halves);
+    code.push(Op::ReturnValue, &[result.0]);
+    code
+}

@@ -1,0 +1,409 @@
+//! The resource plans: whatever is bound, from however many buffers, captures are the same by device
+//! addresses and by descriptors; and limits of descriptors are named.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(feature = "probe")]
+
+mod common;
+
+use ash::vk;
+use common::device::{self, RESOURCES};
+use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, IndexBuffer, IndexType,
+    IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+
+const COMPUTE: Backend = Backend::Compute;
+const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+
+/// Captures the vertex index and a value of the application's own storage buffer.
+const SHADER: &str = "#version 450
+    layout(set = 0, binding = 0) readonly buffer Values { uint values[4]; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 8, xfb_offset = 0) out flat uvec2 captured;
+    void main() {
+        captured = uvec2(gl_VertexIndex, values[gl_VertexIndex % 4]);
+        gl_Position = vec4(0.0);
+    }";
+const VALUES: [u32; 4] = [100, 200, 300, 400];
+const STRIDE: u64 = 8;
+const RECORDS: u64 = 100;
+
+/// A device, a pipeline with a descriptor set of the application, and what it captures to.
+struct Bench {
+    gpu: Gpu,
+    lowered: Lowered,
+    pipeline: Pipeline,
+    set_layout: vk::DescriptorSetLayout,
+    pool: vk::DescriptorPool,
+    set: vk::DescriptorSet,
+    target: Buffer,
+    buffers: Vec<Buffer>,
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+impl Bench {
+    fn new(resources: Resources) -> Self {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let vertex_input = VertexInput::default();
+        let options = compute::Options {
+            vertex_input: &vertex_input,
+            workgroup_size: 64,
+            resources: gpu.context().resource_plan(1).unwrap(),
+        };
+        let words = common::compile(SHADER, &[]);
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let size = RECORDS * STRIDE;
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let values = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&values, 0, &bytes(&VALUES)).unwrap();
+        let device = gpu.context().device();
+        // SAFETY: everything is of the device.
+        let (set_layout, pool, set) = unsafe {
+            let bindings = [vk::DescriptorSetLayoutBinding::default()
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)];
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let layouts = [device.create_descriptor_set_layout(&info, None).unwrap()];
+            let sizes = [vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::STORAGE_BUFFER,
+                descriptor_count: 1,
+            }];
+            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            let pool = device.create_descriptor_pool(&info, None).unwrap();
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(pool)
+                .set_layouts(&layouts);
+            let set = device.allocate_descriptor_sets(&info).unwrap()[0];
+            let infos = [vk::DescriptorBufferInfo {
+                buffer: values.raw(),
+                offset: 0,
+                range: vk::WHOLE_SIZE,
+            }];
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(set)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .buffer_info(&infos);
+            device.update_descriptor_sets(&[write], &[]);
+            (layouts[0], pool, set)
+        };
+        let pipeline = make_pipeline(&gpu, &lowered, &[set_layout]).unwrap();
+        Self { gpu, lowered, pipeline, set_layout, pool, set, target, buffers: vec![values] }
+    }
+
+    /// A buffer of its own for each use.
+    fn buffer(&mut self, usage: vk::BufferUsageFlags, words: &[u32]) -> vk::Buffer {
+        let size = 4 * words.len() as u64;
+        let buffer = self.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        self.gpu.write(&buffer, 0, &bytes(words)).unwrap();
+        let raw = buffer.raw();
+        self.buffers.push(buffer);
+        raw
+    }
+
+    /// Records with the application's set bound, and gives what was captured.
+    fn capture(
+        &mut self,
+        arena: &ArenaDesc,
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Result<Vec<u32>, GpuError> {
+        let size = self.target.size();
+        self.gpu.write(&self.target, 0, &vec![0xa5; size as usize]).unwrap();
+        let mut arena = self.gpu.create_arena(arena)?;
+        let (kernels, pipeline, target) = (self.gpu.kernels(), &self.pipeline, &self.target);
+        let submitted = self.gpu.submit(|ctx, cmd| {
+            let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size };
+            let desc = CaptureDesc {
+                pipeline,
+                kernels: &kernels,
+                buffers: &[Some(bound)],
+                vertex_buffers: &[],
+                counters: &[],
+            };
+            // SAFETY: everything outlives the submission, which is waited for.
+            let recorded = unsafe {
+                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                record(&mut recorder).and_then(|()| recorder.end(&[]))
+            };
+            recorded.map(|_| ()).map_err(|source| GpuError::Capture { capture: 0, source })
+        });
+        self.gpu.destroy_arena(arena);
+        submitted?;
+        let found = self.gpu.read(&self.target, 0..size)?;
+        Ok(found.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect())
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        self.gpu.destroy_buffer(self.target);
+        for buffer in self.buffers {
+            self.gpu.destroy_buffer(buffer);
+        }
+        let device = self.gpu.context().device();
+        // SAFETY: every submission was waited for.
+        unsafe {
+            device.destroy_descriptor_pool(self.pool, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
+        device::close(self.gpu);
+    }
+}
+
+fn make_pipeline(
+    gpu: &Gpu,
+    lowered: &Lowered,
+    set_layouts: &[vk::DescriptorSetLayout],
+) -> Result<Pipeline, RuntimeError> {
+    let desc = PipelineDesc {
+        shader: lowered,
+        topology: STRIP,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: true,
+        vertex_input: &VertexInput::default(),
+        set_layouts,
+        specialize: false,
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device, and the layouts are its.
+    unsafe { Pipeline::new(gpu.context(), &desc) }
+}
+
+/// What strips of these vertices capture.
+fn expected(strips: &[&[u32]]) -> Vec<u32> {
+    let records = strips.iter().flat_map(|strip| {
+        let vertex = |o: u64| strip[STRIP.gather(ProvokingVertex::First, o) as usize];
+        (0..STRIP.output_count(strip.len() as u32)).map(vertex).collect::<Vec<_>>()
+    });
+    records.flat_map(|vertex| [vertex, VALUES[vertex as usize % 4]]).collect()
+}
+
+/// Draws whose arguments, counts and indices lie in different buffers, in one dispatch of the setup kernel,
+/// whose invocations each read another; captured by a shader with a descriptor set of its own.
+#[test]
+fn draws_may_read_from_many_buffers() {
+    for resources in RESOURCES {
+        let mut bench = Bench::new(resources);
+        let ctx = bench.gpu.context().clone();
+        let arguments = ctx.indirect_buffer_usage(COMPUTE);
+        let first = bench.buffer(arguments, &[9, 9, 5, 1, 10, 0]);
+        let second = bench.buffer(arguments, &[4, 1, 20, 0, 3, 1, 30, 0, 6, 1, 40, 0]);
+        let count = bench.buffer(arguments, &[7, 7, 2]);
+        let indexed = bench.buffer(arguments, &[7, 1, 1, 50, 0]);
+        // Sixteen bits each, of which the first does not begin a dword of the buffer.
+        let indices = [0xffff_0000, 0x0001_0000, 0xffff_0002, 0x0004_0003, 0x0000_0005];
+        let indices = bench.buffer(ctx.index_buffer_usage(COMPUTE), &indices);
+        let pool = bench.gpu.create_query_pool(QueryKind::TransformFeedbackStream, 2).unwrap();
+        bench
+            .gpu
+            .submit(|ctx, cmd| {
+                // SAFETY: the command buffer is being recorded.
+                Ok(unsafe { pool.reset(ctx, cmd, 0, 2) }?)
+            })
+            .unwrap();
+        let set = bench.set;
+        let arena = ArenaDesc { scratch: 1 << 16, upload: 1 << 16, ..ArenaDesc::for_draws(1, 10) };
+        let found = bench.capture(&arena, |recorder| {
+            // SAFETY: as `capture` says; the arguments lie in their buffers.
+            unsafe {
+                recorder.bind_descriptor_sets(0, &[set], &[]);
+                recorder.begin_query(&pool, 1)?;
+                let draw = |buffer, offset, draw_count, count| IndirectDraw {
+                    buffer,
+                    offset,
+                    draw_count,
+                    stride: 16,
+                    count,
+                };
+                recorder.draw_indirect(STRIP, &draw(first, 8, 1, None))?;
+                recorder.draw_indirect(STRIP, &draw(second, 0, 3, Some((count, 8))))?;
+                recorder.bind_index_buffer(&IndexBuffer {
+                    buffer: indices,
+                    offset: 4,
+                    size: 16,
+                    index_type: IndexType::Uint16,
+                })?;
+                recorder.draw_indexed_indirect(STRIP, &draw(indexed, 0, 1, None))?;
+                recorder.end_query(QueryKind::TransformFeedbackStream)
+            }
+        });
+        let strips: [&[u32]; 5] = [
+            &[10, 11, 12, 13, 14],
+            &[20, 21, 22, 23],
+            &[30, 31, 32],
+            // From index 1 on: 1 2, then what is behind the restart.
+            &[51, 52],
+            &[53, 54, 55, 50],
+        ];
+        let expected = expected(&strips);
+        let found = found.unwrap();
+        assert_eq!(found[..expected.len()], expected, "{resources:?}");
+        assert!(found[expected.len()..].iter().all(|word| *word == 0xa5a5_a5a5), "{resources:?}");
+        // SAFETY: the submission was waited for.
+        let result = unsafe { pool.result(&ctx, 1) }.unwrap().unwrap();
+        let primitives = expected.len() as u64 / 6;
+        assert_eq!((result.first, result.second), (primitives, primitives), "{resources:?}");
+        bench.gpu.destroy_query_pool(pool);
+        bench.close();
+    }
+}
+
+/// What descriptors cannot do is said by name.
+#[test]
+fn limits_of_descriptors_are_named() {
+    let mut bench = Bench::new(Resources::Descriptors);
+    let ctx = bench.gpu.context().clone();
+    let buffers: Vec<vk::Buffer> =
+        (0..12).map(|_| bench.buffer(ctx.indirect_buffer_usage(COMPUTE), &[3, 1, 0, 0])).collect();
+    let draw = |buffer| IndirectDraw { buffer, offset: 0, draw_count: 1, stride: 16, count: None };
+    let arena = ArenaDesc::for_draws(1, 20);
+    let set = bench.set;
+    let mut errors = Vec::new();
+    let found = bench.capture(&arena, |recorder| {
+        // SAFETY: as `capture` says.
+        unsafe {
+            recorder.bind_descriptor_sets(0, &[set], &[]);
+            for buffer in &buffers {
+                errors.extend(recorder.draw_indirect(STRIP, &draw(*buffer)).err());
+            }
+            let size = 1 << 40;
+            let index_type = IndexType::Uint32;
+            let indices = IndexBuffer { buffer: buffers[0], offset: 0, size, index_type };
+            errors.extend(recorder.bind_index_buffer(&indices).err());
+        }
+        Ok(())
+    });
+    // The arena has one of twelve places, and a capture that was refused something goes on.
+    let strip: &[u32] = &[0, 1, 2];
+    assert_eq!(found.unwrap()[..66], expected(&[strip; 11]));
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "indirect arguments has no place among the descriptors of a capture: 12 of the 24 are for \
+             what is used like it (RequiredFeatures::storage_buffers, within \
+             maxPerStageDescriptorStorageBuffers)",
+            "the size of the index buffer in bytes is 1099511627776: maxStorageBufferRange is 134217728",
+        ]
+    );
+
+    let refused = |bench: &mut Bench, arena: &ArenaDesc| {
+        let found = bench.capture(arena, |recorder| {
+            // SAFETY: as `capture` says.
+            unsafe { recorder.draw_indirect(STRIP, &draw(buffers[0])) }
+        });
+        match found.unwrap_err() {
+            GpuError::Capture { source, .. } => source.to_string(),
+            error => panic!("{error}"),
+        }
+    };
+    assert_eq!(
+        refused(&mut bench, &arena),
+        "the pipeline has 1 descriptor sets of the application, and kernels are recorded before its draws: \
+         the sets have to be bound by Recorder::bind_descriptor_sets"
+    );
+    let one = ArenaDesc { descriptor_sets: 1, ..arena };
+    let found = bench.capture(&one, |recorder| {
+        // SAFETY: as `capture` says.
+        unsafe {
+            recorder.bind_descriptor_sets(0, &[set], &[]);
+            recorder.draw_indirect(STRIP, &draw(buffers[0]))
+        }
+    });
+    let Err(GpuError::Capture { source, .. }) = found else { panic!("{found:?}") };
+    assert_eq!(source.to_string(), "the arena's 1 descriptor sets are used up");
+    // SAFETY of the allocator is the device's: nothing is made.
+    let huge = bench.gpu.create_arena(&ArenaDesc { upload: 1 << 30, ..arena }).map(|_: Arena| ());
+    assert_eq!(
+        huge.unwrap_err().to_string(),
+        "the size of vkxfb upload in bytes is 1073741824: maxStorageBufferRange is 134217728"
+    );
+
+    // A pipeline without the application's set, for which the shader was not lowered.
+    let error = make_pipeline(&bench.gpu, &bench.lowered, &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the shader reaches memory by 18 and 6 storage buffers in descriptor set 1: with these set layouts \
+         this device takes 18 and 6 storage buffers in descriptor set 0"
+    );
+    let max = ctx.capabilities().limits.max_descriptor_sets;
+    assert_eq!(
+        ctx.resource_plan(max as usize).unwrap_err().to_string(),
+        format!(
+            "the number of descriptor sets, with one for the buffers of captures, is {}: \
+             maxBoundDescriptorSets is {max}",
+            max + 1
+        )
+    );
+    assert!(matches!(ctx.resource_plan(1), Ok(ResourcePlan::Descriptors { set: 1, .. })));
+    bench.close();
+}
+
+/// Counters in buffers of their own, and a flush behind which the table is another.
+#[test]
+fn counters_and_flushes_go_on() {
+    for resources in RESOURCES {
+        let mut bench = Bench::new(resources);
+        let ctx = bench.gpu.context().clone();
+        let arguments = ctx.indirect_buffer_usage(COMPUTE);
+        let first = bench.buffer(arguments, &[3, 1, 8, 0]);
+        let second = bench.buffer(arguments, &[4, 1, 16, 0]);
+        let counter = bench.buffer(ctx.counter_buffer_usage(COMPUTE), &[0, 24]);
+        let counter = CounterBuffer { buffer: counter, offset: 4 };
+        let set = bench.set;
+        let (kernels, pipeline, target) = (bench.gpu.kernels(), &bench.pipeline, &bench.target);
+        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 8) };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let initial = vec![0xa5; target.size() as usize];
+        bench.gpu.write(target, 0, &initial).unwrap();
+        bench
+            .gpu
+            .submit(|ctx, cmd| {
+                let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+                let desc = CaptureDesc {
+                    pipeline,
+                    kernels: &kernels,
+                    buffers: &[Some(bound)],
+                    vertex_buffers: &[],
+                    counters: &[Some(counter)],
+                };
+                let draw = |buffer| IndirectDraw {
+                    buffer,
+                    offset: 0,
+                    draw_count: 1,
+                    stride: 16,
+                    count: None,
+                };
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                    recorder.bind_descriptor_sets(0, &[set], &[]);
+                    recorder.draw_indirect(STRIP, &draw(first))?;
+                    recorder.flush()?;
+                    recorder.draw_indirect(STRIP, &draw(second))?;
+                    recorder.end(&[Some(counter)])?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        bench.gpu.destroy_arena(arena);
+        let found = bench.gpu.read(&bench.target, 0..bench.target.size()).unwrap();
+        let expected = bytes(&expected(&[&[8, 9, 10], &[16, 17, 18, 19]]));
+        assert_eq!(found[..24], initial[..24], "{resources:?}");
+        assert_eq!(found[24..24 + expected.len()], expected, "{resources:?}");
+        assert_eq!(found[24 + expected.len()..], initial[24 + expected.len()..], "{resources:?}");
+        let counters = bench.buffers.last().unwrap();
+        let counters = bench.gpu.read(counters, 0..8).unwrap();
+        assert_eq!(counters, bytes(&[0, 24 + expected.len() as u32]), "{resources:?}");
+        bench.close();
+    }
+}
