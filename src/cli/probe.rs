@@ -192,6 +192,7 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
         }
     };
     let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
+    plan.max_capture_buffer = gpu.context().max_capture_buffer();
     if arguments.quick {
         plan.quick();
     }

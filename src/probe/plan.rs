@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, compute};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -60,6 +61,10 @@ pub struct Plan {
     pub instance_counts: Vec<u32>,
     /// Vertices of the draws past the workgroup limit, which only the first shader captures.
     pub large: Option<u32>,
+    /// Bytes of the largest capture buffer of the compute backend:
+    /// [`Context::max_capture_buffer`](crate::runtime::Context::max_capture_buffer). Large draws that take
+    /// more are left out.
+    pub max_capture_buffer: u64,
 }
 
 /// The cases that one pair of pipelines captures.
@@ -126,6 +131,7 @@ impl Plan {
             vertex_counts: VERTEX_COUNTS.to_vec(),
             instance_counts: INSTANCE_COUNTS.to_vec(),
             large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
+            max_capture_buffer: MAX_BUFFER_SIZE,
         })
     }
 
@@ -169,8 +175,12 @@ impl Plan {
             .flat_map(|vertices| self.instance_counts.iter().map(|i| (*vertices, *i)))
             .collect();
         let is_first = self.subjects.first().is_some_and(|first| first.name == group.subject.name);
-        let large = self.large.filter(|_| {
-            is_first
+        let strides = group.subject.layout.strides.iter().flatten();
+        let stride = strides.max().copied().unwrap_or(0);
+        let large = self.large.filter(|vertices| {
+            let bytes = group.topology.output_count(*vertices) * u64::from(stride);
+            let fits = group.backend != Backend::Compute || bytes <= self.max_capture_buffer;
+            fits && is_first
                 && group.subject.has_formulas()
                 && group.provoking == ProvokingVertex::First
                 && LARGE_TOPOLOGIES.contains(&group.topology)

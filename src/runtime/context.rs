@@ -6,6 +6,7 @@ use ash::vk;
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
+use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan};
 
 /// The most workgroups of an axis that every device has.
@@ -167,6 +168,11 @@ impl Context {
                 max: max.into(),
             }),
         }
+    }
+
+    /// Bytes of the largest range that a capture by compute may be bound to.
+    pub fn max_capture_buffer(&self) -> u64 {
+        self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
     }
 
     /// The limits of the plan by descriptors, where that is the device's.
