@@ -110,6 +110,13 @@ impl Case {
         Self { words, list, entry_point, workgroup_size, attachments: 1 + bytes.small() % 40 }
     }
 
+    /// Whether a validator may accept the case for what it does not compute: lengths, and so locations, that
+    /// specialisation constants decide. Lowering writes them out.
+    pub fn has_open_lengths(&self) -> bool {
+        let is_open = |op: u32| op == Op::SpecConstant as u32 || op == Op::SpecConstantOp as u32;
+        instructions(&self.words).into_iter().any(|(start, _)| is_open(self.words[start] & 0xffff))
+    }
+
     /// Lowers the case in every way: each with the module that came out, or what was said against it.
     pub fn run(&self) -> Vec<(&'static str, Outcome)> {
         let captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
