@@ -17,8 +17,11 @@
 //! Descriptor sets are immutable once they are bound. A window that grows, or a new one, takes another set;
 //! what the old one says holds on, so that addresses stay what they are.
 
+mod sets;
+
 use ash::vk;
 
+pub(super) use self::sets::{Sets, with_layout};
 use super::{Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
@@ -264,131 +267,6 @@ fn filled(windows: &[Window], count: u32) -> Vec<vk::DescriptorBufferInfo> {
         range: window.end - window.start,
     };
     windows.iter().chain(first).take(count as usize).map(info).collect()
-}
-
-/// Descriptor sets for tables, made ahead.
-#[derive(Debug)]
-pub(super) struct Sets {
-    layout: vk::DescriptorSetLayout,
-    pool: vk::DescriptorPool,
-    sets: Vec<vk::DescriptorSet>,
-    pub(super) used: u32,
-}
-
-impl Sets {
-    /// Makes `count` sets.
-    ///
-    /// # Errors
-    /// A failed command.
-    ///
-    /// # Safety
-    /// The device of `ctx` is live.
-    pub(super) unsafe fn new(
-        ctx: &Context,
-        limits: &TableLimits,
-        count: u32,
-    ) -> Result<Self, RuntimeError> {
-        let device = ctx.device();
-        let count = count.max(1);
-        let mut this = Self {
-            // SAFETY: the caller's contract.
-            layout: unsafe { create_layout(ctx, limits) }?,
-            pool: vk::DescriptorPool::null(),
-            sets: Vec::new(),
-            used: 0,
-        };
-        let sizes = [vk::DescriptorPoolSize {
-            ty: vk::DescriptorType::STORAGE_BUFFER,
-            descriptor_count: (limits.reads + limits.writes).saturating_mul(count),
-        }];
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(count).pool_sizes(&sizes);
-        // SAFETY: as above; the pool holds that many sets.
-        let made = unsafe {
-            device
-                .create_descriptor_pool(&info, None)
-                .map_err(RuntimeError::vulkan("vkCreateDescriptorPool"))
-                .and_then(|pool| {
-                    this.pool = pool;
-                    let layouts = vec![this.layout; count as usize];
-                    let info = vk::DescriptorSetAllocateInfo::default()
-                        .descriptor_pool(pool)
-                        .set_layouts(&layouts);
-                    device
-                        .allocate_descriptor_sets(&info)
-                        .map_err(RuntimeError::vulkan("vkAllocateDescriptorSets"))
-                })
-        };
-        match made {
-            Ok(sets) => Ok(Self { sets, ..this }),
-            Err(error) => {
-                // SAFETY: nothing uses them.
-                unsafe { this.destroy(ctx) };
-                Err(error)
-            }
-        }
-    }
-
-    /// How many there are.
-    pub(super) fn capacity(&self) -> u32 {
-        u32::try_from(self.sets.len()).unwrap_or(u32::MAX)
-    }
-
-    fn take(&mut self) -> Result<vk::DescriptorSet, RuntimeError> {
-        let set = self.sets.get(self.used as usize);
-        let set = *set.ok_or(RuntimeError::NoDescriptorSet { capacity: self.capacity() })?;
-        self.used += 1;
-        Ok(set)
-    }
-
-    /// # Safety
-    /// The device no longer uses the sets; `ctx` is the one that they were made with.
-    pub(super) unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract; the sets go with their pool.
-        unsafe {
-            ctx.device().destroy_descriptor_pool(self.pool, None);
-            ctx.device().destroy_descriptor_set_layout(self.layout, None);
-        }
-    }
-}
-
-/// Calls with the layout of a table's descriptor set, which is needed only while a pipeline layout is made.
-///
-/// # Errors
-/// A failed command.
-///
-/// # Safety
-/// The device of `ctx` is live.
-pub(super) unsafe fn with_layout<R>(
-    ctx: &Context,
-    limits: &TableLimits,
-    f: impl FnOnce(vk::DescriptorSetLayout) -> Result<R, RuntimeError>,
-) -> Result<R, RuntimeError> {
-    // SAFETY: the caller's contract.
-    let layout = unsafe { create_layout(ctx, limits) }?;
-    let result = f(layout);
-    // SAFETY: what was made with it does not need it any more.
-    unsafe { ctx.device().destroy_descriptor_set_layout(layout, None) };
-    result
-}
-
-/// # Safety
-/// The device of `ctx` is live.
-unsafe fn create_layout(
-    ctx: &Context,
-    limits: &TableLimits,
-) -> Result<vk::DescriptorSetLayout, RuntimeError> {
-    let binding = |binding: u32| {
-        vk::DescriptorSetLayoutBinding::default()
-            .binding(binding)
-            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-            .descriptor_count(limits.bindings()[binding as usize])
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)
-    };
-    let bindings = [binding(0), binding(1)];
-    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-    // SAFETY: the caller's contract.
-    unsafe { ctx.device().create_descriptor_set_layout(&info, None) }
-        .map_err(RuntimeError::vulkan("vkCreateDescriptorSetLayout"))
 }
 
 #[cfg(test)]

@@ -29,8 +29,11 @@ pub fn execute(
     let mut buffers = Vec::new();
     let result = (|| {
         for program in programs {
-            // Descriptors are of whole dwords.
-            let size = program.memory.len().next_multiple_of(4) as u64;
+            // Descriptors are of whole dwords; native draws read up to the end of the buffer.
+            let size = match usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
+                true => program.memory.len().next_multiple_of(4) as u64,
+                false => program.memory.len() as u64,
+            };
             buffers.push(gpu.create_buffer(size, usage, MemoryLocation::Device)?);
         }
         copy_in(gpu, programs, &buffers)?;

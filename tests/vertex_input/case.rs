@@ -2,7 +2,7 @@
 //! what a device captures.
 
 use ash::vk;
-use vkxfb::lower::{Backend, Lowered, Shader, compute, native};
+use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation,
@@ -119,14 +119,11 @@ impl Case {
     }
 
     /// The shader as a backend takes it.
-    pub fn lower(&self, backend: Backend) -> Lowered {
+    pub fn lower(&self, backend: Backend, resources: ResourcePlan) -> Lowered {
         let words = shader::assemble(&self.inputs);
         let source = Shader::new(&words);
-        let options = compute::Options {
-            vertex_input: &self.vertex_input,
-            workgroup_size: 64,
-            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-        };
+        let options =
+            compute::Options { vertex_input: &self.vertex_input, workgroup_size: 64, resources };
         match backend {
             Backend::Compute => compute::lower(&source, &options),
             _ => native::lower(&source),
@@ -136,7 +133,7 @@ impl Case {
 
     /// Captures on a device.
     pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
-        let lowered = self.lower(backend);
+        let lowered = self.lower(backend, gpu.resource_plan(backend).unwrap());
         let desc = PipelineDesc {
             shader: &lowered,
             topology: PrimitiveTopology::TriangleList,
@@ -161,7 +158,12 @@ impl Case {
                 let bytes = bound.bytes.as_ref()?;
                 let size = bound.offset + bytes.len();
                 let location = MemoryLocation::Upload;
-                let mut buffer = gpu.create_buffer(size as u64, usage, location).unwrap();
+                // Descriptors are of whole dwords. A native draw reads up to the end of the buffer.
+                let size_of_buffer = match backend {
+                    Backend::Compute => size.next_multiple_of(4),
+                    _ => size,
+                };
+                let mut buffer = gpu.create_buffer(size_of_buffer as u64, usage, location).unwrap();
                 // SAFETY: the device does not use it yet.
                 let mapped = unsafe { buffer.mapped_mut() };
                 mapped[bound.offset..size].copy_from_slice(bytes);

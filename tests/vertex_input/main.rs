@@ -22,12 +22,12 @@ mod shader;
 use std::collections::BTreeMap;
 
 use case::{Bound, Case, Difference};
-use common::device::{close, open, open_with};
+use common::device::{RESOURCES, close, open_with};
 use known::Known;
 use layouts::Rng;
 use shader::Input;
-use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb::lower::{Backend, ResourcePlan};
+use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
@@ -224,7 +224,10 @@ fn every_format_is_converted_as_specified() {
             continue;
         }
         if has_tools() {
-            common::validate(&case.lower(Backend::Compute).words, "vulkan1.0");
+            common::validate(
+                &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
+                "vulkan1.0",
+            );
         }
         let mut compute = Differences::default();
         compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
@@ -252,21 +255,27 @@ fn every_format_is_converted_as_specified() {
 /// The compute backend needs no more for it than it has on the least of devices.
 #[test]
 fn the_floor_pulls_every_format_below_64_bits() {
-    let mut gpu = open(Profile::Bifrost);
-    let mut rng = Rng::new(2);
-    for &format in VertexFormat::ALL.iter().filter(|f| f.bits() == 32) {
-        let mut case = sweep(format, &mut rng);
-        case.draw.vertex_count = case.draw.vertex_count.min(300);
-        let mut found = Differences::default();
-        found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
-        assert!(found.is_exact(), "{format:?}: {found}");
+    for resources in RESOURCES {
+        let options = OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() };
+        let mut gpu = open_with(options);
+        let mut rng = Rng::new(2);
+        for &format in VertexFormat::ALL.iter().filter(|f| f.bits() == 32) {
+            let mut case = sweep(format, &mut rng);
+            case.draw.vertex_count = case.draw.vertex_count.min(300);
+            let mut found = Differences::default();
+            found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+            assert!(found.is_exact(), "{format:?}: {found}");
+        }
+        close(gpu);
     }
-    close(gpu);
 }
 
 #[test]
 fn random_layouts_are_read_as_specified() {
     let mut gpu = open_robust();
+    let resources = Resources::Descriptors;
+    let mut by_descriptors =
+        open_with(OpenOptions { robustness: true, resources, ..Default::default() });
     let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_LAYOUTS", 100));
     let robust = gpu.robustness();
     let native_formats: Vec<VertexFormat> =
@@ -286,12 +295,17 @@ fn random_layouts_are_read_as_specified() {
         let may_pass_the_end = seed % 2 == 0 || robust.buffer_access2;
         let case = layouts::generate(seed, &formats, may_pass_the_end);
         if has_tools() && seed % 8 == 0 {
-            common::validate(&case.lower(Backend::Compute).words, "vulkan1.0");
+            common::validate(
+                &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
+                "vulkan1.0",
+            );
         }
-        let mut compute = Differences::default();
-        compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
-        if !compute.is_exact() {
-            wrong.push(format!("seed {seed} compute: {compute}"));
+        for (plan, gpu) in [("addresses", &mut gpu), ("descriptors", &mut by_descriptors)] {
+            let mut compute = Differences::default();
+            compute.add(&case, &case.capture(gpu, Backend::Compute), None);
+            if !compute.is_exact() {
+                wrong.push(format!("seed {seed} compute by {plan}: {compute}"));
+            }
         }
         if seed % 2 == 1 && is_native(&gpu, &case) {
             natives += 1;
@@ -306,4 +320,5 @@ fn random_layouts_are_read_as_specified() {
     known.report();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     close(gpu);
+    close(by_descriptors);
 }

@@ -4,10 +4,10 @@ use ash::vk;
 
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
+use super::resources::BoundSets;
 use super::{Arguments, CaptureDesc, Captured, Recorded, check_topology};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
-use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
@@ -30,15 +30,7 @@ pub(in crate::runtime) struct Pending {
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
-    bound_sets: Vec<BoundSets>,
-}
-
-/// Descriptor sets of the application.
-#[derive(Debug)]
-struct BoundSets {
-    first: u32,
-    sets: Vec<vk::DescriptorSet>,
-    dynamic_offsets: Vec<u32>,
+    pub(super) bound_sets: Vec<BoundSets>,
 }
 
 impl Pending {
@@ -132,7 +124,7 @@ pub(super) struct Compute<'a> {
     pub(super) captured: Option<Captured>,
     pub(super) recorded: Recorded,
     /// Whether kernels have taken the place of the application's descriptor sets.
-    sets_disturbed: bool,
+    pub(super) sets_disturbed: bool,
     indices: Option<BoundIndices>,
     restart: bool,
     /// Addresses of the active queries, or 0.
@@ -550,132 +542,6 @@ impl<'a> Compute<'a> {
                 bytes,
             );
         }
-    }
-
-    /// Binds a pipeline, and what it reaches memory by.
-    ///
-    /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush).
-    pub(super) unsafe fn bind(
-        &mut self,
-        pipeline: &Pipeline,
-        raw: vk::Pipeline,
-        set: Option<vk::DescriptorSet>,
-    ) {
-        let (device, point) = (self.ctx.device(), vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: the caller's contract.
-        unsafe { device.cmd_bind_pipeline(self.cmd, point, raw) };
-        let Some(set) = set else { return };
-        if std::mem::take(&mut self.sets_disturbed) {
-            for bound in &self.arena.pending.bound_sets {
-                // SAFETY: the caller's contract.
-                unsafe { self.bind_sets(pipeline, bound) };
-            }
-        }
-        let (layout, number) = (pipeline.raw_layout(), pipeline.set_count());
-        // SAFETY: the caller's contract; the layout has that set there.
-        unsafe { device.cmd_bind_descriptor_sets(self.cmd, point, layout, number, &[set], &[]) };
-    }
-
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    pub(super) unsafe fn bind_descriptor_sets(
-        &mut self,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) {
-        let Some(pipeline) = self.pipeline else { return };
-        let (sets, dynamic_offsets) = (sets.to_vec(), dynamic_offsets.to_vec());
-        let new = BoundSets { first, sets, dynamic_offsets };
-        // SAFETY: the caller's contract.
-        unsafe { self.bind_sets(pipeline, &new) };
-        let end = |bound: &BoundSets| bound.first as usize + bound.sets.len();
-        let bound = &mut self.arena.pending.bound_sets;
-        bound.retain(|old| old.first < new.first || end(old) > end(&new));
-        bound.push(new);
-    }
-
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    unsafe fn bind_sets(&self, pipeline: &Pipeline, bound: &BoundSets) {
-        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
-        let BoundSets { first, sets, dynamic_offsets } = bound;
-        let device = self.ctx.device();
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_bind_descriptor_sets(self.cmd, point, layout, *first, sets, dynamic_offsets);
-        }
-    }
-
-    /// The pipeline, unless it has nothing to write to.
-    pub(super) fn capturing(&self) -> Option<&'a Pipeline> {
-        self.pipeline.filter(|_| self.targets.iter().any(Option::is_some))
-    }
-
-    /// Checks that the application's sets can be bound again behind kernels.
-    pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
-        let sets = self.capturing().map_or(0, Pipeline::set_count);
-        let needed = sets > 0 && self.ctx.table().is_some();
-        match needed && self.arena.pending.bound_sets.is_empty() {
-            true => Err(RuntimeError::DescriptorSetsUnknown { sets }),
-            false => Ok(()),
-        }
-    }
-
-    /// Dispatches a kernel.
-    ///
-    /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush), and as
-    /// [`Kernels::dispatch`](crate::runtime::Kernels::dispatch).
-    pub(super) unsafe fn dispatch_kernel(
-        &mut self,
-        set: Option<vk::DescriptorSet>,
-        kernel: Kernel,
-        parameters: Place,
-        workgroups: [u32; 2],
-    ) {
-        let (ctx, cmd) = (self.ctx, self.cmd);
-        // SAFETY: the caller's contract.
-        unsafe { self.kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups) };
-        self.sets_disturbed = set.is_some();
-        self.recorded.kernels += 1;
-    }
-
-    /// The address for shaders of `size` bytes at `offset` of a buffer.
-    ///
-    /// # Safety
-    /// As [`Arena::address`].
-    unsafe fn address(
-        &mut self,
-        purpose: Purpose,
-        what: &str,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
-    ) -> Result<u64, RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe { self.arena.address(self.ctx, purpose, what, buffer, offset, size) }
-    }
-
-    /// # Safety
-    /// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
-    unsafe fn counter_addresses(
-        &mut self,
-        counters: &[Option<CounterBuffer>],
-    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
-        let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
-        for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
-            if let Some(counter) = counter {
-                let what = format!("counter {number}");
-                // SAFETY: the caller's contract.
-                let start = unsafe {
-                    self.address(Purpose::State, &what, counter.buffer, counter.offset, 4)
-                }?;
-                *address = split(start);
-            }
-        }
-        Ok(addresses)
     }
 
     /// Operations that write the counters, whose values the CPU knows.

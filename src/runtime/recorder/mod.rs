@@ -17,6 +17,7 @@ mod compute;
 mod direct;
 mod gpu;
 mod graphics;
+mod resources;
 
 use ash::vk;
 
