@@ -300,8 +300,8 @@ impl Worker {
     }
 
     fn fail(&mut self, program: &Program, backend: Backend, error: &str) {
-        // What a driver got wrong only beside other programs says nothing of this one.
         if backend == Backend::Native
+            && known::is_erratic(&self.gpu)
             && !self.perturb
             && self.difference(program, backend).is_none()
         {
