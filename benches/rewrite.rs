@@ -42,11 +42,7 @@ fn lower_vertex(bencher: Bencher<'_, '_>, size: usize) {
 fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     let words = module(size);
     let vertex_input = vertex_reads(&Shader::new(&words)).unwrap().packed_vertex_input();
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-    };
+    let options = compute::Options::new(&vertex_input);
     bencher
         .counter(ItemsCount::new(words.len()))
         .bench(|| compute::lower(&Shader::new(black_box(&words)), &options).unwrap());

@@ -78,11 +78,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
     let vertex_input = VertexInput::default();
     let shader = compute::lower(
         &Shader::new(&words),
-        &compute::Options {
-            vertex_input: &vertex_input,
-            workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-            resources: context.resource_plan(0)?,
-        },
+        &compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? },
     )?;
     let topology = PrimitiveTopology::TriangleStrip;
     let desc = PipelineDesc {

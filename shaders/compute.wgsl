@@ -9,13 +9,25 @@
 // There are two pipelines of it. The plain one captures one draw without indices, from push constants:
 // what it folds away costs registers everywhere, and on devices that run both sides of a branch, time.
 
-@compute @workgroup_size(64)
-fn xfb_compute(
-    @builtin(workgroup_id) workgroup_id: vec3<u32>,
-    @builtin(num_workgroups) workgroups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
+// What an invocation shades.
+struct Work {
+    // Of the whole workgroup: the draw was culled, or the dispatch is larger than what it is for.
+    is_idle: bool,
+    // Whether there is such an invocation in the draw, and whether it stores anything.
+    in_draw: bool,
+    exists: bool,
+    segment: Segment,
+    // Within the segment, or NONE. The hub's invocation of a fan has that of the rim vertex beside it.
+    item: u32,
+    is_hub: bool,
+    // Items of the segment that lower invocations shade, and those with this one.
+    items_before: u32,
+    items_through: u32,
+}
+
+// Finds what an invocation shades, and sets the shader's inputs for it.
+fn begin_work(workgroup: u32, local: u32) -> Work {
+    var work = Work();
     if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
     } else {
@@ -25,14 +37,14 @@ fn xfb_compute(
 
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
-    // A workgroup of nothing, of a draw that was culled or of a dispatch that is larger than what it is for,
-    // does nothing.
     let first_index = index - local;
     if (draw.instance_count == 0u) | (per_instance == 0u) {
-        return;
+        work.is_idle = true;
+        return work;
     }
     if first_index / per_instance >= draw.instance_count {
-        return;
+        work.is_idle = true;
+        return work;
     }
     var instance = 0u;
     var lane = index;
@@ -40,30 +52,56 @@ fn xfb_compute(
         instance = index / per_instance;
         lane = index - instance * per_instance;
     }
-    var exists = (instance < draw.instance_count) & (lane < per_instance);
+    work.in_draw = (instance < draw.instance_count) & (lane < per_instance);
+    work.exists = work.in_draw;
     // The shader always runs, and on a vertex that exists: subgroup operations and barriers in it stay
     // uniform, and nothing is read that the draw does not read.
-    instance = select(0u, instance, exists);
-    lane = select(0u, lane, exists);
+    instance = select(0u, instance, work.in_draw);
+    lane = select(0u, lane, work.in_draw);
 
-    let is_hub = is_fan & (lane % 2u == 1u);
-    var item = select(lane, lane / 2u, is_fan);
-    var segment = segment_of_instance(instance);
+    work.is_hub = is_fan & (lane % 2u == 1u);
+    let element = select(lane, lane / 2u, is_fan);
+    work.segment = segment_of_instance(instance);
     var vertex = 0u;
     if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
-        let place = place_of_index(item);
-        segment = Segment(segment.first + place.first_record, place.record_count);
+        let place = place_of_index(element);
+        work.segment = Segment(work.segment.first + place.first_record, place.record_count);
         // What restarts is no index of a vertex.
-        vertex = select(0u, index_of_element(select(item, place.start, is_hub)), place.exists);
-        item = item_of_vertex(place.vertex);
-        exists &= place.exists & (item <= draw.output_limit + 2u);
+        vertex = select(0u, index_of_element(select(element, place.start, work.is_hub)), place.exists);
+        work.item = item_of_vertex(place.vertex);
+        work.items_before = items_before_vertex(place.vertex);
+        work.items_through = items_before_vertex(place.vertex + 1u);
+        work.exists &= place.exists & (work.item <= draw.output_limit + 2u);
     } else {
-        vertex = index_of_element(select(vertex_of_item(item), 0u, is_hub));
+        vertex = index_of_element(select(vertex_of_item(element), 0u, work.is_hub));
+        work.item = element;
+        work.items_before = element;
+        work.items_through = element + 1u;
+    }
+    if work.is_hub {
+        work.items_before = work.items_through;
     }
     set_inputs(draw.base_vertex + vertex, draw.first_instance + instance);
-    shade();
+    return work;
+}
 
-    if exists {
-        emit_all(segment, select(records_of_item(item), vec3<u32>(3u * item + hub_slot(), NONE, NONE), is_hub));
+// Once it is shaded.
+fn records_of(work: Work) -> vec3<u32> {
+    return select(records_of_item(work.item), vec3<u32>(3u * work.item + hub_slot(), NONE, NONE), work.is_hub);
+}
+
+@compute @workgroup_size(64)
+fn xfb_compute(
+    @builtin(workgroup_id) workgroup_id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let work = begin_work(workgroup_id.y * workgroups.x + workgroup_id.x, local);
+    if work.is_idle {
+        return;
+    }
+    shade();
+    if work.exists {
+        emit_all(work.segment, records_of(work));
     }
 }

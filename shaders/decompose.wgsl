@@ -67,6 +67,20 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
+// Items among the vertices below one.
+fn items_before_vertex(vertex: u32) -> u32 {
+    if is_tri_fan() | is_line_strip_adj() {
+        return vertex - min(vertex, 1u);
+    }
+    if is_tri_list_adj() | is_tri_strip_adj() {
+        return (vertex + 1u) / 2u;
+    }
+    if is_line_list_adj() {
+        return vertex / 4u * 2u + clamp(vertex % 4u, 1u, 3u) - 1u;
+    }
+    return vertex;
+}
+
 // The records of an item. Those of primitives that do not exist lie at or above the count of the
 // segment; of primitives before the first, too: 3 * (0 - 1) wraps to the end of the numbers.
 fn records_of_item(k: u32) -> vec3<u32> {
@@ -105,11 +119,17 @@ fn segment_of_instance(instance: u32) -> Segment {
     return Segment(instance * draw.output_count, draw.output_count);
 }
 
-fn emit(segment: Segment, record: u32) {
+// The number of a record within the draw, or NONE where it is not captured.
+fn output_of(segment: Segment, record: u32) -> u32 {
     // One comparison for the primitives of the segment, one for overflow: no product wraps, since the
     // counts are clamped to what fits.
     let output = segment.first + record;
-    if (record < segment.count) & (output < draw.output_limit) {
+    return select(NONE, output, (record < segment.count) & (output < draw.output_limit));
+}
+
+fn emit(segment: Segment, record: u32) {
+    let output = output_of(segment, record);
+    if output != NONE {
         store_record(draw.base_record + output);
     }
 }

@@ -176,7 +176,7 @@ struct Place {
     vertex: u32, // number in its segment
     start: u32, // position of the segment's first index
     first_record: u32, // of the segment, within the instance
-    record_count: u32, // of the segment's primitives that the vertex can be in
+    record_count: u32, // of the segment's primitives that the vertex can be in, or for a restart, of all
 }
 
 // Primitives end within 5 vertices behind any of theirs.
@@ -205,13 +205,14 @@ fn place_of_index(position: u32) -> Place {
     }
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
     let until_restart = firstTrailingBit(following | (1u << REACH));
-    let visible = state.open + 1u + min(until_restart, draw.item_count - 1u - position);
+    let is_restart = (entry.x & select(0u, 1u << bit, in_block < BLOCK)) != 0u;
+    let behind = 1u + min(until_restart, draw.item_count - 1u - position);
+    let visible = state.open + select(behind, 0u, is_restart);
 
     // What lies beyond the last record wraps nothing: the limit is at most 2^30.
     let limit = draw.output_limit;
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;
-    let is_restart = (entry.x & select(0u, 1u << bit, in_block < BLOCK)) != 0u;
     return Place(
         !is_restart & (first_record < limit),
         state.open,

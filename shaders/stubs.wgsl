@@ -66,3 +66,17 @@ fn shade() {}
 
 // Stores what the shader wrote as vertex `record` of the draw, in every bound buffer.
 fn store_record(record: u32) {}
+
+// -- Staging: a workgroup collects records in shared memory, as they will lie in the buffers.
+
+// How many there is room for.
+fn staged_records() -> u32 { return 1u; }
+
+// Units in which a record is copied, of the buffer with the most.
+fn staged_units() -> u32 { return 1u; }
+
+// Puts what the shader wrote at place `slot`.
+fn stage_record(slot: u32) {}
+
+// Copies a unit of the first `count` places, in every bound buffer, to where `first_record` begins.
+fn store_staged(first_record: u32, count: u32, unit: u32) {}

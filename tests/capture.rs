@@ -404,8 +404,7 @@ fn defaults_and_draw_parameters_are_supplied() {
             open_with(OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() });
         let options = compute::Options {
             vertex_input: &vertex_input,
-            workgroup_size: 64,
-            resources: gpu.resource_plan(Backend::Compute).unwrap(),
+            target: gpu.compute_target(Backend::Compute).unwrap(),
         };
         let lowered =
             compute::lower(&Shader::new(&common::compile(SHADER, &[])), &options).unwrap();
@@ -489,8 +488,7 @@ fn lists_capture_what_decorations_do() {
         let source = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
         let compute_options = compute::Options {
             vertex_input: &shader.vertex_input,
-            workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-            resources: gpu.resource_plan(Backend::Compute).unwrap(),
+            target: gpu.compute_target(Backend::Compute).unwrap(),
         };
         for lowered in [
             native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)

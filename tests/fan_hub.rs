@@ -48,11 +48,7 @@ impl Bench {
             }],
         };
         let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-        };
+        let options = compute::Options::new(&vertex_input);
         let shader = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
             shader: &shader,

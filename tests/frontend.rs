@@ -81,11 +81,7 @@ fn by_name() -> CaptureList {
 fn both(words: &[u32], list: &CaptureList) -> [Lowered; 2] {
     let shader = Shader { captures: Captures::List(list), ..Shader::new(words) };
     let vertex_input = ProbeShader::two_buffers().vertex_input;
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-    };
+    let options = compute::Options::new(&vertex_input);
     [vertex::lower(&shader).unwrap(), compute::lower(&shader, &options).unwrap()]
 }
 

@@ -47,7 +47,10 @@ fn to_compute_by(
     vertex_input: &VertexInput,
 ) -> Result<Lowered, LowerError> {
     let workgroup_size = compute::DEFAULT_WORKGROUP_SIZE;
-    let options = compute::Options { vertex_input, workgroup_size, resources };
+    let options = compute::Options {
+        vertex_input,
+        target: compute::Target { workgroup_size, resources, ..Default::default() },
+    };
     compute::lower(&Shader::new(words), &options)
 }
 
@@ -59,13 +62,16 @@ fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
     Shader { entry_point: Some(entry_point), ..Shader::new(words) }
 }
 
-/// By the vertex backend, and by the compute backend with both resource plans.
-fn all(words: &[u32]) -> [Lowered; 3] {
+/// By the vertex backend, and by the compute backend with both resource plans, and staged.
+fn all(words: &[u32]) -> [Lowered; 4] {
     let vertex_input = vertex_input(NumericClass::Float);
+    let staged = compute::Target { staging: 1024, ..Default::default() };
+    let staged = compute::Options { vertex_input: &vertex_input, target: staged };
     [
         vertex::lower(&Shader::new(words)).unwrap(),
         to_compute(words, &vertex_input).unwrap(),
         to_compute_by(DESCRIPTORS, words, &vertex_input).unwrap(),
+        compute::lower(&Shader::new(words), &staged).unwrap(),
     ]
 }
 
@@ -187,9 +193,9 @@ fn modules_link_only_what_their_vertex_input_needs() {
 #[test]
 fn lowering_depends_on_nothing_but_its_input() {
     let words = common::compile(EVERYTHING, &[]);
-    let [vertex, compute, _] = all(&words);
+    let [vertex, compute, ..] = all(&words);
     for _ in 0..4 {
-        let [vertex_again, compute_again, _] = all(&words);
+        let [vertex_again, compute_again, ..] = all(&words);
         assert_eq!(vertex.words, vertex_again.words);
         assert_eq!(compute.words, compute_again.words);
         assert_eq!(vertex.cache_key(), vertex_again.cache_key());
@@ -200,8 +206,7 @@ fn lowering_depends_on_nothing_but_its_input() {
     let input = vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input: &input,
-        workgroup_size: 32,
-        resources: ResourcePlan::DeviceAddress,
+        target: compute::Target { workgroup_size: 32, ..Default::default() },
     };
     let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
     assert_ne!(compute.cache_key(), narrower.cache_key());
@@ -218,8 +223,8 @@ fn cache_keys_are_xxh3() {
 #[test]
 fn probe_shaders_read_as_reviewed() {
     let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
-    for (name, lowered) in ["vertex", "compute", "compute-descriptors"].into_iter().zip(all(&words))
-    {
+    let names = ["vertex", "compute", "compute-descriptors", "compute-staged"];
+    for (name, lowered) in names.into_iter().zip(all(&words)) {
         common::validate(&lowered.words, "vulkan1.0");
         let name = format!("two_buffers.{name}");
         insta::assert_snapshot!(name, common::disassemble(&lowered.words));
@@ -317,8 +322,7 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     let input = vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input: &input,
-        workgroup_size: 32,
-        resources: ResourcePlan::DeviceAddress,
+        target: compute::Target { workgroup_size: 32, ..Default::default() },
     };
     let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
@@ -425,7 +429,7 @@ fn a_fragment_shader_is_no_vertex_shader() {
 #[test]
 fn interface_capabilities_are_dropped() {
     let words = common::compile(EVERYTHING, &[]);
-    let [_, compute, _] = all(&words);
+    let [_, compute, ..] = all(&words);
     let text = common::disassemble(&compute.words);
     for gone in ["ClipDistance", "DrawParameters", "TransformFeedback", "shader_draw_parameters"] {
         assert!(!text.contains(&format!("OpCapability {gone}")), "{gone}");
@@ -442,8 +446,14 @@ fn every_module_that_the_probe_runs_is_valid() {
     for shader in ProbeShader::all() {
         let subject = Subject::built_in(shader).unwrap();
         for backend in Backend::ALL {
-            for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
-                common::validate(&subject.lower(backend, resources).unwrap().words, "vulkan1.0");
+            for (resources, staging) in [
+                (ResourcePlan::DeviceAddress, 0),
+                (DESCRIPTORS, 0),
+                (DESCRIPTORS, 4096),
+                (ResourcePlan::DeviceAddress, 4096),
+            ] {
+                let target = compute::Target { resources, staging, ..Default::default() };
+                common::validate(&subject.lower(backend, &target).unwrap().words, "vulkan1.0");
             }
         }
     }
@@ -451,11 +461,7 @@ fn every_module_that_the_probe_runs_is_valid() {
 
 fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input,
-        workgroup_size: 64,
-        resources: ResourcePlan::DeviceAddress,
-    };
+    let options = compute::Options { vertex_input, target: compute::Target::default() };
     compute::lower(&named(words, entry_point), &options)
 }
 
@@ -639,8 +645,7 @@ fn a_workgroup_has_invocations() {
     let vertex_input = &vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input,
-        workgroup_size: 0,
-        resources: ResourcePlan::DeviceAddress,
+        target: compute::Target { workgroup_size: 0, ..Default::default() },
     };
     assert_eq!(
         compute::lower(&Shader::new(&words), &options).unwrap_err(),

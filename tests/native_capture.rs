@@ -196,11 +196,8 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
     let split = split_blocks(&words, &split_blocks::Options::default()).unwrap().words;
     common::validate(&split, "vulkan1.0");
     let vertex_input = VertexInput::default();
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        workgroup_size: 64,
-        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-    };
+    let options =
+        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
     let mut random = Random(1);
     let (mut inlined, mut explicit, mut over_budget) = (0, 0, 0);
     for _ in 0..24 {

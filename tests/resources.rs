@@ -54,8 +54,7 @@ impl Bench {
         let vertex_input = VertexInput::default();
         let options = compute::Options {
             vertex_input: &vertex_input,
-            workgroup_size: 64,
-            resources: gpu.context().resource_plan(1).unwrap(),
+            target: gpu.context().compute_target(1).unwrap(),
         };
         let words = common::compile(SHADER, &[]);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();

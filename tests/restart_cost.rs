@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkxfb::draw::MAX_BUFFER_SIZE;
-use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
+use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
@@ -32,7 +32,7 @@ const VERTICES: u32 = 1 << 20;
 const COMPUTE: Backend = Backend::Compute;
 
 /// 16 bytes in, 32 bytes out.
-fn stream() -> (Lowered, VertexInput) {
+fn stream(gpu: &Gpu) -> (Lowered, VertexInput) {
     let vertex_input = VertexInput {
         bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
         attributes: vec![VertexAttribute {
@@ -43,21 +43,18 @@ fn stream() -> (Lowered, VertexInput) {
         }],
     };
     let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
-    (lower(&words, &vertex_input), vertex_input)
+    (lower(gpu, &words, &vertex_input), vertex_input)
 }
 
 /// Nothing in, 16 bytes out.
-fn identify() -> (Lowered, VertexInput) {
+fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     let shader = ProbeShader::identify();
-    (lower(&shader.words(), &shader.vertex_input), shader.vertex_input)
+    (lower(gpu, &shader.words(), &shader.vertex_input), shader.vertex_input)
 }
 
-fn lower(words: &[u32], vertex_input: &VertexInput) -> Lowered {
-    let options = compute::Options {
-        vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-        resources: ResourcePlan::DeviceAddress,
-    };
+fn lower(gpu: &Gpu, words: &[u32], vertex_input: &VertexInput) -> Lowered {
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let options = compute::Options { vertex_input, target };
     compute::lower(&Shader::new(words), &options).unwrap()
 }
 
@@ -207,9 +204,10 @@ fn ratio(
 #[test]
 fn restart_costs_at_most_three_times_as_much() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
-    let list = ratio(&mut gpu, &stream(), PrimitiveTopology::TriangleList, 32);
-    let strip = ratio(&mut gpu, &identify(), PrimitiveTopology::TriangleStrip, 16);
-    let fan = ratio(&mut gpu, &identify(), PrimitiveTopology::TriangleFan, 16);
+    let (stream, identify) = (stream(&gpu), identify(&gpu));
+    let list = ratio(&mut gpu, &stream, PrimitiveTopology::TriangleList, 32);
+    let strip = ratio(&mut gpu, &identify, PrimitiveTopology::TriangleStrip, 16);
+    let fan = ratio(&mut gpu, &identify, PrimitiveTopology::TriangleFan, 16);
     assert!(list <= 3.0 && strip <= 3.0 && fan <= 3.0, "{list:.2}, {strip:.2}, {fan:.2}");
 }
 
@@ -219,7 +217,7 @@ fn restart_costs_at_most_three_times_as_much() {
 #[ignore = "takes 4 GiB of device memory"]
 fn captures_fill_the_largest_buffer() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
-    let shader = identify();
+    let shader = identify(&gpu);
     let strip = PrimitiveTopology::TriangleStrip;
     let pipeline = pipeline(&gpu, &shader, strip, false);
     let usage = gpu.context().capture_buffer_usage(COMPUTE);

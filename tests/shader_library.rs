@@ -9,7 +9,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::sysval::setup::{Finish, Group, GroupBatch, Input, Operation, Reduction, Setup};
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, Sysvals};
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "sysvals",
     "stubs",
     "wide",
@@ -19,6 +19,7 @@ const SOURCES: [&str; 13] = [
     "fetch",
     "formats",
     "compute",
+    "staged",
     "vertex",
     "restart",
     "setup",

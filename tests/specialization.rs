@@ -99,11 +99,8 @@ fn constants(data: &[(u32, Vec<u8>)]) -> Vec<SpecializationConstant<'_>> {
 
 fn lower(shader: &Shader<'_>) -> [Lowered; 3] {
     let vertex_input = VertexInput::default();
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        workgroup_size: 64,
-        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-    };
+    let options =
+        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
     [
         native::lower(shader).unwrap(),
         vertex::lower(shader).unwrap(),
@@ -279,11 +276,8 @@ fn inputs_have_as_many_locations_as_the_values_say() {
         let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
         let reads = reflect::vertex_reads(&shader).unwrap();
         let vertex_input = reads.packed_vertex_input();
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            workgroup_size: 64,
-            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-        };
+        let options =
+            compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
         let lowered = compute::lower(&shader, &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         assert_eq!(lowered.attribute_locations, (1..=count as u32 + 1).collect::<Vec<_>>());
@@ -414,8 +408,7 @@ mod on_a_device {
             let vertex_input = VertexInput::default();
             let options = compute::Options {
                 vertex_input: &vertex_input,
-                workgroup_size: 64,
-                resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+                target: compute::Target::default(),
             };
             let [found, expected] = [shader, Shader::new(&computed)]
                 .map(|shader| capture(&mut gpu, &compute::lower(&shader, &options).unwrap()));

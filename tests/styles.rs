@@ -92,11 +92,7 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
     common::validate(words, target);
     let reads = vertex_reads(&Shader { entry_point, ..Shader::new(words) }).unwrap();
     let vertex_input = reads.packed_vertex_input();
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-        resources: vkxfb::lower::ResourcePlan::DeviceAddress,
-    };
+    let options = compute::Options::new(&vertex_input);
     let of = |captures| {
         let shader = Shader { entry_point, captures, ..Shader::new(words) };
         let all: [Lowered; 3] = [

@@ -144,11 +144,9 @@ pub(super) fn lower(
         }
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
-            let options = compute::Options {
-                vertex_input: &vertices.vertex_input(),
-                workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-                resources: gpu.context().resource_plan(0)?,
-            };
+            let vertex_input = vertices.vertex_input();
+            let target = gpu.context().compute_target(0)?;
+            let options = compute::Options { vertex_input: &vertex_input, target };
             compute::lower(&shader, &options)?
         }
     })

@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Invocations of a workgroup of the compute backend
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
+    /// Of the compute backend: bytes of shared memory in which a workgroup collects records, 0 for none
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    staging: u32,
     /// Of the compute backend: reach memory by the storage buffers of this descriptor set, not by device
     /// address
     #[arg(long, value_name = "SET")]
@@ -62,15 +65,12 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
             // What would be bound is not known here: tightly packed, as the shader reads it.
             let reads = vertex_reads(&shader)?;
             let vertex_input = reads.packed_vertex_input();
-            let workgroup_size = arguments.workgroup_size;
-            compute::lower(
-                &shader,
-                &compute::Options {
-                    vertex_input: &vertex_input,
-                    workgroup_size,
-                    resources: arguments.resources(),
-                },
-            )?
+            let target = compute::Target {
+                workgroup_size: arguments.workgroup_size,
+                resources: arguments.resources(),
+                staging: arguments.staging,
+            };
+            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })?
         }
     };
     Ok(lowered.words)

@@ -165,8 +165,8 @@ fn probe_device(
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
     let describe = |failure: &Failure| -> Result<String> {
-        let resources = gpu.resource_plan(failure.backend)?;
-        Ok(run::describe_failure(&report, failure, &plan, resources, super::disassemble)?)
+        let target = gpu.compute_target(failure.backend)?;
+        Ok(run::describe_failure(&report, failure, &plan, &target, super::disassemble)?)
     };
     let bug_report = failure.map(describe).transpose()?;
     report.validation = super::once_each(&gpu.close());

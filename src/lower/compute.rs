@@ -14,6 +14,7 @@ use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
 use super::resources::{Memory, ResourcePlan, User};
+use super::staging::Staging;
 use super::store::Outputs;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
@@ -22,16 +23,48 @@ use crate::spirv::link::Linker;
 use crate::spirv::{Module, Section};
 use crate::vertex_input::VertexInput;
 
-/// What a compute lowering may choose.
+/// What a compute lowering is made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
     /// What the graphics pipeline would read.
     pub vertex_input: &'a VertexInput,
+    /// The device.
+    pub target: Target,
+}
+
+impl<'a> Options<'a> {
+    /// Vertex input, for [any device with addresses](Target::default).
+    pub fn new(vertex_input: &'a VertexInput) -> Self {
+        Self { vertex_input, target: Target::default() }
+    }
+}
+
+/// What of a device decides how a shader is lowered for it:
+/// [`Context::compute_target`](crate::runtime::Context::compute_target) says what is right.
+///
+/// The default is what runs wherever there is `bufferDeviceAddress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Target {
     /// Invocations of a workgroup. At most 128 are supported by every device.
     pub workgroup_size: u32,
-    /// How memory is reached:
-    /// [`Context::resource_plan`](crate::runtime::Context::resource_plan) says what a device takes.
+    /// How memory is reached.
     pub resources: ResourcePlan,
+    /// Bytes of shared memory in which a workgroup may collect records before it stores them, so that
+    /// neighbouring invocations store neighbouring bytes: at most `maxComputeSharedMemorySize`, and 0 for
+    /// none. Less may be used, for more workgroups to have room beside each other.
+    ///
+    /// Records with more than four gaps are never staged, nor are those of modules with the memory model `Vulkan`.
+    pub staging: u32,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            workgroup_size: DEFAULT_WORKGROUP_SIZE,
+            resources: ResourcePlan::DeviceAddress,
+            staging: 0,
+        }
+    }
 }
 
 /// The workgroup size that is right unless something was measured.
@@ -74,7 +107,8 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// specialisation constants cannot have, an input that a compute shader cannot be given, or a descriptor
 /// that is in the way of the resource plan.
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    if options.workgroup_size == 0 {
+    let Target { workgroup_size, resources, .. } = options.target;
+    if workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
     let (mut module, used_spec_ids) = shader.specialized()?;
@@ -83,16 +117,18 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
     interface::reject_push_constants(&declarations)?;
-    options.resources.check(&declarations)?;
+    resources.check(&declarations)?;
     let has_side_effects = interface::has_side_effects(&module, &declarations);
 
     strip_interface(&mut module, &declarations);
-    let memory = Memory::declare(&mut module, options.resources, User::Capture);
+    let memory = Memory::declare(&mut module, resources, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let mut linker = Linker::new(&mut module, library()?);
-    let function = linker.function("xfb_compute")?;
-    let mut io = linker.entry_interface("xfb_compute")?;
+    let staging = Staging::declare(&mut linker.builder, &layout, &options.target);
+    let name = if staging.is_some() { "xfb_compute_staged" } else { "xfb_compute" };
+    let function = linker.function(name)?;
+    let mut io = linker.entry_interface(name)?;
     let mut stubs = Stubs {
         memory,
         outputs: Outputs {
@@ -104,18 +140,20 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         shading: Some(Shading {
             function: entry.function,
             inputs: Inputs::new(&declarations, &entry, options.vertex_input),
-            workgroup_size: options.workgroup_size,
+            workgroup_size,
+            staging,
         }),
     };
     linker.finish(&mut stubs)?;
-    let inputs = stubs.shading.map(|shading| shading.inputs);
+    let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attribute_locations, more_io) =
         inputs.map(|inputs| (inputs.attribute_locations, inputs.interface)).unwrap_or_default();
+    let shared_memory = staging.flatten().map_or(0, |staging| staging.bytes());
     io.extend(more_io);
 
     // Float controls and their like hold for the shader wherever it runs.
     interface::move_execution_modes(&mut module, &entry, function);
-    let size = [function.0, ExecutionMode::LocalSize as u32, options.workgroup_size, 1, 1];
+    let size = [function.0, ExecutionMode::LocalSize as u32, workgroup_size, 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
     interface::set_entry_point(
         &mut module,
@@ -133,8 +171,9 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         layout,
         spec_ids: Some(spec_ids),
         attribute_locations,
-        workgroup_size: options.workgroup_size,
-        resources: Some(options.resources),
+        workgroup_size,
+        shared_memory,
+        resources: Some(resources),
         has_side_effects,
     })
 }

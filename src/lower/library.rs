@@ -7,6 +7,7 @@ use spirv::{Decoration, Op};
 
 use super::inputs::Inputs;
 use super::resources::Memory;
+use super::staging::Staging;
 use super::store::Outputs;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
@@ -56,6 +57,8 @@ pub(super) struct Shading<'a> {
     pub(super) inputs: Inputs<'a>,
     /// Invocations of a workgroup.
     pub(super) workgroup_size: u32,
+    /// Where it collects records.
+    pub(super) staging: Option<Staging>,
 }
 
 impl Define for Stubs<'_> {
@@ -71,6 +74,11 @@ impl Define for Stubs<'_> {
         }
         if let Some(topology) = MAY_BE.iter().position(|name| *name == stub.name) {
             return Ok(Some(may_occur(linker, self.spec_ids.topologies[topology])));
+        }
+        if let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())
+            && let Some(code) = staging.define(linker, &self.outputs, stub)?
+        {
+            return Ok(Some(code));
         }
         let code = match (stub.name.as_str(), stub.parameters.as_slice(), &mut self.shading) {
             ("store_record", &[record], _) => self.outputs.store_record(linker, record)?,

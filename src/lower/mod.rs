@@ -19,6 +19,7 @@ pub mod native;
 pub mod reflect;
 mod resources;
 pub mod split_blocks;
+mod staging;
 mod store;
 pub mod vertex;
 
@@ -299,6 +300,8 @@ pub struct Lowered {
     pub attribute_locations: Vec<u32>,
     /// Compute only: invocations of a workgroup.
     pub workgroup_size: u32,
+    /// Compute only: bytes of shared memory of a workgroup.
+    pub shared_memory: u32,
     /// How the generated code reaches memory. `None` on the native backend, which generates none.
     pub resources: Option<ResourcePlan>,
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps

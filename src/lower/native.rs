@@ -82,6 +82,7 @@ fn lowered(
         spec_ids: None,
         attribute_locations: Vec::new(),
         workgroup_size: 0,
+        shared_memory: 0,
         resources: None,
         has_side_effects,
     }

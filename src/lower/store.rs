@@ -72,64 +72,96 @@ impl Outputs<'_> {
         record: Id,
     ) -> Result<Code, LinkError> {
         let mut code = Code::default();
-        let values: Vec<Loaded> = self
-            .layout
-            .outputs
-            .iter()
-            .map(|o| self.load(&mut linker.builder, &mut code, o))
-            .collect();
-        // A single buffer that is not bound stops the draw on the CPU.
-        let may_be_unbound = self.layout.buffers().count() > 1;
+        let values = self.load_all(&mut linker.builder, &mut code);
         for (buffer, stride) in self.layout.buffers() {
-            let buffer_index = linker.builder.constant(buffer as u32);
-            let merge = linker.builder.module.fresh_id();
-            if may_be_unbound {
-                let is_bound = linker.function("xfb_is_bound")?;
-                let bool_type = linker.builder.bool();
-                let bound = code.call(&mut linker.builder, bool_type, is_bound, &[buffer_index]);
-                let then = linker.builder.module.fresh_id();
-                code.push(Op::SelectionMerge, &[merge.0, 0]);
-                code.push(Op::BranchConditional, &[bound.0, then.0, merge.0]);
-                code.label(then);
-            }
-            let xfb_address = linker.function("xfb_address")?;
-            let uvec2 = linker.builder.uvec(2);
-            let address = code.call(&mut linker.builder, uvec2, xfb_address, &[buffer_index]);
-            let uint = linker.builder.uint();
-            let dwords = linker.builder.constant(stride / 4);
-            let base = code.value(&mut linker.builder, Op::IMul, uint, &[record.0, dwords.0]);
-            let first_dword = linker.function("xfb_first_dword")?;
-            let first = code.call(&mut linker.builder, uint, first_dword, &[buffer_index]);
-            let base = code.value(&mut linker.builder, Op::IAdd, uint, &[base.0, first.0]);
-            for chunk in chunks(self.layout, buffer) {
-                let width = chunk.parts.len() as u32;
-                // Whether all records have the chunk where it can be stored as a whole.
-                let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
-                let wide = if matches!(width, 2 | 4) && aligns(width) { "_wide" } else { "" };
-                let store = linker.function(&format!("store{width}{wide}"))?;
-                let value = gather(&mut linker.builder, &mut code, &values, &chunk);
-                let offset = linker.builder.constant(chunk.dword);
-                let builder = &mut linker.builder;
-                let index = match chunk.dword {
-                    0 => base,
-                    _ => code.value(builder, Op::IAdd, uint, &[base.0, offset.0]),
-                };
-                let void = builder.void();
-                code.call(builder, void, store, &[address, index, value]);
-            }
-            if may_be_unbound {
-                code.push(Op::Branch, &[merge.0]);
-                code.label(merge);
-            }
+            self.if_bound(linker, &mut code, buffer, |linker, code| {
+                let (address, base) = self.start(linker, code, buffer, record)?;
+                for chunk in chunks(self.layout, buffer) {
+                    let width = chunk.parts.len() as u32;
+                    // Whether all records have the chunk where it can be stored as a whole.
+                    let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
+                    let wide = if matches!(width, 2 | 4) && aligns(width) { "_wide" } else { "" };
+                    let store = linker.function(&format!("store{width}{wide}"))?;
+                    let builder = &mut linker.builder;
+                    let value = gather(builder, code, &values, &chunk.parts);
+                    let (uint, offset) = (builder.uint(), builder.constant(chunk.dword));
+                    let index = match chunk.dword {
+                        0 => base,
+                        _ => code.value(builder, Op::IAdd, uint, &[base.0, offset.0]),
+                    };
+                    let void = builder.void();
+                    code.call(builder, void, store, &[address, index, value]);
+                }
+                Ok(())
+            })?;
         }
         code.push(Op::Return, &[]);
         Ok(code)
     }
 
+    /// Code for a buffer, where it is bound.
+    pub(super) fn if_bound<'l, 'm>(
+        &self,
+        linker: &mut Linker<'l, 'm>,
+        code: &mut Code,
+        buffer: usize,
+        f: impl FnOnce(&mut Linker<'l, 'm>, &mut Code) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
+        // A single buffer that is not bound stops the draw on the CPU.
+        if self.layout.buffers().count() == 1 {
+            return f(linker, code);
+        }
+        let is_bound = linker.function("xfb_is_bound")?;
+        let builder = &mut linker.builder;
+        let (buffer, bool_type) = (builder.constant(buffer as u32), builder.bool());
+        let is_bound = code.call(builder, bool_type, is_bound, &[buffer]);
+        let merge = code.begin_if(builder, is_bound);
+        f(linker, code)?;
+        code.end_if(merge);
+        Ok(())
+    }
+
+    /// The address of a buffer, and the dword behind it where a record begins.
+    pub(super) fn start(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        code: &mut Code,
+        buffer: usize,
+        record: Id,
+    ) -> Result<(Id, Id), LinkError> {
+        let (xfb_address, first_dword) =
+            (linker.function("xfb_address")?, linker.function("xfb_first_dword")?);
+        let stride = self.layout.strides.get(buffer).copied().flatten().unwrap_or(0);
+        let builder = &mut linker.builder;
+        let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+        let buffer = builder.constant(buffer as u32);
+        let address = code.call(builder, uvec2, xfb_address, &[buffer]);
+        let dwords = builder.constant(stride / 4);
+        let base = code.value(builder, Op::IMul, uint, &[record.0, dwords.0]);
+        let first = code.call(builder, uint, first_dword, &[buffer]);
+        Ok((address, code.value(builder, Op::IAdd, uint, &[base.0, first.0])))
+    }
+
+    /// What a record of a buffer captures, without its gaps, `dwords` at a time.
+    pub(super) fn units(
+        &self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        values: &[Loaded],
+        buffer: usize,
+        dwords: u32,
+    ) -> Vec<Id> {
+        let outputs = self.layout.outputs.iter().enumerate();
+        let parts: Vec<(usize, u32)> = outputs
+            .filter(|(_, output)| output.buffer as usize == buffer)
+            .flat_map(|(index, output)| (0..output.dwords()).map(move |dword| (index, dword)))
+            .collect();
+        parts.chunks(dwords as usize).map(|parts| gather(builder, code, values, parts)).collect()
+    }
+
     /// The captured dwords in groups of up to four that lie side by side in a record.
     pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Group> {
-        let values: Vec<Loaded> =
-            self.layout.outputs.iter().map(|o| self.load(builder, code, o)).collect();
+        let values = self.load_all(builder, code);
         let mut groups = Vec::new();
         for (buffer, stride) in self.layout.buffers() {
             for chunk in chunks(self.layout, buffer) {
@@ -138,14 +170,18 @@ impl Outputs<'_> {
                     stride,
                     offset: chunk.dword * 4,
                     components: chunk.parts.len() as u32,
-                    value: gather(builder, code, &values, &chunk),
+                    value: gather(builder, code, &values, &chunk.parts),
                 });
             }
         }
         groups
     }
 
-    /// An output's bits.
+    /// The bits of all outputs.
+    pub(super) fn load_all(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Loaded> {
+        self.layout.outputs.iter().map(|output| self.load(builder, code, output)).collect()
+    }
+
     fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
@@ -191,7 +227,7 @@ impl Outputs<'_> {
 
 /// An output's bits, in values of up to four dwords.
 #[derive(Debug, Clone)]
-struct Loaded {
+pub(super) struct Loaded {
     pieces: Vec<Piece>,
 }
 
@@ -205,19 +241,23 @@ struct Piece {
 }
 
 /// The value of one store.
-fn gather(builder: &mut Builder<'_>, code: &mut Code, values: &[Loaded], chunk: &Chunk) -> Id {
-    let (output, first) = chunk.parts[0];
-    let is_of_one = chunk.parts.iter().all(|(other, _)| *other == output);
+fn gather(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    values: &[Loaded],
+    parts: &[(usize, u32)],
+) -> Id {
+    let (output, first) = parts[0];
+    let is_of_one = parts.iter().all(|(other, _)| *other == output);
     let whole = values[output]
         .pieces
         .iter()
-        .find(|piece| piece.first == first && piece.dwords as usize == chunk.parts.len());
+        .find(|piece| piece.first == first && piece.dwords as usize == parts.len());
     if let (true, Some(piece)) = (is_of_one, whole) {
         return piece.bits;
     }
     let uint = builder.uint();
-    let scalars: Vec<u32> = chunk
-        .parts
+    let scalars: Vec<u32> = parts
         .iter()
         .filter_map(|(output, dword)| {
             let within = |piece: &&Piece| (piece.first..piece.first + piece.dwords).contains(dword);

@@ -95,6 +95,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         spec_ids: Some(spec_ids),
         attribute_locations: Vec::new(),
         workgroup_size: 0,
+        shared_memory: 0,
         resources: Some(RESOURCES),
         has_side_effects,
     })

@@ -27,7 +27,7 @@ pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resour
 pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::instance::Instance;
-use crate::lower::{Backend, ResourcePlan};
+use crate::lower::{Backend, compute};
 use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
@@ -266,14 +266,15 @@ impl Gpu {
         self.context.capabilities()
     }
 
-    /// What shaders without descriptor sets of their own are lowered for.
+    /// What shaders without descriptor sets of their own are lowered for; by default for backends that do
+    /// not ask.
     ///
     /// # Errors
-    /// Those of [`Context::resource_plan`].
-    pub fn resource_plan(&self, backend: Backend) -> Result<ResourcePlan, GpuError> {
+    /// Those of [`Context::compute_target`].
+    pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
         match backend {
-            Backend::Native | Backend::Vertex => Ok(ResourcePlan::DeviceAddress),
-            Backend::Compute => Ok(self.context.resource_plan(0)?),
+            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
+            Backend::Compute => Ok(self.context.compute_target(0)?),
         }
     }
 

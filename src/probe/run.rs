@@ -12,7 +12,7 @@ mod reference;
 
 use std::time::Instant;
 
-use crate::lower::{Backend, Lowered, ResourcePlan};
+use crate::lower::{Backend, Lowered, compute};
 use crate::runtime::{Pipeline, PipelineDesc, version_string};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -122,11 +122,11 @@ pub fn describe_failure(
     report: &ProbeReport,
     failure: &Failure,
     plan: &Plan,
-    resources: ResourcePlan,
+    target: &compute::Target,
     disassemble: impl FnOnce(&[u32]) -> Option<String>,
 ) -> Result<String, SubjectError> {
     let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
-    let lowered = subject.map(|s| s.lower(failure.backend, resources)).transpose()?;
+    let lowered = subject.map(|s| s.lower(failure.backend, target)).transpose()?;
     let spirv = lowered.map(|l| l.words).unwrap_or_default();
     let disassembly = disassemble(&spirv);
     let disassembly = disassembly.as_deref();
@@ -247,7 +247,7 @@ fn run_batch(
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
     group.check(batch)?;
-    let shader = group.subject.lower(group.backend, gpu.resource_plan(group.backend)?)?;
+    let shader = group.subject.lower(group.backend, &gpu.compute_target(group.backend)?)?;
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
     let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::capture::Layout;
 use crate::lower::reflect::vertex_reads;
-use crate::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
+use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use crate::probe::shaders::ProbeShader;
 use crate::spirv::{ParseError, words_from_bytes};
 use crate::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
@@ -117,27 +117,23 @@ impl Subject {
         })
     }
 
-    /// The shader as `backend` takes it; by `resources` on the compute backend.
+    /// The shader as `backend` takes it, on the compute backend for `target`.
     ///
     /// # Errors
     /// [`SubjectError::Lower`]
     pub fn lower(
         &self,
         backend: Backend,
-        resources: ResourcePlan,
+        target: &compute::Target,
     ) -> Result<Lowered, SubjectError> {
         let shader = Shader::new(&self.words);
         match backend {
             Backend::Native => native::lower(&shader),
             Backend::Vertex => vertex::lower(&shader),
-            Backend::Compute => compute::lower(
-                &shader,
-                &compute::Options {
-                    vertex_input: &self.vertex_input,
-                    workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-                    resources,
-                },
-            ),
+            Backend::Compute => {
+                let vertex_input = &self.vertex_input;
+                compute::lower(&shader, &compute::Options { vertex_input, target: *target })
+            }
         }
         .map_err(|source| SubjectError::Lower { name: self.name.clone(), source })
     }

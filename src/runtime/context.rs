@@ -7,7 +7,7 @@ use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::draw::MAX_BUFFER_SIZE;
-use crate::lower::{Backend, ResourcePlan};
+use crate::lower::{Backend, ResourcePlan, compute};
 
 /// The most workgroups of an axis that every device has.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
@@ -141,12 +141,25 @@ impl Context {
         self.addresses.is_some()
     }
 
-    /// How captures by compute reach memory, for a pipeline with so many descriptor set layouts of the
-    /// application: what [`compute::Options`](crate::lower::compute::Options) take.
+    /// What shaders are lowered for that this device captures by compute, in a pipeline with so many
+    /// descriptor set layouts of the application.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] where the device was not created for the compute backend;
     /// [`RuntimeError::Limit`] where the application's sets leave none of `maxBoundDescriptorSets`.
+    pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
+        Ok(compute::Target {
+            resources: self.resource_plan(application_sets)?,
+            staging: self.capabilities.staging(),
+            ..Default::default()
+        })
+    }
+
+    /// How captures by compute reach memory, the part of [`compute_target`](Self::compute_target) that
+    /// pipelines are held to.
+    ///
+    /// # Errors
+    /// As there.
     pub fn resource_plan(&self, application_sets: usize) -> Result<ResourcePlan, RuntimeError> {
         let Some(table) = &self.table else {
             return match self.has_addresses() {

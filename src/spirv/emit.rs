@@ -203,6 +203,21 @@ impl Code {
         self.value(builder, Op::FunctionCall, ty, &operands)
     }
 
+    /// Begins what happens only where `condition` holds. Gives the block for [`end_if`](Self::end_if).
+    pub fn begin_if(&mut self, builder: &mut Builder<'_>, condition: Id) -> Id {
+        let [then, merge] = [(); 2].map(|()| builder.module.fresh_id());
+        self.push(Op::SelectionMerge, &[merge.0, 0]);
+        self.push(Op::BranchConditional, &[condition.0, then.0, merge.0]);
+        self.label(then);
+        merge
+    }
+
+    /// Ends what [`begin_if`](Self::begin_if) began.
+    pub fn end_if(&mut self, merge: Id) {
+        self.push(Op::Branch, &[merge.0]);
+        self.label(merge);
+    }
+
     /// An instruction that is already encoded.
     pub fn copy(&mut self, words: &[u32]) {
         self.words.extend_from_slice(words);

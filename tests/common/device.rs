@@ -41,8 +41,8 @@ pub fn close(gpu: Gpu) {
 
 /// A probe shader as a backend of the device takes it.
 pub fn lower(gpu: &Gpu, shader: &ProbeShader, backend: Backend) -> Lowered {
-    let resources = gpu.resource_plan(backend).unwrap();
-    Subject::built_in(shader.clone()).unwrap().lower(backend, resources).unwrap()
+    let target = gpu.compute_target(backend).unwrap();
+    Subject::built_in(shader.clone()).unwrap().lower(backend, &target).unwrap()
 }
 
 /// What a test draws with.

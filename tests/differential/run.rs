@@ -322,11 +322,12 @@ fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
         Backend::Native => native::lower(shader),
         Backend::Vertex => vertex::lower(shader),
         Backend::Compute => {
-            let options = compute::Options {
-                vertex_input: &case.shader.vertex_input,
-                workgroup_size: compute::DEFAULT_WORKGROUP_SIZE,
-                resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+            let target = compute::Target {
+                workgroup_size: [64, 64, 20][case.seed as usize % 3],
+                staging: [0, 0, 4096, 16384, 300][case.seed as usize % 5],
+                ..Default::default()
             };
+            let options = compute::Options { vertex_input: &case.shader.vertex_input, target };
             compute::lower(shader, &options)
         }
     }

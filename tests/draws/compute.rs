@@ -21,7 +21,7 @@ const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descri
 /// What is made once.
 #[derive(Default)]
 pub struct Compute {
-    pipelines: HashMap<(State, bool), Pipeline>,
+    pipelines: HashMap<Variant, Pipeline>,
 }
 
 /// The query pools of a batch, and where in them each program's queries are.
@@ -82,7 +82,7 @@ impl Compute {
         program: &Program,
         state: State,
     ) -> Result<(), GpuError> {
-        let key = key(program, state);
+        let key = Variant::of(program, state);
         if self.pipelines.contains_key(&key) {
             return Ok(());
         }
@@ -90,18 +90,21 @@ impl Compute {
         let words = state.shader.words();
         let options = compute::Options {
             vertex_input: &vertex_input,
-            workgroup_size: 32,
-            resources: gpu.resource_plan(Backend::Compute)?,
+            target: compute::Target {
+                workgroup_size: key.workgroup_size,
+                staging: key.staging,
+                ..gpu.compute_target(Backend::Compute)?
+            },
         };
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
             shader: &lowered,
-            topology: key.0.topology,
+            topology: key.state.topology,
             provoking_vertex: state.provoking,
             primitive_restart: state.restart,
             vertex_input: &vertex_input,
             set_layouts: &[],
-            specialize: key.1,
+            specialize: key.specialize,
             render_pass: vk::RenderPass::null(),
             cache: vk::PipelineCache::null(),
         };
@@ -119,12 +122,29 @@ impl Compute {
     }
 }
 
-/// The state, and whether the pipeline is specialised to its topology, which every tenth program's are:
-/// the others share one for all topologies.
-fn key(program: &Program, state: State) -> (State, bool) {
-    match program.seed.is_multiple_of(10) {
-        true => (state, true),
-        false => (State { topology: PrimitiveTopology::PointList, ..state }, false),
+/// What makes a pipeline.
+#[derive(PartialEq, Eq, Hash)]
+struct Variant {
+    state: State,
+    specialize: bool,
+    workgroup_size: u32,
+    staging: u32,
+}
+
+impl Variant {
+    /// Every tenth program's pipelines are specialised to a topology: the others share one for all.
+    /// Workgroups are small, so that most draws have several.
+    fn of(program: &Program, state: State) -> Self {
+        let specialize = program.seed.is_multiple_of(10);
+        let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
+        // What a workgroup stages: nothing, all that it captures, or in many rounds.
+        let (workgroup_size, staging) = match program.seed % 4 {
+            0 => (32, 0),
+            1 => (32, 4096),
+            2 => (7, 4096),
+            _ => (32, 100),
+        };
+        Self { state: State { topology, ..state }, specialize, workgroup_size, staging }
     }
 }
 
@@ -212,7 +232,7 @@ struct Machine<'a> {
     kernels: &'a Kernels,
     cmd: vk::CommandBuffer,
     round: &'a Round<'a>,
-    pipelines: &'a HashMap<(State, bool), Pipeline>,
+    pipelines: &'a HashMap<Variant, Pipeline>,
     queries: &'a [QueryPool; 2],
     places: &'a [(QueryKind, u32)],
 }
@@ -278,7 +298,7 @@ impl Machine<'_> {
     ) -> Result<Recorded, RuntimeError> {
         let state = bound.state.unwrap();
         let desc = CaptureDesc {
-            pipeline: &self.pipelines[&key(self.round.program, state)],
+            pipeline: &self.pipelines[&Variant::of(self.round.program, state)],
             kernels: self.kernels,
             buffers: &bound.captures,
             vertex_buffers: &bound.vertices,

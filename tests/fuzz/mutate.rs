@@ -130,8 +130,11 @@ impl Case {
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
         let options = compute::Options {
             vertex_input: &vertex_input,
-            workgroup_size: self.workgroup_size,
-            resources: vkxfb::lower::ResourcePlan::DeviceAddress,
+            target: compute::Target {
+                workgroup_size: self.workgroup_size,
+                staging: (self.words.len() as u32 % 4) << 10,
+                ..Default::default()
+            },
         };
         let broadcast = broadcast::Options {
             entry_point: self.entry_point,

@@ -122,8 +122,10 @@ impl Case {
     pub fn lower(&self, backend: Backend, resources: ResourcePlan) -> Lowered {
         let words = shader::assemble(&self.inputs);
         let source = Shader::new(&words);
-        let options =
-            compute::Options { vertex_input: &self.vertex_input, workgroup_size: 64, resources };
+        let options = compute::Options {
+            vertex_input: &self.vertex_input,
+            target: compute::Target { resources, ..Default::default() },
+        };
         match backend {
             Backend::Compute => compute::lower(&source, &options),
             _ => native::lower(&source),
@@ -133,7 +135,7 @@ impl Case {
 
     /// Captures on a device.
     pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
-        let lowered = self.lower(backend, gpu.resource_plan(backend).unwrap());
+        let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
         let desc = PipelineDesc {
             shader: &lowered,
             topology: PrimitiveTopology::TriangleList,

@@ -7,7 +7,7 @@ use rspirv::spirv;
 
 use super::*;
 use crate::capture::{Layout, Output};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, ResourcePlan};
 use crate::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::{
@@ -87,6 +87,7 @@ fn echo() -> Lowered {
         spec_ids: None,
         attribute_locations: vec![],
         workgroup_size: 0,
+        shared_memory: 0,
         resources: None,
         has_side_effects: false,
     }
@@ -398,6 +399,15 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     assert_eq!(
         error(&desc(&gpu, &large, &input)),
         "the workgroup of the lowered shader is 512: maxComputeWorkGroupInvocations is 256"
+    );
+    let max = gpu.capabilities().limits.max_shared_memory;
+    let large = Lowered { shared_memory: max + 1, ..shader.clone() };
+    assert_eq!(
+        error(&desc(&gpu, &large, &input)),
+        format!(
+            "the shared memory of the lowered shader in bytes is {}: maxComputeSharedMemorySize is {max}",
+            max + 1
+        )
     );
     let mut twice = input.clone();
     twice.bindings.push(twice.bindings[0]);

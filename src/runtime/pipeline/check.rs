@@ -48,6 +48,12 @@ pub(super) fn check(
             "maxComputeWorkGroupInvocations",
             max,
         )?;
+        check_limit(
+            || "the shared memory of the lowered shader in bytes".to_owned(),
+            shader.shared_memory,
+            "maxComputeSharedMemorySize",
+            limits.max_shared_memory,
+        )?;
         return pulling::resolve(desc.vertex_input, &shader.attribute_locations);
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;

@@ -1,0 +1,331 @@
+//! The bodies of the stubs by which `shaders/staged.wgsl` collects records in shared memory.
+//!
+//! A place of the shared memory is what a record captures, without the gaps, in the order of the buffer: what
+//! lies in a gap stays as it is.
+
+use spirv::{MemoryModel, Op, StorageClass};
+
+use super::compute::Target;
+use super::resources::ResourcePlan;
+use super::store::Outputs;
+use crate::capture::{Layout, MAX_XFB_BUFFERS};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::link::{LinkError, Linker, Stub};
+use crate::spirv::{Id, Module, Section};
+
+/// Records of an item at most.
+const RECORDS_PER_ITEM: u32 = 3;
+
+/// The memory that records are staged in, in bytes, but not for less than so many records. With more, an
+/// NVIDIA H200 runs fewer workgroups beside each other and captures slower: triangle strips of 32 bytes a
+/// record at 0.72 of the roofline with 6 KiB and at 1.01 with 2; those of 256 bytes at 0.51 with 2 and 0.81
+/// with 4.
+const BYTES: u32 = 2 << 10;
+const RECORDS: u32 = 16;
+
+/// Gaps in a record of a buffer, of which each costs every copied unit a comparison.
+const MAX_GAPS: usize = 4;
+
+/// From so many units on a record has one more place, so that what neighbouring invocations store does not
+/// all lie in the same memory banks (64 bytes a record: 0.72 to 1.00 of the roofline there).
+const PADDED_UNITS: u32 = 4;
+
+/// Of `run_begin` and `run_end`, with what aligns them.
+const RUN_BYTES: u32 = 16;
+
+/// The shared memory of a workgroup.
+#[derive(Debug)]
+pub(super) struct Staging {
+    /// Records that it has room for.
+    records: u32,
+    bytes: u32,
+    buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
+}
+
+/// The part of one capture buffer.
+#[derive(Debug)]
+struct StagedBuffer {
+    /// `shared uvec staged[records * pitch]`
+    variable: Id,
+    shape: Shape,
+}
+
+/// How a record lies in shared memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Shape {
+    /// Dwords of a unit: 1, 2 or 4.
+    unit: u32,
+    /// Units that are captured.
+    units: u32,
+    /// Units from a record to the next.
+    pitch: u32,
+    /// Dwords from a record to the next in its buffer.
+    stride: u32,
+    /// Dwords that are not captured, with the number of the unit behind them.
+    gaps: Vec<(u32, u32)>,
+}
+
+impl Staging {
+    /// Declares the shared memory for records of a layout. `None` where they cannot be staged.
+    pub(super) fn declare(
+        builder: &mut Builder<'_>,
+        layout: &Layout,
+        target: &Target,
+    ) -> Option<Self> {
+        // Shared memory would need availability and visibility operations.
+        if !is_memory_model(builder.module, MemoryModel::GLSL450) {
+            return None;
+        }
+        let mut shapes = [const { None }; MAX_XFB_BUFFERS];
+        for (buffer, stride) in layout.buffers() {
+            shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
+        }
+        let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
+        let bytes = target.staging.min(BYTES.max(record.saturating_mul(RECORDS)));
+        let most = target.workgroup_size.saturating_mul(RECORDS_PER_ITEM);
+        let records = most.min(bytes.checked_div(record)?);
+        if records == 0 {
+            return None;
+        }
+        let buffers = shapes.map(|shape| {
+            let shape = shape?;
+            let length = builder.constant(records * shape.pitch);
+            let element = builder.uvec(shape.unit);
+            let array = builder.declare_new(Op::TypeArray, &[element.0, length.0]);
+            let variable = builder.variable(StorageClass::Workgroup, array);
+            builder.name(variable, "xfb_staged");
+            Some(StagedBuffer { variable, shape })
+        });
+        Some(Self { records, bytes: records * record + RUN_BYTES, buffers })
+    }
+
+    /// Bytes of shared memory.
+    pub(super) const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The body of a stub, or `None` for one that is not about staging.
+    pub(super) fn define(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        outputs: &Outputs<'_>,
+        stub: &Stub,
+    ) -> Result<Option<Code>, LinkError> {
+        Ok(Some(match (stub.name.as_str(), stub.parameters.as_slice()) {
+            ("staged_records", []) => constant(linker, self.records),
+            ("staged_units", []) => {
+                let units = self.buffers.iter().flatten().map(|buffer| buffer.shape.units);
+                constant(linker, units.max().unwrap_or(0))
+            }
+            ("stage_record", &[slot]) => self.stage_record(&mut linker.builder, outputs, slot),
+            ("store_staged", &[first_record, count, unit]) => {
+                self.store_staged(linker, outputs, first_record, count, unit)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn stage_record(&self, builder: &mut Builder<'_>, outputs: &Outputs<'_>, slot: Id) -> Code {
+        let mut code = Code::default();
+        let values = outputs.load_all(builder, &mut code);
+        let uint = builder.uint();
+        for (buffer, staged) in self.buffers() {
+            let shape = &staged.shape;
+            let pitch = builder.constant(shape.pitch);
+            let first = code.value(builder, Op::IMul, uint, &[slot.0, pitch.0]);
+            for (number, value) in
+                (0..).zip(outputs.units(builder, &mut code, &values, buffer, shape.unit))
+            {
+                let number = builder.constant(number);
+                let index = code.value(builder, Op::IAdd, uint, &[first.0, number.0]);
+                let pointer = staged.element(builder, &mut code, index);
+                code.push(Op::Store, &[pointer.0, value.0]);
+            }
+        }
+        code.push(Op::Return, &[]);
+        code
+    }
+
+    fn store_staged(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        outputs: &Outputs<'_>,
+        first_record: Id,
+        count: Id,
+        unit: Id,
+    ) -> Result<Code, LinkError> {
+        let mut code = Code::default();
+        for (buffer, staged) in self.buffers() {
+            let shape = &staged.shape;
+            let builder = &mut linker.builder;
+            let (uint, bool_type) = (builder.uint(), builder.bool());
+            let units = builder.constant(shape.units);
+            let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
+            let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
+            let merge = code.begin_if(builder, exists);
+            outputs.if_bound(linker, &mut code, buffer, |linker, code| {
+                let (address, base) = outputs.start(linker, code, buffer, first_record)?;
+                let builder = &mut linker.builder;
+                let (place, dword) = shape.locate(builder, code, unit);
+                let pointer = staged.element(builder, code, place);
+                let vector = builder.uvec(shape.unit);
+                let value = code.value(builder, Op::Load, vector, &[pointer.0]);
+                let index = code.value(builder, Op::IAdd, uint, &[base.0, dword.0]);
+                let wide = if shape.unit > 1 { "_wide" } else { "" };
+                let store = linker.function(&format!("store{}{wide}", shape.unit))?;
+                let void = linker.builder.void();
+                code.call(&mut linker.builder, void, store, &[address, index, value]);
+                Ok(())
+            })?;
+            code.end_if(merge);
+        }
+        code.push(Op::Return, &[]);
+        Ok(code)
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = (usize, &StagedBuffer)> {
+        self.buffers.iter().enumerate().filter_map(|(n, buffer)| Some((n, buffer.as_ref()?)))
+    }
+}
+
+impl Shape {
+    /// `None` for records with too many gaps.
+    fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
+        // What is captured lies at dwords that are multiples of the unit, whose width divides all.
+        let mut captured = 0;
+        let mut gaps = Vec::new();
+        let mut end = 0;
+        let mut divided = stride;
+        for output in layout.outputs_of(buffer) {
+            let first = output.offset / 4;
+            if first > end {
+                gaps.push((captured, first - end));
+                divided |= first | end;
+            }
+            captured += output.dwords();
+            end = first + output.dwords();
+        }
+        divided |= captured;
+        // Descriptors take every access apart.
+        let widest = match resources {
+            ResourcePlan::DeviceAddress => 4,
+            ResourcePlan::Descriptors { .. } => 1,
+        };
+        let unit = widest.min(1 << divided.trailing_zeros().min(2));
+        let units = captured / unit;
+        let pitch = if units < PADDED_UNITS { units } else { units | 1 };
+        gaps.iter_mut().for_each(|(before, _)| *before /= unit);
+        (gaps.len() <= MAX_GAPS).then_some(Self { unit, units, pitch, stride, gaps })
+    }
+
+    /// Bytes of a record.
+    const fn bytes(&self) -> u32 {
+        4 * self.unit * self.pitch
+    }
+
+    /// Where unit `unit` of all records lies in shared memory, and the dword of the buffer that it begins at.
+    fn locate(&self, builder: &mut Builder<'_>, code: &mut Code, unit: Id) -> (Id, Id) {
+        let uint = builder.uint();
+        let width = builder.constant(self.unit);
+        let dense = code.value(builder, Op::IMul, uint, &[unit.0, width.0]);
+        let is_dense = self.units * self.unit == self.stride;
+        if is_dense && self.pitch == self.units {
+            return (unit, dense);
+        }
+        let units = builder.constant(self.units);
+        let record = code.value(builder, Op::UDiv, uint, &[unit.0, units.0]);
+        let scaled = |builder: &mut Builder<'_>, code: &mut Code, factor: u32, to: Id| {
+            let factor = builder.constant(factor);
+            let product = code.value(builder, Op::IMul, uint, &[record.0, factor.0]);
+            code.value(builder, Op::IAdd, uint, &[to.0, product.0])
+        };
+        let place = scaled(builder, code, self.pitch - self.units, unit);
+        if is_dense {
+            return (place, dense);
+        }
+        let mut dword = scaled(builder, code, self.stride - self.units * self.unit, dense);
+        let nth = code.value(builder, Op::UMod, uint, &[unit.0, units.0]);
+        let (bool_type, none) = (builder.bool(), builder.constant(0));
+        for &(before, dwords) in &self.gaps {
+            let [before, dwords] = [before, dwords].map(|value| builder.constant(value));
+            let is_behind =
+                code.value(builder, Op::UGreaterThanEqual, bool_type, &[nth.0, before.0]);
+            let skipped = code.value(builder, Op::Select, uint, &[is_behind.0, dwords.0, none.0]);
+            dword = code.value(builder, Op::IAdd, uint, &[dword.0, skipped.0]);
+        }
+        (place, dword)
+    }
+}
+
+impl StagedBuffer {
+    fn element(&self, builder: &mut Builder<'_>, code: &mut Code, index: Id) -> Id {
+        let vector = builder.uvec(self.shape.unit);
+        let pointer = builder.pointer(StorageClass::Workgroup, vector);
+        code.value(builder, Op::AccessChain, pointer, &[self.variable.0, index.0])
+    }
+}
+
+fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
+    let mut code = Code::default();
+    let value = linker.builder.constant(value);
+    code.push(Op::ReturnValue, &[value.0]);
+    code
+}
+
+fn is_memory_model(module: &Module, model: MemoryModel) -> bool {
+    module.section(Section::MemoryModel).any(|i| i.operand(1) == model as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Output;
+    use crate::vertex_input::NumericClass;
+
+    /// Outputs by offset in bytes and dwords, of a record of `stride` bytes.
+    fn shape(stride: u32, outputs: &[(u32, u32)], resources: ResourcePlan) -> Option<Shape> {
+        let output = |&(offset, components): &(u32, u32)| Output {
+            buffer: 0,
+            offset,
+            components,
+            class: NumericClass::Uint,
+            variable: Id(1),
+            path: vec![],
+            name: None,
+            bits: 32,
+            location: None,
+            component: 0,
+        };
+        let layout = Layout {
+            strides: [Some(stride), None, None, None],
+            outputs: outputs.iter().map(output).collect(),
+            varyings: vec![],
+        };
+        Shape::new(&layout, 0, stride / 4, resources)
+    }
+
+    #[test]
+    fn units_are_as_wide_as_all_offsets_allow() {
+        let widths = |stride, outputs: &[(u32, u32)]| {
+            let shape = shape(stride, outputs, ResourcePlan::DeviceAddress).unwrap();
+            (shape.unit, shape.units, shape.pitch, shape.gaps)
+        };
+        assert_eq!(widths(32, &[(0, 4), (16, 4)]), (4, 2, 2, vec![]));
+        assert_eq!(widths(64, &[(0, 4), (16, 12)]), (4, 4, 5, vec![]));
+        assert_eq!(widths(24, &[(0, 2), (8, 4)]), (2, 3, 3, vec![]));
+        assert_eq!(widths(20, &[(0, 4), (16, 1)]), (1, 5, 5, vec![]));
+        // A gap before, one between, one behind.
+        assert_eq!(widths(64, &[(16, 4), (48, 2)]), (2, 3, 3, vec![(0, 4), (2, 4)]));
+        assert_eq!(widths(64, &[(4, 4)]), (1, 4, 5, vec![(0, 1)]));
+        let by_descriptors = ResourcePlan::Descriptors { set: 0, reads: 3, writes: 1 };
+        assert_eq!(shape(32, &[(0, 4), (16, 4)], by_descriptors).unwrap().unit, 1);
+    }
+
+    #[test]
+    fn many_gaps_are_too_many() {
+        let outputs: Vec<(u32, u32)> = (0..6).map(|i| (8 * i, 1)).collect();
+        let by_address = ResourcePlan::DeviceAddress;
+        assert!(shape(64, &outputs[..5], by_address).is_some());
+        assert_eq!(shape(64, &outputs, by_address), None);
+    }
+}
