@@ -23,11 +23,6 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         driver: "NVIDIA",
-        fact: Fact::Unbound,
-        reason: "NVIDIA captures nothing while one of several captured buffers is not bound",
-    },
-    Fault {
-        driver: "NVIDIA",
         fact: Fact::UncapturedBeyond,
         reason: "NVIDIA captures nothing while a buffer is full to which nothing is captured",
     },
@@ -99,8 +94,8 @@ pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
     FAULTS.iter().filter(|f| f.driver == driver && facts.contains(&f.fact)).collect()
 }
 
-/// What drivers crash by: driver, fact, reason.
-const CRASHES: &[(&str, Fact, &str)] = &[
+/// What harms more than its own program: driver, fact, reason.
+const HARMS: &[(&str, Fact, &str)] = &[
     (
         "llvmpipe",
         Fact::FirstCounterBesideGap,
@@ -111,19 +106,18 @@ const CRASHES: &[(&str, Fact, &str)] = &[
         Fact::IndexFarOutOfRange,
         "lavapipe crashes by indices far out of range, in spite of robustBufferAccess2",
     ),
+    (
+        "NVIDIA",
+        Fact::Unbound,
+        "NVIDIA captures to what an earlier command buffer bound, where a captured buffer is not bound",
+    ),
 ];
 
 /// Why a program must not run natively.
 pub fn excluded(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Option<&'static str> {
     let driver = &gpu.capabilities().driver_name;
-    let is_crash = |(of, fact, _): &&(&str, Fact, &str)| of == driver && facts.contains(fact);
-    CRASHES.iter().find(is_crash).map(|(_, _, reason)| *reason)
-}
-
-/// Whether a driver's own captures differ now and then, and not when they are repeated: NVIDIA 580.159.04,
-/// in two to four of a hundred programs. Not explained.
-pub fn is_erratic(gpu: &Gpu) -> bool {
-    gpu.capabilities().driver_name == "NVIDIA"
+    let harms = |(of, fact, _): &&(&str, Fact, &str)| of == driver && facts.contains(fact);
+    HARMS.iter().find(harms).map(|(_, _, reason)| *reason)
 }
 
 /// Whether the validation layer is known to be wrong.

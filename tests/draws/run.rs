@@ -38,8 +38,6 @@ pub struct Report {
     pub draws: BTreeMap<&'static str, u64>,
     /// Programs that were compared, by backend.
     pub compared: BTreeMap<Backend, u64>,
-    /// Native programs that differed once, and alone did not.
-    pub unrepeated: u64,
     /// Programs with restarts and indirect draws, on the floor.
     pub left_out: u64,
     /// Native programs that were left out, by reason.
@@ -57,7 +55,6 @@ impl Report {
     pub fn and(mut self, other: Self) -> Self {
         self.programs += other.programs;
         self.left_out += other.left_out;
-        self.unrepeated += other.unrepeated;
         for (name, count) in other.draws {
             *self.draws.entry(name).or_default() += count;
         }
@@ -88,9 +85,6 @@ impl fmt::Display for Report {
         }
         for (backend, count) in &self.compared {
             writeln!(f, "{backend}: {count} programs compared")?;
-        }
-        if self.unrepeated > 0 {
-            writeln!(f, "native: {} differed once, and alone did not", self.unrepeated)?;
         }
         if self.left_out > 0 {
             writeln!(
@@ -300,14 +294,6 @@ impl Worker {
     }
 
     fn fail(&mut self, program: &Program, backend: Backend, error: &str) {
-        if backend == Backend::Native
-            && known::is_erratic(&self.gpu)
-            && !self.perturb
-            && self.difference(program, backend).is_none()
-        {
-            self.report.unrepeated += 1;
-            return;
-        }
         let mut text = format!("seed {}, {}: {error}\n", program.seed, backend.name());
         if !self.perturb {
             let mut smallest_error = String::new();

@@ -48,6 +48,14 @@ const FAULTS: &[Fault] = &[
         },
         reason: "lavapipe 22.3 reads -2 of two bits as -2.0 where it advances by instance",
     },
+    Fault {
+        driver: "NVIDIA",
+        applies: |c| {
+            let format = c.attribute.format;
+            !c.in_range && format.bits() == 64 && format.components() > 2
+        },
+        reason: "NVIDIA 580 goes by either location of a 64-bit attribute whether it is out of range",
+    },
 ];
 
 /// The known faults of a driver, and how often each was looked for and seen.

@@ -43,7 +43,8 @@ pub struct CaptureDesc<'a, 'b> {
     /// The kernels of the device.
     pub kernels: &'b Kernels,
     /// Capture buffers, by their `XfbBuffer` number. Outputs of a buffer that is not bound are
-    /// ignored, which is no overflow.
+    /// ignored, which is no overflow. But of drivers' own captures, NVIDIA's (580.159.04) writes them to
+    /// what an earlier command buffer bound, so that on the native backend all should be bound there.
     pub buffers: &'b [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'b [VertexBuffer],
