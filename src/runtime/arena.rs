@@ -13,6 +13,7 @@ use ash::vk;
 use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
+use crate::sysval::{Address, join, split};
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
@@ -200,7 +201,8 @@ impl Arena {
         self.pending.forget();
     }
 
-    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages.
+    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for
+    /// [`resolve`](Self::resolve).
     ///
     /// # Errors
     /// [`RuntimeError::NoAddress`]; with descriptors [`RuntimeError::Limit`] and
@@ -224,13 +226,35 @@ impl Arena {
         }
     }
 
-    /// The descriptor set with all that the record reaches so far, where there are no device addresses.
+    /// Prepares for what the draws to record next reach: where there are no device addresses, descriptors are
+    /// assigned to it.
+    pub(super) fn assign(&mut self, ctx: &Context, addresses: impl Iterator<Item = Address>) {
+        if let Some(limits) = ctx.table() {
+            self.table.assign(limits, addresses.map(join));
+        }
+    }
+
+    /// The address that shaders take for one that was [asked for](Self::address) and
+    /// [assigned](Self::assign).
+    pub(super) fn resolve(&self, ctx: &Context, address: Address) -> Address {
+        match ctx.table() {
+            Some(_) => split(self.table.resolve(join(address))),
+            None => address,
+        }
+    }
+
+    /// Whether captures take each other's memory for touched: [`Table::captures_overlap`].
+    pub(super) fn captures_overlap(&self, ctx: &Context) -> bool {
+        ctx.table().is_some() && self.table.captures_overlap()
+    }
+
+    /// The descriptor set with what was [assigned](Self::assign), where there are no device addresses.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// What was asked for since [`begin_record`](Self::begin_record) still lives.
+    /// What was assigned still lives.
     pub(super) unsafe fn descriptor_set(
         &mut self,
         ctx: &Context,

@@ -42,6 +42,8 @@ pub enum Barrier {
     SetupToCapture,
     /// Before counters and query results are written that the CPU knows.
     BeforeFinish,
+    /// Between captures, where a descriptor of one lies over what another touches.
+    BetweenCaptures,
 }
 
 /// Stages, and how they access memory.
@@ -381,7 +383,9 @@ impl Context {
                     Access::SHADER_READ | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
-            Barrier::RestartToSetup | Barrier::CaptureToConsumer => (write, both),
+            Barrier::RestartToSetup | Barrier::BetweenCaptures | Barrier::CaptureToConsumer => {
+                (write, both)
+            }
         };
         // SAFETY: the caller's contract.
         unsafe { self.barrier(cmd, which, from, to) }

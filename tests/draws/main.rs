@@ -84,7 +84,6 @@ fn random_draws_capture_what_the_model_says() {
     let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
     assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
     assert!(report.unrepeated * 20 <= report.programs, "{} unrepeated", report.unrepeated);
-    assert!(report.neighbours * 50 <= report.programs, "hazards in {} programs", report.neighbours);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 
@@ -107,7 +106,6 @@ fn random_draws_hold_by_descriptors_on_the_floor() {
 fn hold_by_compute(profile: Profile, resources: Resources) {
     let report = run_programs(profile, resources, variable("VKXFB_DRAWS", 2000));
     assert!(report.compared[&Backend::Compute] > 0);
-    assert!(report.neighbours * 50 <= report.programs, "hazards in {} programs", report.neighbours);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
+use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
 
 use crate::compute::Compute;
@@ -25,6 +25,7 @@ fn omitted() -> Option<Barrier> {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
+        Barrier::BetweenCaptures,
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
@@ -46,8 +47,6 @@ pub struct Report {
     pub excluded: BTreeMap<&'static str, u64>,
     /// Native programs that may show a known fault of the driver and no other, and those that did.
     pub faults: BTreeMap<&'static str, (u64, u64)>,
-    /// Programs by descriptors whose only messages may be about neighbours.
-    pub neighbours: u64,
     pub failures: Vec<String>,
     /// Where the time went.
     pub times: BTreeMap<&'static str, Duration>,
@@ -74,7 +73,6 @@ impl Report {
         for (what, time) in other.times {
             *self.times.entry(what).or_default() += time;
         }
-        self.neighbours += other.neighbours;
         self.failures.extend(other.failures);
         self
     }
@@ -104,9 +102,6 @@ impl fmt::Display for Report {
         }
         for (reason, (seen, shown)) in &self.faults {
             writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
-        }
-        if self.neighbours > 0 {
-            writeln!(f, "compute: {} with hazards of neighbours", self.neighbours)?;
         }
         for (what, time) in &self.times {
             writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
@@ -230,14 +225,6 @@ impl Worker {
         }
     }
 
-    /// Whether messages may be about ranges that lie side by side: a descriptor begins at a multiple of
-    /// `minStorageBufferOffsetAlignment`, which may be in the range before, and synchronization validation
-    /// takes all of a descriptor for touched. A barrier that lacks shows in most programs.
-    fn may_be_neighbours(&self, messages: &[Message]) -> bool {
-        self.resources == Resources::Descriptors
-            && messages.iter().all(|message| message.id.starts_with("SYNC-HAZARD"))
-    }
-
     fn run(&mut self, backend: Backend, programs: &[Program]) {
         let Some(outcomes) = self.timed(backend.name(), |w| w.execute(backend, programs)) else {
             return;
@@ -246,10 +233,6 @@ impl Worker {
         messages.retain(|message| !known::is_false_message(message));
         let outcomes = match outcomes {
             Ok(outcomes) if messages.is_empty() => outcomes,
-            Ok(outcomes) if programs.len() == 1 && self.may_be_neighbours(&messages) => {
-                self.report.neighbours += 1;
-                outcomes
-            }
             // Alone, each speaks for itself.
             _ if programs.len() > 1 => {
                 return programs.chunks(1).for_each(|program| self.run(backend, program));
