@@ -21,7 +21,8 @@ const ALIGNMENT: u64 = 16;
 /// How much an arena holds.
 ///
 /// A capture takes 16 bytes of upload for each vertex attribute beyond
-/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), and for each draw that shares a dispatch
+/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), again for each time that vertex buffers are
+/// bound between its draws, and for each draw that shares a dispatch
 /// with others [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, primitive
 /// restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
 /// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) a capture, and
@@ -30,8 +31,8 @@ const ALIGNMENT: u64 = 16;
 /// capture, and each draw of an indirect or multi-draw for itself.
 ///
 /// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
-/// for kernels; two again for each [`flush`](super::Recorder::flush), unless it takes the same as the one
-/// before.
+/// for kernels; two again for each [`flush`](super::Recorder::flush), unless the draws reach the same as
+/// those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
@@ -243,9 +244,14 @@ impl Arena {
         }
     }
 
-    /// Whether captures take each other's memory for touched: [`Table::captures_overlap`].
+    /// Whether captures are to be ordered behind each other: [`Table::captures_overlap`].
     pub(super) fn captures_overlap(&self, ctx: &Context) -> bool {
         ctx.table().is_some() && self.table.captures_overlap()
+    }
+
+    /// Whether all that is recorded is to be ordered with what is beside it: [`Table::is_scarce`].
+    pub(super) fn is_scarce(&self, ctx: &Context) -> bool {
+        ctx.table().is_some() && self.table.is_scarce()
     }
 
     /// The descriptor set with what was [assigned](Self::assign), where there are no device addresses.

@@ -366,7 +366,8 @@ impl<'a> Generator<'a> {
         let rate = if written { 80 } else { 60 };
         let mut counters: Vec<Option<u64>> = (0..4)
             .map(|buffer| {
-                let is_counted = self.is_bound[buffer] && self.rng.percent(rate);
+                let is_counted =
+                    self.space.counters && self.is_bound[buffer] && self.rng.percent(rate);
                 is_counted.then(|| slots[buffer])
             })
             .collect();

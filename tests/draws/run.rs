@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, ResourcePlan};
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
 
@@ -25,7 +25,7 @@ fn omitted() -> Option<Barrier> {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
-        Barrier::BetweenCaptures,
+        Barrier::Scarce,
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
@@ -125,15 +125,18 @@ pub struct Worker {
 
 impl Worker {
     /// By descriptors the compute backend alone: native captures know no difference.
-    pub fn new(thread: u64, profile: Profile, resources: Resources) -> Self {
+    pub fn new(thread: u64, options: &OpenOptions) -> Self {
         let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
-        let options =
-            OpenOptions { validation, robustness: true, profile, resources, ..Default::default() };
+        let options = OpenOptions { validation, robustness: true, ..options.clone() };
+        let resources = options.resources;
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
         gpu.context_mut().omit_barrier(omitted());
         let has_native = resources == Resources::Best && gpu.backends().contains(&Backend::Native);
-        let space = if has_native { Space::of(&gpu) } else { Space::whole() };
+        let mut space = if has_native { Space::of(&gpu) } else { Space::whole() };
+        if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.resource_plan(Backend::Compute) {
+            space.restrict_state(writes);
+        }
         let native = has_native.then(|| Native::new(&gpu).unwrap());
         Self {
             gpu,

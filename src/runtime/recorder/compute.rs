@@ -506,15 +506,22 @@ impl<'a> Compute<'a> {
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
     unsafe fn record(&mut self, counters: [Address; MAX_XFB_BUFFERS]) -> Result<(), RuntimeError> {
+        if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
+            return Ok(());
+        }
         let mark = self.arena.mark();
         let known = matches!(self.position, Position::Known(_))
             && self.arena.pending.draws.iter().all(PendingDraw::is_known);
-        // SAFETY: the caller's contract.
-        let result = self.place_memory(counters).and_then(|counters| unsafe {
-            match known {
-                true => self.record_direct(counters),
-                false => self.record_by_setup(counters),
+        let result = self.place_memory(counters).and_then(|counters| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match known {
+                    true => self.record_direct(counters),
+                    false => self.record_by_setup(counters),
+                }?;
+                self.order(self.arena.is_scarce(self.ctx));
             }
+            Ok(())
         });
         if result.is_err() {
             self.arena.rewind(mark);

@@ -231,7 +231,10 @@ impl Compute<'_> {
                 let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
                 // SAFETY: the caller's contract.
                 unsafe {
-                    self.order_captures();
+                    self.order(match i {
+                        0 => self.arena.is_scarce(self.ctx),
+                        _ => self.arena.captures_overlap(self.ctx),
+                    });
                     self.push_constants(pipeline, &sysvals);
                     self.ctx.device().cmd_dispatch(self.cmd, x, y, 1);
                 }

@@ -48,9 +48,6 @@ impl Compute<'_> {
         &mut self,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
-        if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
-            return Ok(());
-        }
         self.check_sets()?;
         self.make_groups();
         // Whatever may fail comes before the first command.
@@ -243,7 +240,7 @@ impl Compute<'_> {
             sysvals.batch = split(batches.address + number * BATCH_SIZE);
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
-                self.order_captures();
+                self.order(number > 0 && self.arena.captures_overlap(self.ctx));
                 self.push_constants(pipeline, &sysvals);
                 let (device, cmd): (_, vk::CommandBuffer) = (self.ctx.device(), self.cmd);
                 match group.workgroups {

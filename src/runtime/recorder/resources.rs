@@ -184,15 +184,14 @@ impl<'a> Compute<'a> {
         AttributeDescriptor { address: self.resolve(attribute.address), ..attribute }
     }
 
-    /// Orders a capture behind the one before, where descriptors are so few, or buffers so close, that one
-    /// may name what the other touches.
+    /// Orders what follows behind what is recorded, where descriptors lie over more than is touched.
     ///
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
-    pub(super) unsafe fn order_captures(&mut self) {
-        if self.arena.captures_overlap(self.ctx) {
+    pub(super) unsafe fn order(&mut self, is_needed: bool) {
+        if is_needed {
             // SAFETY: the caller's contract.
-            let barriers = unsafe { self.ctx.kernel_barrier(self.cmd, Barrier::BetweenCaptures) };
+            let barriers = unsafe { self.ctx.kernel_barrier(self.cmd, Barrier::Scarce) };
             self.recorded.barriers += barriers;
         }
     }
