@@ -8,7 +8,7 @@
 //! | `VKXFB_SEED` | seed of the first; each next program has the next seed |
 //! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
 //! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
-//! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails |
+//! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
 //! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it. A driver that crashes takes
@@ -37,9 +37,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use generate::{Space, generate};
 use program::{State, Step};
-use run::{Report, Worker};
+use run::{Report, Worker, has_validation};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
+use vkxfb::runtime::Barrier;
 
 /// Programs of one submission.
 const BATCH: u64 = 50;
@@ -121,6 +122,37 @@ fn hold_by_compute(options: &OpenOptions) {
     let report = run_programs(options, variable("VKXFB_DRAWS", 2000));
     assert!(report.compared[&Backend::Compute] > 0);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+}
+
+/// Synchronization validation sees each barrier that is left out. ([`Barrier::CaptureToConsumer`] is seen in
+/// tests/recording.rs: between these programs' captures the barriers of kernels do for it.)
+#[test]
+fn barriers_that_lack_are_reported() {
+    if !has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let of_kernels = [
+        Barrier::BeforeSetup,
+        Barrier::RestartToSetup,
+        Barrier::SetupToCapture,
+        Barrier::BeforeFinish,
+    ];
+    for (storage_buffers, barriers) in [(None, &of_kernels[..]), (Some(4), &[Barrier::Scarce])] {
+        let mut worker = Worker::new(0, &by_descriptors(Profile::Full, storage_buffers));
+        for barrier in [None].into_iter().chain(barriers.iter().copied().map(Some)) {
+            let mut reported = 0;
+            for start in (0..300).step_by(BATCH as usize) {
+                let messages = worker.messages_without(barrier, start..start + BATCH);
+                assert!(messages.iter().all(|m| m.id.starts_with("SYNC-HAZARD")), "{messages:?}");
+                reported += messages.len();
+            }
+            eprintln!(
+                "{storage_buffers:?} storage buffers, {barrier:?} left out: {reported} messages"
+            );
+            assert_eq!(reported > 0, barrier.is_some(), "{barrier:?}: {reported} messages");
+        }
+        assert!(worker.finish().failures.is_empty());
+    }
 }
 
 /// A wrong model is noticed on every backend.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use vkxfb::lower::{Backend, ResourcePlan};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
 
 use crate::compute::Compute;
@@ -29,6 +29,11 @@ fn omitted() -> Option<Barrier> {
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
+}
+
+/// Whether the validation layer is to look on.
+pub fn has_validation() -> bool {
+    std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0")
 }
 
 /// What happened.
@@ -126,7 +131,7 @@ pub struct Worker {
 impl Worker {
     /// By descriptors the compute backend alone: native captures know no difference.
     pub fn new(thread: u64, options: &OpenOptions) -> Self {
-        let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
+        let validation = has_validation();
         let options = OpenOptions { validation, robustness: true, ..options.clone() };
         let resources = options.resources;
         let mut gpu = Gpu::open(&options)
@@ -307,6 +312,18 @@ impl Worker {
             text += &format!("  shrunk: {smallest_error}\n{smallest}");
         }
         self.report.failures.push(text);
+    }
+
+    /// The messages about programs by compute without a barrier.
+    pub fn messages_without(
+        &mut self,
+        barrier: Option<Barrier>,
+        seeds: std::ops::Range<u64>,
+    ) -> Vec<Message> {
+        self.gpu.context_mut().omit_barrier(barrier);
+        let programs: Vec<_> = seeds.map(|seed| generate(seed, &self.space)).collect();
+        self.compute.run(&mut self.gpu, &programs).unwrap();
+        self.gpu.take_messages()
     }
 
     /// How a program fails that was made of another.
