@@ -12,8 +12,9 @@ use crate::program::{Counters, IndexBuffer, Program, Range, State, Step};
 use crate::rng::Rng;
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
-/// Bytes on either side of what is captured to.
-const GUARD: u64 = 64;
+/// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that
+/// no descriptor that begins at a multiple of it lies over what somebody else touches.
+const GUARD: u64 = 256;
 /// Bytes that captures of one buffer share.
 const REGION: u64 = 4096;
 /// Elements of the vertex buffers.
