@@ -10,9 +10,9 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw,
-    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, MemoryLocation, Pipeline,
-    PipelineDesc, Recorded, Recorder, RuntimeError,
+    Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
+    MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -248,8 +248,9 @@ fn a_command_buffer_is_executed_many_times() {
     }
 }
 
-/// Each barrier is recorded where its place is: with any of them left out one is missing. (On a GPU the
-/// random draws of `tests/draws` then capture something else, with `VKXFB_OMIT_BARRIER`.)
+/// Each barrier is recorded where its place is: with any of them left out one is missing. (In the random draws
+/// of `tests/draws` synchronization validation then reports it, and on a GPU they capture something else, with
+/// `VKXFB_OMIT_BARRIER`.)
 #[test]
 fn no_barrier_can_be_left_out() {
     let mut bench = Bench::new(Profile::Full, 4096);
@@ -313,6 +314,42 @@ fn no_barrier_can_be_left_out() {
     }
     bench.gpu.destroy_pipeline(restarting);
     bench.gpu.destroy_buffer(indices);
+    bench.close();
+}
+
+/// Who reads what was captured without [`Context::capture_barrier`] is reported, where synchronization
+/// validation sees captures write: descriptors name it, and device addresses do not.
+#[test]
+fn a_consumer_without_its_barrier_is_reported() {
+    if !device::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
+    let mut messages = |omitted: Option<Barrier>| {
+        bench.gpu.context_mut().omit_barrier(omitted);
+        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let counters = bench.counters.raw();
+        let submitted = bench.gpu.submit(|ctx, cmd| {
+            let draw = Draw { vertex_count: 5, instance_count: 1, ..Draw::default() };
+            let draws = [(PrimitiveTopology::TriangleStrip, draw)];
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                record(ctx, cmd, &mut arena, pipeline, kernels, target, [None; 2], &draws)?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::TRANSFER);
+                let region = vk::BufferCopy { src_offset: 0, dst_offset: 0, size: 16 };
+                ctx.device().cmd_copy_buffer(cmd, target.raw(), counters, &[region]);
+            }
+            Ok(())
+        });
+        submitted.unwrap();
+        bench.gpu.take_messages()
+    };
+    assert_eq!(messages(None), []);
+    let found = messages(Some(Barrier::CaptureToConsumer));
+    let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
+    bench.gpu.destroy_arena(arena);
     bench.close();
 }
 

@@ -142,7 +142,7 @@ fn probe_device(
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
         validation: arguments.validate,
-        robustness: false,
+        ..OpenOptions::default()
     };
     let mut gpu = Gpu::open(&options)?;
     let plan = plan(arguments, &gpu, subject)?;

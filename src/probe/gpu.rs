@@ -100,6 +100,9 @@ impl Gpu {
         if options.resources == Resources::Descriptors {
             caps.buffer_device_address = None;
         }
+        if let Some(most) = options.storage_buffers {
+            caps.limits.max_storage_buffers = caps.limits.max_storage_buffers.min(most);
+        }
         // SAFETY: the device is of the instance.
         let families =
             unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };

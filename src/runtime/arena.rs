@@ -13,6 +13,7 @@ use ash::vk;
 use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
+use crate::sysval::{Address, join, split};
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
@@ -20,7 +21,8 @@ const ALIGNMENT: u64 = 16;
 /// How much an arena holds.
 ///
 /// A capture takes 16 bytes of upload for each vertex attribute beyond
-/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), and for each draw that shares a dispatch
+/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), again for each time that vertex buffers are
+/// bound between its draws, and for each draw that shares a dispatch
 /// with others [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, primitive
 /// restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
 /// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) a capture, and
@@ -29,8 +31,8 @@ const ALIGNMENT: u64 = 16;
 /// capture, and each draw of an indirect or multi-draw for itself.
 ///
 /// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
-/// for kernels; two again for each [`flush`](super::Recorder::flush), unless it takes the same as the one
-/// before.
+/// for kernels; two again for each [`flush`](super::Recorder::flush), unless the draws reach the same as
+/// those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
@@ -200,7 +202,8 @@ impl Arena {
         self.pending.forget();
     }
 
-    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages.
+    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for
+    /// [`resolve`](Self::resolve).
     ///
     /// # Errors
     /// [`RuntimeError::NoAddress`]; with descriptors [`RuntimeError::Limit`] and
@@ -224,13 +227,40 @@ impl Arena {
         }
     }
 
-    /// The descriptor set with all that the record reaches so far, where there are no device addresses.
+    /// Prepares for what the draws to record next reach: where there are no device addresses, descriptors are
+    /// assigned to it.
+    pub(super) fn assign(&mut self, ctx: &Context, addresses: impl Iterator<Item = Address>) {
+        if let Some(limits) = ctx.table() {
+            self.table.assign(limits, addresses.map(join));
+        }
+    }
+
+    /// The address that shaders take for one that was [asked for](Self::address) and
+    /// [assigned](Self::assign).
+    pub(super) fn resolve(&self, ctx: &Context, address: Address) -> Address {
+        match ctx.table() {
+            Some(_) => split(self.table.resolve(join(address))),
+            None => address,
+        }
+    }
+
+    /// Whether captures are to be ordered behind each other: [`Table::captures_overlap`].
+    pub(super) fn captures_overlap(&self, ctx: &Context) -> bool {
+        ctx.table().is_some() && self.table.captures_overlap()
+    }
+
+    /// Whether all that is recorded is to be ordered with what is beside it: [`Table::is_scarce`].
+    pub(super) fn is_scarce(&self, ctx: &Context) -> bool {
+        ctx.table().is_some() && self.table.is_scarce()
+    }
+
+    /// The descriptor set with what was [assigned](Self::assign), where there are no device addresses.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// What was asked for since [`begin_record`](Self::begin_record) still lives.
+    /// What was assigned still lives.
     pub(super) unsafe fn descriptor_set(
         &mut self,
         ctx: &Context,

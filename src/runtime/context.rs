@@ -42,6 +42,9 @@ pub enum Barrier {
     SetupToCapture,
     /// Before counters and query results are written that the CPU knows.
     BeforeFinish,
+    /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
+    /// over what another touches.
+    Scarce,
 }
 
 /// Stages, and how they access memory.
@@ -394,7 +397,7 @@ impl Context {
                     Access::SHADER_READ | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
-            Barrier::RestartToSetup | Barrier::CaptureToConsumer => (write, both),
+            Barrier::RestartToSetup | Barrier::Scarce | Barrier::CaptureToConsumer => (write, both),
         };
         // SAFETY: the caller's contract.
         unsafe { self.barrier(cmd, which, from, to) }

@@ -1,7 +1,7 @@
 //! The resource plan by descriptors: which storage buffers a record reaches, and the descriptor sets that
 //! say so.
 //!
-//! A [`Table`] gives every buffer a window, one descriptor, and to each byte in it an address: the number of
+//! A [`Table`] gives windows of buffers a descriptor each, and to each byte in them an address: the number of
 //! the window counted from 1 in the upper 32 bits, the offset in the window in the lower ones. So what is
 //! computed with device addresses is computed with these, as long as it stays in the window.
 //!
@@ -14,14 +14,23 @@
 //! So a set names nothing that its user does not touch, as far as the kinds go: what is named counts as
 //! touched for synchronization validation.
 //!
-//! Descriptor sets are immutable once they are bound. A window that grows, or a new one, takes another set;
-//! what the old one says holds on, so that addresses stay what they are.
+//! Windows are assigned when draws are recorded ([`Table::assign`]), as only then it is known what all of them
+//! reach: until then addresses are provisional, the number of the range in place of the window's. What
+//! follows has other windows, and another set, as sets are immutable once they are bound.
+//!
+//! Each range has a window while there are descriptors. Where windows have to hold what lies between ranges,
+//! too, barriers stand before and behind the draws ([`Table::is_scarce`]).
 
 mod sets;
+#[cfg(test)]
+mod tests;
+mod windows;
 
 use ash::vk;
 
 pub(super) use self::sets::{Sets, with_layout};
+pub(super) use self::windows::Window;
+use self::windows::{Range, cover};
 use super::{Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
@@ -45,6 +54,10 @@ pub(super) enum Purpose {
     Capture,
 }
 
+impl Purpose {
+    const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
+}
+
 /// What limits a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
@@ -58,22 +71,30 @@ pub(super) struct TableLimits {
     pub(super) alignment: u64,
 }
 
-/// A range of a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) buffer: vk::Buffer,
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
 /// The buffers that a record reaches.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// By [`Purpose`].
+    upload: Window,
+    scratch: Window,
+    /// What was asked for, beginning at multiples of the alignment.
+    ranges: Vec<(Purpose, Range)>,
+    /// From the first to the last range of each span, by [`Purpose`].
+    spans: [Vec<Window>; 3],
+    /// What is assigned, by [`Purpose`], the arena's first.
     windows: [Vec<Window>; 3],
-    /// Sets that hold the windows as they are, by [`User`].
-    sets: [Option<vk::DescriptorSet>; 3],
+    /// Whether windows hold what nobody asked for.
+    hold_more: bool,
+    /// Addresses of the ranges that windows are assigned to.
+    addresses: Vec<Option<u64>>,
+    /// The last sets and what they hold, by [`User`].
+    sets: [Option<(vk::DescriptorSet, Bindings)>; 3],
 }
+
+/// The windows of each binding of a set.
+type Bindings = [Vec<Window>; 2];
+
+/// In the upper 32 bits of an address: what is below is the number of a range, not of a window.
+const PROVISIONAL: u32 = 1 << 31;
 
 /// The address of a byte in a window.
 const fn address(window: u32, offset: u64) -> u64 {
@@ -122,13 +143,14 @@ impl TableLimits {
 impl Table {
     /// Forgets all buffers, but for those of an arena, which come first.
     pub(super) fn restart(&mut self, upload: Window, scratch: Window) {
-        self.windows.iter_mut().for_each(Vec::clear);
-        self.windows[Purpose::Read as usize].push(upload);
-        self.windows[Purpose::State as usize].push(scratch);
-        self.forget_sets();
+        let (ranges, addresses) =
+            (std::mem::take(&mut self.ranges), std::mem::take(&mut self.addresses));
+        *self = Self { upload, scratch, ranges, addresses, ..Self::default() };
+        self.ranges.clear();
+        self.addresses.clear();
     }
 
-    /// The address of `size` bytes at `offset`. The window ends with a whole dword.
+    /// A provisional address of `size` bytes at `offset`. The range ends with a whole dword.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
@@ -155,54 +177,116 @@ impl Table {
             .checked_add(size)
             .and_then(|end| end.checked_next_multiple_of(MIN_ALIGNMENT))
             .ok_or_else(too_large)?;
-        let (first, count) = (limits.first(purpose), limits.count(purpose));
-        let windows = &mut self.windows[purpose as usize];
-        let used = u32::try_from(windows.len()).unwrap_or(u32::MAX);
-        // A window is what was asked for, for robust access and synchronization validation to see, while
-        // there is room. The last ones begin with their buffers, and then all grow.
-        let last = match purpose {
-            Purpose::Read | Purpose::Capture => count / 4,
-            Purpose::State => count / 2,
-        };
-        let is_scarce = used + last.max(1) >= count;
-        for (number, window) in (first..).zip(windows.iter_mut()) {
-            let holds = window.start <= offset && end - window.start <= limits.max_range;
-            if window.buffer == buffer && holds && (end <= window.end || is_scarce) {
-                if end > window.end {
-                    window.end = end;
-                    self.sets = [None; 3];
-                }
-                return Ok(address(number, offset - window.start));
-            }
-        }
-        let start = match is_scarce && end <= limits.max_range {
-            true => 0,
-            false => offset / limits.alignment * limits.alignment,
-        };
-        if end - start > limits.max_range {
+        let start = offset / limits.alignment * limits.alignment;
+        let window = Window { buffer, start, end };
+        if window.size() > limits.max_range {
             return Err(too_large());
         }
-        if used >= count {
-            let storage_buffers = limits.reads + limits.writes;
-            return Err(RuntimeError::TooManyBuffers {
-                what: what.to_owned(),
-                max: count,
-                storage_buffers,
-            });
-        }
-        windows.push(Window { buffer, start, end });
-        self.sets = [None; 3];
-        Ok(address(first + used, offset - start))
+        let too_many = || RuntimeError::TooManyBuffers {
+            what: what.to_owned(),
+            max: limits.count(purpose),
+            storage_buffers: limits.reads + limits.writes,
+        };
+        let number = u32::try_from(self.ranges.len()).ok().filter(|n| n & PROVISIONAL == 0);
+        let number = number.ok_or_else(too_many)?;
+        let span = self.span(limits, purpose, window).ok_or_else(too_many)?;
+        self.ranges.push((purpose, Range { span, window }));
+        Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The descriptor set that holds the table.
+    /// The number of the span that a window lies in, which grows or is new, if a descriptor is left for it.
+    fn span(&mut self, limits: &TableLimits, purpose: Purpose, window: Window) -> Option<usize> {
+        let most = limits.count(purpose) as usize - self.of_arena(purpose).len();
+        let spans = &mut self.spans[purpose as usize];
+        let holds = |span: &Window| {
+            span.buffer == window.buffer && span.union(window).size() <= limits.max_range
+        };
+        match spans.iter().position(holds) {
+            Some(number) => {
+                spans[number] = spans[number].union(window);
+                Some(number)
+            }
+            None if spans.len() < most => {
+                spans.push(window);
+                Some(spans.len() - 1)
+            }
+            None => None,
+        }
+    }
+
+    /// The windows that every record has.
+    const fn of_arena(&self, purpose: Purpose) -> &[Window] {
+        match purpose {
+            Purpose::Read => std::slice::from_ref(&self.upload),
+            Purpose::State => std::slice::from_ref(&self.scratch),
+            Purpose::Capture => &[],
+        }
+    }
+
+    /// Assigns windows to the ranges of provisional addresses, in place of what was assigned before.
+    pub(super) fn assign(&mut self, limits: &TableLimits, addresses: impl Iterator<Item = u64>) {
+        let mut is_used = vec![false; self.ranges.len()];
+        for number in addresses.filter_map(range_number) {
+            if let Some(is_used) = is_used.get_mut(number) {
+                *is_used = true;
+            }
+        }
+        let used: Vec<(usize, Purpose, Range)> = (0..)
+            .zip(&self.ranges)
+            .filter(|(number, _)| is_used[*number])
+            .map(|(number, (purpose, range))| (number, *purpose, *range))
+            .collect();
+        self.hold_more = false;
+        self.addresses.clear();
+        self.addresses.resize(self.ranges.len(), None);
+        for purpose in Purpose::ALL {
+            let ranges = used.iter().filter(|(_, p, _)| *p == purpose);
+            let others = used.iter().filter(|(_, p, _)| *p != purpose);
+            let others: Vec<Window> = others.map(|(_, _, range)| range.window).collect();
+            let of_arena = self.of_arena(purpose).to_vec();
+            let most = limits.count(purpose) as usize - of_arena.len();
+            let asked = ranges.clone().map(|(_, _, range)| *range).collect();
+            let (windows, hold_more) = cover(asked, &others, most);
+            self.hold_more |= hold_more;
+            let first = limits.first(purpose) + of_arena.len() as u32;
+            for (number, _, range) in ranges {
+                let holds = |w: &&Range| w.span == range.span && w.window.holds(&range.window);
+                self.addresses[*number] = (first..)
+                    .zip(&windows)
+                    .find(|(_, window)| holds(window))
+                    .map(|(window, w)| address(window, range.window.start - w.window.start));
+            }
+            let windows = windows.iter().map(|range| range.window);
+            self.windows[purpose as usize] = of_arena.into_iter().chain(windows).collect();
+        }
+    }
+
+    /// The address in place of a provisional one that windows were [assigned](Self::assign) for. Others are
+    /// what they are.
+    pub(super) fn resolve(&self, address: u64) -> u64 {
+        let range = range_number(address).and_then(|number| *self.addresses.get(number)?);
+        range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
+    }
+
+    /// Whether windows that captures write lie over those that they read. For synchronization validation one
+    /// capture then touches what another does.
+    pub(super) fn captures_overlap(&self) -> bool {
+        let [read, _, captured] = &self.windows;
+        captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
+    }
+
+    /// Whether windows lie over what may be somebody else's.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.hold_more || self.captures_overlap()
+    }
+
+    /// The descriptor set that holds the windows.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// The buffers are live and of the device of `ctx`, which the sets are of; they hold their windows. For
-    /// captures there is something that they write.
+    /// The buffers are live and of the device of `ctx`, which the sets are of; they hold their windows.
     pub(super) unsafe fn set(
         &mut self,
         ctx: &Context,
@@ -210,40 +294,49 @@ impl Table {
         sets: &mut Sets,
         user: User,
     ) -> Result<vk::DescriptorSet, RuntimeError> {
-        if let Some(set) = self.sets[user as usize] {
-            return Ok(set);
-        }
-        let set = sets.take()?;
-        let of = |purpose| filled(&self.windows[purpose as usize], limits.count(purpose));
+        let of =
+            |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         let bindings = match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures => {
                 // Scratch memory, or the upload memory in its place.
                 let first = match user {
-                    User::DirectCaptures => Purpose::Read,
-                    _ => Purpose::State,
+                    User::DirectCaptures => self.upload,
+                    _ => self.scratch,
                 };
-                let first = self.windows[first as usize].get(..1).unwrap_or_default();
-                let first = filled(first, limits.writes);
+                let first = filled(&[], first, limits.writes);
                 [[first, of(Purpose::Read)].concat(), of(Purpose::Capture)]
             }
         };
+        if let Some((set, holds)) = &self.sets[user as usize]
+            && *holds == bindings
+        {
+            return Ok(*set);
+        }
+        let set = sets.take()?;
+        let info = |window: &Window| vk::DescriptorBufferInfo {
+            buffer: window.buffer,
+            offset: window.start,
+            range: window.size(),
+        };
+        let infos = [0, 1].map(|binding: usize| bindings[binding].iter().map(info).collect());
+        let infos: [Vec<vk::DescriptorBufferInfo>; 2] = infos;
         let write = |binding: usize| {
             vk::WriteDescriptorSet::default()
                 .dst_set(set)
                 .dst_binding(binding as u32)
                 .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .buffer_info(&bindings[binding])
+                .buffer_info(&infos[binding])
         };
         // SAFETY: the caller's contract; the set is not in use, as none is taken twice.
         unsafe { ctx.device().update_descriptor_sets(&[write(0), write(1)], &[]) };
-        self.sets[user as usize] = Some(set);
+        self.sets[user as usize] = Some((set, bindings));
         Ok(set)
     }
 
     /// Takes the sets from the table, as they were given back.
-    pub(super) const fn forget_sets(&mut self) {
-        self.sets = [None; 3];
+    pub(super) fn forget_sets(&mut self) {
+        self.sets = [None, None, None];
     }
 }
 
@@ -257,111 +350,16 @@ pub(super) enum User {
     Kernels,
 }
 
-/// Descriptors of `count` elements. Every one is valid, used or not: the first window stands where there is
-/// none.
-fn filled(windows: &[Window], count: u32) -> Vec<vk::DescriptorBufferInfo> {
-    let first = windows.first().into_iter().cycle();
-    let info = |window: &Window| vk::DescriptorBufferInfo {
-        buffer: window.buffer,
-        offset: window.start,
-        range: window.end - window.start,
-    };
-    windows.iter().chain(first).take(count as usize).map(info).collect()
+/// The number of the range of a provisional address.
+const fn range_number(address: u64) -> Option<usize> {
+    let number = (address >> 32) as u32;
+    if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }
 }
 
-#[cfg(test)]
-mod tests {
-    use ash::vk::Handle;
-
-    use super::*;
-    use Purpose::{Capture, Read, State};
-
-    /// Two that are written, six to read, of which the first two are those of the state.
-    fn limits() -> TableLimits {
-        TableLimits::new(8, 1024, 64)
-    }
-
-    fn buffer(number: u64) -> vk::Buffer {
-        vk::Buffer::from_raw(number)
-    }
-
-    fn window(number: u64, start: u64, end: u64) -> Window {
-        Window { buffer: buffer(number), start, end }
-    }
-
-    fn table() -> Table {
-        let mut table = Table::default();
-        table.restart(window(1, 0, 32), window(2, 0, 16));
-        table
-    }
-
-    #[test]
-    fn a_quarter_is_written() {
-        let split = |all| TableLimits::new(all, 1, 1).bindings();
-        assert_eq!([split(0), split(4), split(8)], [[3, 1], [3, 1], [6, 2]]);
-        assert_eq!([split(16), split(24), split(99)], [[12, 4], [18, 6], [18, 6]]);
-    }
-
-    #[test]
-    fn windows_are_what_was_asked_for_while_there_is_room() {
-        let mut table = table();
-        let mut at = |b, offset, size| {
-            table.address(&limits(), Read, "it", buffer(b), offset, size).unwrap()
-        };
-        // Numbers of what is read are behind those of the state; windows are aligned, and end with a dword.
-        assert_eq!(at(3, 130, 9), address(3, 2));
-        assert_eq!(at(3, 132, 4), address(3, 4));
-        assert_eq!(at(3, 300, 20), address(4, 44));
-        // One place is left: what it is for begins with the buffer, and what there is grows.
-        assert_eq!(at(3, 70, 4), address(5, 70));
-        assert_eq!(at(3, 900, 4), address(3, 772));
-        assert_eq!(at(3, 8, 100), address(5, 8));
-        assert_eq!(
-            table.windows[Read as usize],
-            [window(1, 0, 32), window(3, 128, 904), window(3, 256, 320), window(3, 0, 108)]
-        );
-    }
-
-    #[test]
-    fn what_lies_far_off_has_an_aligned_window() {
-        let mut table = table();
-        let mut at = |offset, size| {
-            table.address(&limits(), Capture, "it", buffer(3), offset, size).unwrap()
-        };
-        let far = 0x1_0000_0040;
-        assert_eq!(at(far + 6, 800), address(0, 6));
-        assert_eq!(at(far + 900, 100), address(0, 900));
-        assert_eq!(at(16, 16), address(1, 16));
-        let windows = [window(3, far, far + 1000), window(3, 0, 32)];
-        assert_eq!(table.windows[Capture as usize], windows);
-    }
-
-    #[test]
-    fn limits_are_named() {
-        let mut table = table();
-        let mut at = |purpose, b, offset, size| {
-            let table =
-                table.address(&limits(), purpose, "vertex buffer 7", buffer(b), offset, size);
-            table.map_err(|error| error.to_string())
-        };
-        let too_large = |size: u64| {
-            let what = "the size of vertex buffer 7 in bytes";
-            Err(format!("{what} is {size}: maxStorageBufferRange is 1024"))
-        };
-        assert_eq!(at(Read, 3, 0, 1025), too_large(1025));
-        assert_eq!(at(Read, 3, u64::MAX - 2, 1), too_large(1));
-        assert_eq!(at(Read, 3, 8, u64::MAX), too_large(u64::MAX));
-        // 1024 bytes, and 8 more to the alignment before them.
-        assert_eq!(at(Read, 3, 2056, 1024), too_large(1024));
-        assert_eq!(at(State, 3, 0, 4), Ok(address(1, 0)));
-        assert_eq!(
-            at(State, 4, 0, 4),
-            Err("vertex buffer 7 has no place among the descriptors of a capture: 2 of the 8 are for \
-                 what is used like it (RequiredFeatures::storage_buffers, within \
-                 maxPerStageDescriptorStorageBuffers)"
-                .to_owned())
-        );
-        // Something bound that holds nothing is told from nothing.
-        assert_ne!(at(State, 4, 0, 0), Ok(0));
-    }
+/// `count` windows. Every descriptor is valid, used or not: the first window stands where there is none, or
+/// else `other`.
+fn filled(windows: &[Window], other: Window, count: u32) -> Vec<Window> {
+    let mut filled = windows.to_vec();
+    filled.resize(count as usize, windows.first().copied().unwrap_or(other));
+    filled
 }

@@ -50,6 +50,17 @@
 //! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]), and shaders read whole dwords, so that a
 //! vertex or index buffer holds its bound range rounded up to the next multiple of 4 bytes.
 //!
+//! A descriptor names what the draws reach and nothing else, so that synchronization validation, which takes
+//! all that a descriptor names for touched, reports what lacks a barrier and only that, as far as that goes:
+//!
+//! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword. Ranges
+//!   of a buffer that are written and used without a barrier between should lie that far apart.
+//! * Where draws reach more ranges than there are descriptors for, those that lie closest share one, with
+//!   what is between them. [Barriers](Recorder::begin) then order them behind all captures before
+//!   and before all behind. The application's own commands beside them may be reported.
+//!
+//! Captures touch their ranges alone all the same.
+//!
 //! The vertex backend takes device addresses only.
 
 mod arena;

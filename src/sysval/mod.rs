@@ -148,6 +148,11 @@ pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }
 
+/// What is [split](split).
+pub(crate) const fn join([low, high]: Address) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

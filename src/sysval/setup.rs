@@ -58,6 +58,19 @@ pub struct Input {
     pub generated_query: Address,
 }
 
+impl Input {
+    /// Addresses in buffers of the application.
+    pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 5] {
+        [
+            &mut self.index_address,
+            &mut self.arguments,
+            &mut self.count_address,
+            &mut self.stream_query,
+            &mut self.generated_query,
+        ]
+    }
+}
+
 /// Consecutive inputs that one dispatch captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

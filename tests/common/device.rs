@@ -17,6 +17,11 @@ use vkxfb::vertex_input::VertexInput;
 /// Bytes on either side of a bound range.
 pub const GUARD: u64 = 64;
 
+/// Whether the validation layer is to look on: `VKXFB_TEST_VALIDATION` is not 0.
+pub fn has_validation() -> bool {
+    std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0")
+}
+
 /// Opens the first device under the validation layer. `VKXFB_TEST_VALIDATION=0` does without it, on
 /// machines that have a GPU and no layer.
 pub fn open(profile: Profile) -> Gpu {
@@ -28,7 +33,7 @@ pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
 
 /// The same, with further options.
 pub fn open_with(options: OpenOptions) -> Gpu {
-    let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
+    let validation = has_validation();
     let options = OpenOptions { validation, ..options };
     Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
 }

@@ -6,9 +6,9 @@ use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
-    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, Pipeline, PipelineDesc, QueryPool,
-    Recorded, Recorder, ResultFormat, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    CounterBuffer, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, Pipeline,
+    PipelineDesc, QueryPool, Recorded, Recorder, ResultFormat, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
@@ -17,6 +17,14 @@ use crate::program::{Counters, Draw, Outcome, Program, QueryKind, Range, State, 
 
 /// Memory of a batch: more than the generator's programs take.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
+
+/// Who comes after a capture: one that reads or overwrites what it captured.
+const NEXT: ConsumerScope = ConsumerScope {
+    access: vk::AccessFlags::from_raw(
+        vk::AccessFlags::SHADER_READ.as_raw() | vk::AccessFlags::SHADER_WRITE.as_raw(),
+    ),
+    ..ConsumerScope::COMPUTE_SHADER
+};
 
 /// What is made once.
 #[derive(Default)]
@@ -415,7 +423,9 @@ impl Machine<'_> {
                 });
             }
             // SAFETY: the command buffer is being recorded, outside of a render pass.
-            Step::Barrier => unsafe { images::barrier(self.ctx, self.cmd) },
+            Step::Barrier => unsafe {
+                self.ctx.capture_barrier(self.cmd, Backend::Compute, NEXT);
+            },
             _ => {}
         }
     }

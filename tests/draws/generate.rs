@@ -12,8 +12,9 @@ use crate::program::{Counters, IndexBuffer, Program, Range, State, Step};
 use crate::rng::Rng;
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
-/// Bytes on either side of what is captured to.
-const GUARD: u64 = 64;
+/// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that
+/// no descriptor that begins at a multiple of it lies over what somebody else touches.
+const GUARD: u64 = 256;
 /// Bytes that captures of one buffer share.
 const REGION: u64 = 4096;
 /// Elements of the vertex buffers.
@@ -366,7 +367,8 @@ impl<'a> Generator<'a> {
         let rate = if written { 80 } else { 60 };
         let mut counters: Vec<Option<u64>> = (0..4)
             .map(|buffer| {
-                let is_counted = self.is_bound[buffer] && self.rng.percent(rate);
+                let is_counted =
+                    self.space.counters && self.is_bound[buffer] && self.rng.percent(rate);
                 is_counted.then(|| slots[buffer])
             })
             .collect();

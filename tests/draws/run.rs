@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, ResourcePlan};
 use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
 
@@ -25,9 +25,15 @@ fn omitted() -> Option<Barrier> {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
+        Barrier::Scarce,
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
+}
+
+/// Whether the validation layer is to look on.
+pub fn has_validation() -> bool {
+    std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0")
 }
 
 /// What happened.
@@ -44,8 +50,6 @@ pub struct Report {
     pub excluded: BTreeMap<&'static str, u64>,
     /// Native programs that may show a known fault of the driver and no other, and those that did.
     pub faults: BTreeMap<&'static str, (u64, u64)>,
-    /// Programs by descriptors whose only messages may be about neighbours.
-    pub neighbours: u64,
     pub failures: Vec<String>,
     /// Where the time went.
     pub times: BTreeMap<&'static str, Duration>,
@@ -71,7 +75,6 @@ impl Report {
         for (what, time) in other.times {
             *self.times.entry(what).or_default() += time;
         }
-        self.neighbours += other.neighbours;
         self.failures.extend(other.failures);
         self
     }
@@ -99,9 +102,6 @@ impl fmt::Display for Report {
         for (reason, (seen, shown)) in &self.faults {
             writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
         }
-        if self.neighbours > 0 {
-            writeln!(f, "compute: {} with hazards of neighbours", self.neighbours)?;
-        }
         for (what, time) in &self.times {
             writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
         }
@@ -124,15 +124,18 @@ pub struct Worker {
 
 impl Worker {
     /// By descriptors the compute backend alone: native captures know no difference.
-    pub fn new(thread: u64, profile: Profile, resources: Resources) -> Self {
-        let validation = std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0");
-        let options =
-            OpenOptions { validation, robustness: true, profile, resources, ..Default::default() };
+    pub fn new(thread: u64, options: &OpenOptions) -> Self {
+        let validation = has_validation();
+        let options = OpenOptions { validation, robustness: true, ..options.clone() };
+        let resources = options.resources;
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
         gpu.context_mut().omit_barrier(omitted());
         let has_native = resources == Resources::Best && gpu.backends().contains(&Backend::Native);
-        let space = if has_native { Space::of(&gpu) } else { Space::whole() };
+        let mut space = if has_native { Space::of(&gpu) } else { Space::whole() };
+        if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan(0) {
+            space.restrict_state(writes);
+        }
         let native = has_native.then(|| Native::new(&gpu).unwrap());
         Self {
             gpu,
@@ -224,14 +227,6 @@ impl Worker {
         }
     }
 
-    /// Whether messages may be about ranges that lie side by side: a descriptor begins at a multiple of
-    /// `minStorageBufferOffsetAlignment`, which may be in the range before, and synchronization validation
-    /// takes all of a descriptor for touched. A barrier that lacks shows in most programs.
-    fn may_be_neighbours(&self, messages: &[Message]) -> bool {
-        self.resources == Resources::Descriptors
-            && messages.iter().all(|message| message.id.starts_with("SYNC-HAZARD"))
-    }
-
     fn run(&mut self, backend: Backend, programs: &[Program]) {
         let Some(outcomes) = self.timed(backend.name(), |w| w.execute(backend, programs)) else {
             return;
@@ -240,10 +235,6 @@ impl Worker {
         messages.retain(|message| !known::is_false_message(message));
         let outcomes = match outcomes {
             Ok(outcomes) if messages.is_empty() => outcomes,
-            Ok(outcomes) if programs.len() == 1 && self.may_be_neighbours(&messages) => {
-                self.report.neighbours += 1;
-                outcomes
-            }
             // Alone, each speaks for itself.
             _ if programs.len() > 1 => {
                 return programs.chunks(1).for_each(|program| self.run(backend, program));
@@ -307,6 +298,18 @@ impl Worker {
             text += &format!("  shrunk: {smallest_error}\n{smallest}");
         }
         self.report.failures.push(text);
+    }
+
+    /// The messages about programs by compute without a barrier.
+    pub fn messages_without(
+        &mut self,
+        barrier: Option<Barrier>,
+        seeds: std::ops::Range<u64>,
+    ) -> Vec<Message> {
+        self.gpu.context_mut().omit_barrier(barrier);
+        let programs: Vec<_> = seeds.map(|seed| generate(seed, &self.space)).collect();
+        self.compute.run(&mut self.gpu, &programs).unwrap();
+        self.gpu.take_messages()
     }
 
     /// How a program fails that was made of another.

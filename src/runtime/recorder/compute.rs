@@ -26,6 +26,8 @@ pub(in crate::runtime) struct Pending {
     pub(super) draws: Vec<PendingDraw>,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
     pub(super) attributes: Vec<Attributes>,
+    /// Of all [`Attributes`], those beyond the inline ones.
+    pub(super) attribute_table: Vec<AttributeDescriptor>,
     pub(super) operations: Vec<Operation>,
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
@@ -38,6 +40,7 @@ impl Pending {
     pub(in crate::runtime) fn forget(&mut self) {
         self.clear();
         self.vertex_buffers.clear();
+        self.attribute_table.clear();
         self.attributes.clear();
         self.attributes.push(Attributes::default());
         self.bound_sets.clear();
@@ -86,6 +89,9 @@ impl PendingDraw {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
+    /// The first of the others in [`Pending::attribute_table`], and how many they are.
+    pub(super) others: (usize, usize),
+    /// Where those are for the draws that are recorded.
     pub(super) table: Address,
 }
 
@@ -95,7 +101,7 @@ pub(super) struct Target {
     /// The position is that of record 0 of the capture, where it is known.
     pub(super) buffer: BoundBuffer,
     /// Address of the bound range.
-    pub(super) address: u64,
+    pub(super) address: Address,
 }
 
 /// Who knows where the next record goes.
@@ -162,7 +168,7 @@ impl<'a> Compute<'a> {
             let address =
                 unsafe { this.address(Purpose::Capture, &what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            this.targets[number] = Some(Target { buffer, address });
+            this.targets[number] = Some(Target { buffer, address: split(address) });
         }
         // SAFETY: the caller's contract.
         this.counters = unsafe { this.counter_addresses(desc.counters) }?;
@@ -226,10 +232,11 @@ impl<'a> Compute<'a> {
         for (inline, descriptor) in attributes.inline.iter_mut().zip(&all) {
             *inline = *descriptor;
         }
-        if let Some(rest @ [_, ..]) = all.get(INLINE_ATTRIBUTES..) {
-            attributes.table = split(self.arena.push(rest)?.address);
-        }
-        self.arena.pending.attributes.push(attributes);
+        let others = all.get(INLINE_ATTRIBUTES..).unwrap_or_default();
+        let pending = &mut self.arena.pending;
+        attributes.others = (pending.attribute_table.len(), others.len());
+        pending.attribute_table.extend_from_slice(others);
+        pending.attributes.push(attributes);
         Ok(())
     }
 
@@ -499,16 +506,23 @@ impl<'a> Compute<'a> {
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
     unsafe fn record(&mut self, counters: [Address; MAX_XFB_BUFFERS]) -> Result<(), RuntimeError> {
+        if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
+            return Ok(());
+        }
         let mark = self.arena.mark();
         let known = matches!(self.position, Position::Known(_))
             && self.arena.pending.draws.iter().all(PendingDraw::is_known);
-        // SAFETY: the caller's contract.
-        let result = unsafe {
-            match known {
-                true => self.record_direct(counters),
-                false => self.record_by_setup(counters),
+        let result = self.place_memory(counters).and_then(|counters| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match known {
+                    true => self.record_direct(counters),
+                    false => self.record_by_setup(counters),
+                }?;
+                self.order(self.arena.is_scarce(self.ctx));
             }
-        };
+            Ok(())
+        });
         if result.is_err() {
             self.arena.rewind(mark);
         }
@@ -518,12 +532,13 @@ impl<'a> Compute<'a> {
 
     /// Push constants with everything but the draws.
     pub(super) fn sysvals(&self, attributes: &Attributes) -> Sysvals {
+        let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         Sysvals {
             draw: DrawSysvals::default(),
-            xfb_address: self.targets.map(|t| split(t.map_or(0, |t| t.address))),
+            xfb_address: self.targets.map(target),
             attribute_table: attributes.table,
             batch: Address::default(),
-            attributes: attributes.inline,
+            attributes: attributes.inline.map(|a| self.resolve_attribute(a)),
         }
     }
 

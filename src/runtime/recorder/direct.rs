@@ -10,7 +10,7 @@ use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, RuntimeError, queries};
 use crate::sysval::setup::{Finish, Input, Operation, operation};
-use crate::sysval::{Address, Batch, DrawSysvals, flags, split};
+use crate::sysval::{Address, Batch, DrawSysvals, flags, join, split};
 
 /// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
 /// read the draw from push constants, not from memory.
@@ -231,6 +231,10 @@ impl Compute<'_> {
                 let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
                 // SAFETY: the caller's contract.
                 unsafe {
+                    self.order(match i {
+                        0 => self.arena.is_scarce(self.ctx),
+                        _ => self.arena.captures_overlap(self.ctx),
+                    });
                     self.push_constants(pipeline, &sysvals);
                     self.ctx.device().cmd_dispatch(self.cmd, x, y, 1);
                 }
@@ -253,7 +257,7 @@ impl Compute<'_> {
 fn offset(address: Address, bytes: u64) -> Address {
     match address {
         [0, 0] => address,
-        [low, high] => split((u64::from(high) << 32 | u64::from(low)) + bytes),
+        address => split(join(address) + bytes),
     }
 }
 

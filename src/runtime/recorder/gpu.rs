@@ -48,9 +48,6 @@ impl Compute<'_> {
         &mut self,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
-        if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
-            return Ok(());
-        }
         self.check_sets()?;
         self.make_groups();
         // Whatever may fail comes before the first command.
@@ -154,7 +151,7 @@ impl Compute<'_> {
             .map(|t| u32::try_from(t.map_or(0, |t| self.position_of(&t))).unwrap_or(u32::MAX));
         let (state, counters) = match self.position {
             Position::Known(_) => (Address::default(), Default::default()),
-            Position::Counters => (Address::default(), self.counters),
+            Position::Counters => (Address::default(), self.counters.map(|c| self.resolve(c))),
             Position::State(address) => (split(address), Default::default()),
         };
         let setup = self.arena.push(&[Setup {
@@ -233,14 +230,17 @@ impl Compute<'_> {
         let scratch = self.arena.scratch_buffer();
         // SAFETY: the caller's contract.
         unsafe { self.bind(pipeline, pipeline.raw(), set) };
-        for (number, group) in (0u64..).zip(&self.arena.pending.groups) {
+        for number in 0..self.arena.pending.groups.len() {
+            let group = self.arena.pending.groups[number];
             if group.workgroups == Some(0) {
                 continue;
             }
+            let number = number as u64;
             let mut sysvals = self.sysvals(&self.arena.pending.attributes[group.attributes]);
             sysvals.batch = split(batches.address + number * BATCH_SIZE);
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
+                self.order(number > 0 && self.arena.captures_overlap(self.ctx));
                 self.push_constants(pipeline, &sysvals);
                 let (device, cmd): (_, vk::CommandBuffer) = (self.ctx.device(), self.cmd);
                 match group.workgroups {

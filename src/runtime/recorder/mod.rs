@@ -124,7 +124,9 @@ impl<'a> Recorder<'a> {
     /// backend none either as long as the CPU knows everything. Captures that use counters, indirect
     /// arguments, restarts or queries record global barriers between compute shaders, which also
     /// order them behind all earlier captures; so between a capture that ends in a counter and one
-    /// that resumes from it the application needs none.
+    /// that resumes from it the application needs none. Where the draws reach more places than there are
+    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before,
+    /// between and behind the captures.
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
@@ -132,7 +134,7 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
     /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
-    /// [`RuntimeError::Unsupported`] (counters on the vertex backend), [`RuntimeError::ArenaFull`].
+    /// [`RuntimeError::Unsupported`] (counters on the vertex backend).
     ///
     /// # Safety
     /// * `cmd` is being recorded for a queue of the bind point; inside of a render pass instance
@@ -483,8 +485,7 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Unsupported`]
     /// (counters on the vertex backend), [`RuntimeError::TooManyBuffers`], and those of
-    /// [`flush`](Self::flush). The draws that were not
-    /// flushed are lost then.
+    /// [`flush`](Self::flush). The draws that were not flushed are lost then.
     ///
     /// # Safety
     /// As [`draw`](Self::draw).

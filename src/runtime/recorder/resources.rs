@@ -2,14 +2,14 @@
 
 use ash::vk;
 
-use super::compute::Compute;
+use super::compute::{Attributes, Compute, PendingDraw, Position};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::CounterBuffer;
-use crate::runtime::{Pipeline, RuntimeError};
-use crate::sysval::{Address, split};
+use crate::runtime::{Barrier, Pipeline, RuntimeError};
+use crate::sysval::{Address, AttributeDescriptor, split};
 
 /// Descriptor sets of the application.
 #[derive(Debug)]
@@ -110,7 +110,93 @@ impl<'a> Compute<'a> {
         self.recorded.kernels += 1;
     }
 
-    /// The address for shaders of `size` bytes at `offset` of a buffer.
+    /// Finds descriptors for what the pending draws and `counters` reach, puts addresses for shaders in place
+    /// of provisional ones, and places the vertex attributes beyond the inline ones. Targets, attributes and
+    /// the counters to begin with may be other ones the next time, and are [resolved](Self::resolve) where
+    /// they are used. Gives the counters.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`].
+    pub(super) fn place_memory(
+        &mut self,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+        let mut draws = std::mem::take(&mut self.arena.pending.draws);
+        let mut used: Vec<usize> = match self.capturing() {
+            Some(_) => draws.iter().filter(|d| !d.is_query_end()).map(|d| d.attributes).collect(),
+            None => Vec::new(),
+        };
+        // They never go back to earlier ones.
+        used.dedup();
+        if self.ctx.table().is_some() {
+            self.assign(&draws, &used, counters);
+        }
+        for input in draws.iter_mut().map(|draw| &mut draw.input) {
+            for address in input.buffers_mut() {
+                *address = self.resolve(*address);
+            }
+        }
+        self.arena.pending.draws = draws;
+        for number in used {
+            let (first, count) = self.arena.pending.attributes[number].others;
+            if count > 0 {
+                let others = &self.arena.pending.attribute_table[first..first + count];
+                let others: Vec<_> = others.iter().map(|a| self.resolve_attribute(*a)).collect();
+                let table = split(self.arena.push(&others)?.address);
+                self.arena.pending.attributes[number].table = table;
+            }
+        }
+        Ok(counters.map(|counter| self.resolve(counter)))
+    }
+
+    /// Finds descriptors for what draws of these attributes reach.
+    fn assign(
+        &mut self,
+        draws: &[PendingDraw],
+        used: &[usize],
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) {
+        let begun = match self.position {
+            Position::Counters => self.counters,
+            Position::Known(_) | Position::State(_) => Default::default(),
+        };
+        let mut addresses: Vec<Address> = counters.into_iter().chain(begun).collect();
+        addresses.extend(self.targets.iter().flatten().map(|target| target.address));
+        for draw in draws {
+            let mut input = draw.input;
+            addresses.extend(input.buffers_mut().map(|address| *address));
+        }
+        for number in used {
+            let Attributes { inline, others: (first, count), .. } =
+                self.arena.pending.attributes[*number];
+            let others = &self.arena.pending.attribute_table[first..first + count];
+            addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
+        }
+        self.arena.assign(self.ctx, addresses.into_iter());
+    }
+
+    /// The address that shaders take.
+    pub(super) fn resolve(&self, address: Address) -> Address {
+        self.arena.resolve(self.ctx, address)
+    }
+
+    pub(super) fn resolve_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
+        AttributeDescriptor { address: self.resolve(attribute.address), ..attribute }
+    }
+
+    /// Orders what follows behind what is recorded, where descriptors lie over more than is touched.
+    ///
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn order(&mut self, is_needed: bool) {
+        if is_needed {
+            // SAFETY: the caller's contract.
+            let barriers = unsafe { self.ctx.kernel_barrier(self.cmd, Barrier::Scarce) };
+            self.recorded.barriers += barriers;
+        }
+    }
+
+    /// The address of `size` bytes at `offset` of a buffer, to be [resolved](Self::resolve).
     ///
     /// # Safety
     /// As [`Arena::address`].

@@ -19,6 +19,7 @@ pub struct Space {
     pub multi_indirect: bool,
     pub indirect_first_instance: bool,
     pub indirect_count: bool,
+    pub counters: bool,
     pub byte_count: bool,
     pub index_out_of_range: bool,
     pub queries: Vec<QueryKind>,
@@ -50,6 +51,7 @@ impl Space {
             multi_indirect: draws.multi_draw_indirect,
             indirect_first_instance: draws.indirect_first_instance,
             indirect_count: draws.indirect_count,
+            counters: true,
             byte_count: xfb.is_some_and(|xfb| xfb.draw),
             index_out_of_range: gpu.robustness().buffer_access2,
             queries,
@@ -69,10 +71,19 @@ impl Space {
             multi_indirect: true,
             indirect_first_instance: true,
             indirect_count: true,
+            counters: true,
             byte_count: true,
             index_out_of_range: true,
             queries: vec![QueryKind::Stream, QueryKind::Generated],
             faulty: Vec::new(),
         }
+    }
+
+    /// Leaves out what kernels keep in more buffers than they have descriptors for: one is the scratch
+    /// memory, one the buffer of counters, and one the pool of each kind of query.
+    pub fn restrict_state(&mut self, descriptors: u32) {
+        self.counters &= descriptors >= 2;
+        self.byte_count &= self.counters;
+        self.queries.truncate(descriptors.saturating_sub(2) as usize);
     }
 }

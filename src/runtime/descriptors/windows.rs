@@ -1,0 +1,148 @@
+//! Which windows hold what draws reach: no more than there are descriptors, over as little else as can be.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+
+/// A range of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::runtime) struct Window {
+    pub(in crate::runtime) buffer: vk::Buffer,
+    pub(in crate::runtime) start: u64,
+    pub(in crate::runtime) end: u64,
+}
+
+impl Window {
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.buffer == other.buffer && self.start < other.end && other.start < self.end
+    }
+
+    pub(super) const fn holds(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// From the start of one to the end of the other.
+    pub(super) fn union(self, other: Self) -> Self {
+        let (start, end) = (self.start.min(other.start), self.end.max(other.end));
+        Self { start, end, ..self }
+    }
+
+    pub(super) const fn size(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// A range, and the number of its span: ranges of a span lie in one buffer, and one window can hold them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) span: usize,
+    pub(super) window: Window,
+}
+
+/// Windows that hold `ranges`, at most `most` if there are no more spans, in order of their spans and starts;
+/// and whether they hold more than that.
+///
+/// Ranges that touch share a window. Others do where descriptors are too few: the narrowest gaps are closed,
+/// and those last of all that something of `others` lies in.
+pub(super) fn cover(mut ranges: Vec<Range>, others: &[Window], most: usize) -> (Vec<Range>, bool) {
+    ranges.sort_unstable_by_key(|range| (range.span, range.window.start));
+    let exact = join(ranges, |_, last, next| next.window.start <= last.window.end);
+    let excess = exact.len().saturating_sub(most);
+    if excess == 0 {
+        return (exact, false);
+    }
+    let mut gaps: Vec<(bool, u64, usize)> = (1..)
+        .zip(exact.windows(2))
+        .filter_map(|(number, pair)| {
+            let [Range { span, window: before }, behind] = pair else { return None };
+            let gap = Window { start: before.end, end: behind.window.start, ..*before };
+            let is_foreign = || others.iter().any(|other| other.overlaps(&gap));
+            (behind.span == *span).then(|| (is_foreign(), gap.size(), number))
+        })
+        .collect();
+    gaps.sort_unstable();
+    let mut is_closed = vec![false; exact.len()];
+    for (_, _, number) in gaps.into_iter().take(excess) {
+        is_closed[number] = true;
+    }
+    (join(exact, |number, _, _| is_closed[number]), true)
+}
+
+/// Joins what follows each other in a span and `joins`, which has the number of the second.
+fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Vec<Range> {
+    let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
+    for (number, range) in ranges.into_iter().enumerate() {
+        match joined.last_mut() {
+            Some(last) if last.span == range.span && joins(number, last, &range) => {
+                last.window = last.window.union(range.window);
+            }
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use ash::vk::Handle;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A range of a span, which is a buffer of its own.
+    fn range(span: usize, start: u64, end: u64) -> Range {
+        Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
+    }
+
+    #[test]
+    fn narrow_gaps_are_closed_first() {
+        let ranges =
+            [range(0, 0, 8), range(0, 96, 100), range(1, 0, 4), range(0, 32, 64), range(0, 16, 32)];
+        let of = |others: &[Window], most| {
+            let (windows, holds_more) = cover(ranges.to_vec(), others, most);
+            assert_eq!(holds_more, most < 4);
+            windows
+        };
+        let exact = [range(0, 0, 8), range(0, 16, 64), range(0, 96, 100), range(1, 0, 4)];
+        assert_eq!(of(&[], 9), exact);
+        assert_eq!(of(&[], 4), exact);
+        assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
+        assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
+        // One that something else lies in is closed last; beside it, or in another buffer, does not count.
+        let other = [range(0, 15, 16).window, range(1, 70, 80).window];
+        assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
+        assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);
+        let beside = [range(0, 16, 96).window];
+        assert_eq!(of(&beside, 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_range_lies_in_one_window(
+            raw in proptest::collection::vec((0..3usize, 0..200u64, 1..20u64), 1..30),
+            other in (0..200u64, 1..20u64),
+            most in 3..12usize,
+        ) {
+            let ranges: Vec<Range> = raw.iter().map(|&(s, at, size)| range(s, at, at + size)).collect();
+            let others = [range(0, other.0, other.0 + other.1).window];
+            let (windows, holds_more) = cover(ranges.clone(), &others, most);
+            prop_assert!(windows.len() <= most);
+            for r in &ranges {
+                let holds = |w: &&Range| w.span == r.span && w.window.holds(&r.window);
+                prop_assert_eq!(windows.iter().filter(holds).count(), 1);
+            }
+            // Nothing is named but ranges while there is room, and nothing twice.
+            let named = |byte: u64, span: usize, all: &[Range]| {
+                let byte = range(span, byte, byte + 1).window;
+                all.iter().filter(|r| r.window.overlaps(&byte)).count()
+            };
+            let (exact, _) = cover(ranges.clone(), &others, usize::MAX);
+            for (span, byte) in (0..3).flat_map(|span| (0..220).map(move |byte| (span, byte))) {
+                prop_assert_eq!(named(byte, span, &exact) == 1, named(byte, span, &ranges) > 0);
+                prop_assert!(named(byte, span, &windows) <= 1);
+            }
+            prop_assert_eq!(exact != windows, holds_more);
+            prop_assert_eq!(exact.len() > most, holds_more);
+        }
+    }
+}
