@@ -68,9 +68,13 @@ fn xfb_compute_staged(
         outputs.y = output_of(work.segment, records.y);
         outputs.z = output_of(work.segment, records.z);
     }
+    // All but lists fill several records.
+    let several = records_per_item() > 1u;
     store_beyond(outputs.x, begin, end);
-    store_beyond(outputs.y, begin, end);
-    store_beyond(outputs.z, begin, end);
+    if several {
+        store_beyond(outputs.y, begin, end);
+        store_beyond(outputs.z, begin, end);
+    }
 
     for (var first = begin; first < end; first += staged_records()) {
         if first != begin {
@@ -78,8 +82,10 @@ fn xfb_compute_staged(
         }
         let count = min(staged_records(), end - first);
         stage_within(outputs.x, first, count);
-        stage_within(outputs.y, first, count);
-        stage_within(outputs.z, first, count);
+        if several {
+            stage_within(outputs.y, first, count);
+            stage_within(outputs.z, first, count);
+        }
         workgroupBarrier();
         for (var unit = local; unit < count * staged_units(); unit += workgroup_size()) {
             store_staged(draw.base_record + first, count, unit);
