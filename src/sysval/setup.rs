@@ -12,8 +12,10 @@ pub mod kind {
     pub const INDIRECT: u32 = 1;
     /// The number of vertices from a counter.
     pub const BYTE_COUNT: u32 = 2;
-    /// No draw: the queries of the input end.
-    pub const QUERY_END: u32 = 3;
+    /// No draw: the [`stream_query`](super::Input::stream_query) ends.
+    pub const STREAM_QUERY_END: u32 = 3;
+    /// No draw: the [`generated_query`](super::Input::generated_query) ends.
+    pub const GENERATED_QUERY_END: u32 = 4;
 }
 
 /// A draw.

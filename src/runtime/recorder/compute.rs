@@ -69,7 +69,7 @@ pub(super) struct PendingDraw {
 
 impl PendingDraw {
     pub(super) const fn is_query_end(&self) -> bool {
-        self.input.kind == kind::QUERY_END
+        matches!(self.input.kind, kind::STREAM_QUERY_END | kind::GENERATED_QUERY_END)
     }
 
     /// Whether the CPU knows what is drawn.
@@ -277,16 +277,18 @@ impl<'a> Compute<'a> {
     }
 
     pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        let slot = std::mem::take(self.query(kind));
-        if slot == 0 {
+        if *self.query(kind) == 0 {
             return Err(RuntimeError::NoQuery);
         }
-        let mut input = Input { kind: kind::QUERY_END, ..self.input(PrimitiveTopology::PointList) };
-        // Only the query that ends.
-        (input.stream_query, input.generated_query) = match kind {
-            QueryKind::TransformFeedbackStream => (split(slot), Address::default()),
-            QueryKind::PrimitivesGenerated => (Address::default(), split(slot)),
+        let mut input = self.input(PrimitiveTopology::PointList);
+        (input.kind, input.stream_query) = match kind {
+            // Where nothing is captured, too.
+            QueryKind::TransformFeedbackStream => {
+                (kind::STREAM_QUERY_END, split(self.stream_query))
+            }
+            QueryKind::PrimitivesGenerated => (kind::GENERATED_QUERY_END, input.stream_query),
         };
+        *self.query(kind) = 0;
         self.arena.pending.draws.push(PendingDraw {
             topology: PrimitiveTopology::PointList,
             input,
