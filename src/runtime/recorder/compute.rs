@@ -14,7 +14,7 @@ use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuff
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::pulling;
 use crate::runtime::{Arena, Context, Kernels, Pipeline, QueryKind, QueryPool, RuntimeError};
-use crate::sysval::setup::{Input, Operation, kind, operation};
+use crate::sysval::setup::{Input, Operation, ReductionEntry, kind, operation};
 use crate::sysval::{
     Address, AttributeDescriptor, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, draw_flags, flags, split,
 };
@@ -30,7 +30,14 @@ pub(in crate::runtime) struct Pending {
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
-    pub(super) bound_sets: Vec<BoundSets>,
+    /// Draws whose indices are reduced, those of them that take more than one workgroup, and workgroups of
+    /// all.
+    pub(super) reductions: Vec<ReductionEntry>,
+    pub(super) scans: Vec<u32>,
+    pub(super) reduction_workgroups: u64,
+    pub(super) bound_sets: BoundSets,
+    /// Descriptors of the attributes that are bound last.
+    descriptors: Vec<AttributeDescriptor>,
 }
 
 impl Pending {
@@ -50,6 +57,9 @@ impl Pending {
         self.placed.clear();
         self.dispatches.clear();
         self.groups.clear();
+        self.reductions.clear();
+        self.scans.clear();
+        self.reduction_workgroups = 0;
     }
 }
 
@@ -155,12 +165,12 @@ impl<'a> Compute<'a> {
         let bound = desc.buffers.iter().zip(pipeline.layout().strides);
         for (number, (bound, stride)) in bound.enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
-            let what = format!("capture buffer {number}");
+            let what = format_args!("capture buffer {number}");
             // Records are of whole dwords.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
             let address =
-                unsafe { this.address(Purpose::Capture, &what, bound.buffer, bound.offset, size) }?;
+                unsafe { this.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
             this.targets[number] = Some(Target { buffer, address });
         }
@@ -213,24 +223,38 @@ impl<'a> Compute<'a> {
         let mut bound = std::mem::take(&mut self.arena.pending.vertex_buffers);
         bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
         bound.extend_from_slice(buffers);
-        let all = self.pipeline.map(|pipeline| {
-            pulling::descriptors(pipeline.attributes(), &bound, |b| {
-                let what = format!("the vertex buffer of binding {}", b.binding);
-                // SAFETY: the usage and the memory are the caller's contract.
-                unsafe { self.address(Purpose::Read, &what, b.buffer, b.offset, b.size) }
-            })
-        });
+        let mut descriptors = std::mem::take(&mut self.arena.pending.descriptors);
+        let attributes = self.place_attributes(&bound, &mut descriptors);
         self.arena.pending.vertex_buffers = bound;
-        let Some(all) = all.transpose()? else { return Ok(()) };
+        self.arena.pending.descriptors = descriptors;
+        self.arena.pending.attributes.extend(attributes?);
+        Ok(())
+    }
+
+    /// The attributes of the pipeline, if there is one. `descriptors` is room for theirs.
+    fn place_attributes(
+        &mut self,
+        bound: &[VertexBuffer],
+        descriptors: &mut Vec<AttributeDescriptor>,
+    ) -> Result<Option<Attributes>, RuntimeError> {
+        let Some(pipeline) = self.pipeline else { return Ok(None) };
+        descriptors.clear();
+        let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
+            let what = format_args!("the vertex buffer of binding {}", b.binding);
+            // SAFETY: the usage and the memory are the contract of `bind_vertex_buffers`.
+            unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
+        });
+        for descriptor in all {
+            descriptors.push(descriptor?);
+        }
         let mut attributes = Attributes::default();
-        for (inline, descriptor) in attributes.inline.iter_mut().zip(&all) {
+        for (inline, descriptor) in attributes.inline.iter_mut().zip(&*descriptors) {
             *inline = *descriptor;
         }
-        if let Some(rest @ [_, ..]) = all.get(INLINE_ATTRIBUTES..) {
+        if let Some(rest @ [_, ..]) = descriptors.get(INLINE_ATTRIBUTES..) {
             attributes.table = split(self.arena.push(rest)?.address);
         }
-        self.arena.pending.attributes.push(attributes);
-        Ok(())
+        Ok(Some(attributes))
     }
 
     /// # Safety
@@ -241,8 +265,9 @@ impl<'a> Compute<'a> {
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // SAFETY: the usage and the memory are the caller's contract.
-        let address =
-            unsafe { self.address(Purpose::Read, "the index buffer", raw, offset, bytes) }?;
+        let address = unsafe {
+            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
+        }?;
         let size = index_type.size();
         self.indices = Some(BoundIndices {
             address,
@@ -270,8 +295,15 @@ impl<'a> Compute<'a> {
             return Err(RuntimeError::QueryActive);
         }
         // SAFETY: the pool's buffer has the usage, and lives by the contract of `Recorder::begin`.
-        let slot =
-            unsafe { self.address(Purpose::State, "the buffer of queries", buffer, offset, size) }?;
+        let slot = unsafe {
+            self.address(
+                Purpose::State,
+                format_args!("the buffer of queries"),
+                buffer,
+                offset,
+                size,
+            )
+        }?;
         *self.query(pool.kind()) = slot;
         Ok(())
     }
@@ -360,7 +392,13 @@ impl<'a> Compute<'a> {
                 let CounterBuffer { buffer, offset } = draw.counter;
                 // SAFETY: the usage and the memory are the caller's contract.
                 let counter = unsafe {
-                    self.address(Purpose::State, "the counter of a draw", buffer, offset, 4)
+                    self.address(
+                        Purpose::State,
+                        format_args!("the counter of a draw"),
+                        buffer,
+                        offset,
+                        4,
+                    )
                 }?;
                 input.kind = kind::BYTE_COUNT;
                 input.arguments = split(counter);
@@ -399,12 +437,19 @@ impl<'a> Compute<'a> {
         let size = u64::from(last) * u64::from(draw.stride) + command as u64;
         // SAFETY: the usage and the memory are the caller's contract.
         let first = unsafe {
-            self.address(Purpose::Read, "indirect arguments", draw.buffer, draw.offset, size)
+            self.address(
+                Purpose::Read,
+                format_args!("indirect arguments"),
+                draw.buffer,
+                draw.offset,
+                size,
+            )
         }?;
         if let Some((buffer, offset)) = draw.count {
             // SAFETY: as above.
-            let address =
-                unsafe { self.address(Purpose::Read, "a draw count", buffer, offset, 4) }?;
+            let address = unsafe {
+                self.address(Purpose::Read, format_args!("a draw count"), buffer, offset, 4)
+            }?;
             input.count_address = split(address);
         }
         for index in 0..draw.draw_count {
@@ -565,13 +610,11 @@ impl<'a> Compute<'a> {
     }
 
     pub(super) fn place_operations(&mut self) -> Result<Option<Place>, RuntimeError> {
-        let operations = std::mem::take(&mut self.arena.pending.operations);
-        let place = match operations.as_slice() {
-            [] => Ok(None),
-            operations => self.arena.push(operations).map(Some),
-        };
-        self.arena.pending.operations = operations;
-        place
+        let (upload, _, pending) = self.arena.parts();
+        match pending.operations.is_empty() {
+            true => Ok(None),
+            false => upload.push(pending.operations.iter().copied()).map(Some),
+        }
     }
 }
 

@@ -184,11 +184,11 @@ impl Compute<'_> {
             let dispatch = self.arena.pending.dispatches[i];
             fold(dispatch.workgroups.into(), self.ctx.max_workgroups_per_axis())?;
             if dispatch.count > 1 {
-                let placed = std::mem::take(&mut self.arena.pending.placed);
-                let draws = self.arena.push(&placed[dispatch.first..][..dispatch.count]);
-                self.arena.pending.placed = placed;
+                let (upload, _, pending) = self.arena.parts();
+                let placed = &pending.placed[dispatch.first..][..dispatch.count];
+                let draws = upload.push(placed.iter().copied())?;
                 let batch = Batch {
-                    draws: split(draws?.address),
+                    draws: split(draws.address),
                     draw_count: dispatch.count as u32,
                     ..Default::default()
                 };
