@@ -87,9 +87,9 @@ struct Reduction {
     reserved: u32,
 }
 
-var<workgroup> runs: array<Run, 256>;
+var<workgroup> runs: array<Run, BLOCKS>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(BLOCKS)
 fn xfb_restart(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,

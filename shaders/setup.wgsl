@@ -191,7 +191,7 @@ struct Placed {
 var<private> room: u32;
 var<private> next_record: u32;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(SETUP_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     for (var i = 0u; i < setup.scan_count; i++) {
@@ -510,9 +510,9 @@ struct Sum {
     last: vec4<u32>,
 }
 
-var<workgroup> sums: array<vec4<u32>, 256>;
+var<workgroup> sums: array<vec4<u32>, SETUP_WIDTH>;
 // Whether a run starts within what the sum is of.
-var<workgroup> has_start: array<bool, 256>;
+var<workgroup> has_start: array<bool, SETUP_WIDTH>;
 
 // `starts`: whether the invocation's input is the first of a run. `carried`: over the run so far.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {

@@ -169,6 +169,9 @@ pub fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 
+/// Bytes from the start of a query to its availability. Before it are two 64-bit integers that are added to.
+pub const QUERY_AVAILABILITY: u64 = 16;
+
 /// What the finish kernel does, in order: [`Operation::kind`].
 pub mod operation {
     /// `values[0]` becomes the dword at the address.

@@ -8,8 +8,8 @@ use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, RuntimeError, queries};
-use crate::sysval::setup::{Finish, Input, Operation, kind, operation};
+use crate::runtime::{Barrier, Captured, RuntimeError};
+use crate::sysval::setup::{Finish, Input, Operation, QUERY_AVAILABILITY, kind, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, split};
 
 /// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
@@ -88,7 +88,7 @@ impl Compute<'_> {
         if let Some(slot) = ended {
             self.tell_queries(cursor);
             self.push_operation(Operation {
-                address: offset(slot, queries::AVAILABILITY),
+                address: offset(slot, QUERY_AVAILABILITY),
                 kind: operation::STORE,
                 values: [1, 0, 0, 0],
                 ..Default::default()
