@@ -147,7 +147,8 @@ struct Setup {
     group_count: u32,
     workgroup_size: u32,
     workgroups_per_axis: u32,
-    reserved: u32,
+    // Whether any input has a query.
+    has_queries: u32,
     // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
     // 0 where nothing is captured; counters to begin with and to end in, where there are any.
     positions: vec4<u32>,
@@ -230,16 +231,18 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             written = vec2<u32>(placed.written, 0u);
         }
 
-        // Where a run ends: with the input before one of another query or group.
-        let is_stream_start = any(input.stream_query != previous.stream_query);
-        stream_query = sum_runs(local, is_stream_start, vec4<u32>(written, placed.needed), stream_query.last);
-        if is_stream_start {
-            add_to_query(previous.stream_query, stream_query.before, previous.kind == STREAM_QUERY_END);
-        }
-        let is_generated_start = any(input.generated_query != previous.generated_query);
-        generated_query = sum_runs(local, is_generated_start, vec4<u32>(placed.needed, 0u, 0u), generated_query.last);
-        if is_generated_start {
-            add_to_query(previous.generated_query, generated_query.before, previous.kind == GENERATED_QUERY_END);
+        // A run ends with the input before one of another query, or group.
+        if setup.has_queries != 0u {
+            let is_stream_start = any(input.stream_query != previous.stream_query);
+            stream_query = sum_runs(local, is_stream_start, vec4<u32>(written, placed.needed), stream_query.last);
+            if is_stream_start {
+                add_to_query(previous.stream_query, stream_query.before, previous.kind == STREAM_QUERY_END);
+            }
+            let is_generated_start = any(input.generated_query != previous.generated_query);
+            generated_query = sum_runs(local, is_generated_start, vec4<u32>(placed.needed, 0u, 0u), generated_query.last);
+            if is_generated_start {
+                add_to_query(previous.generated_query, generated_query.before, previous.kind == GENERATED_QUERY_END);
+            }
         }
 
         var made = draw_of(input, arguments, placed);

@@ -148,7 +148,7 @@ fn sysvals_have_one_layout() {
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
-            group_count, workgroup_size, workgroups_per_axis, reserved, positions, sizes, strides,
+            group_count, workgroup_size, workgroups_per_axis, has_queries, positions, sizes, strides,
             counters, new_counters)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));

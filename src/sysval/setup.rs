@@ -116,8 +116,8 @@ pub struct Setup {
     pub workgroup_size: u32,
     /// The most workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 1 if any input has a query, otherwise 0.
+    pub has_queries: u32,
     /// Bytes from the start of each bound range, where neither `state` nor a counter says.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// Bytes of each bound range.

@@ -131,6 +131,9 @@ impl Compute<'_> {
         let scans = upload.push(pending.scans.iter().copied())?;
         let (input_count, group_count) = (pending.draws.len(), pending.groups.len());
         let scan_count = pending.scans.len();
+        let has_queries = pending.draws.iter().any(|draw| {
+            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
+        });
         let draws = scratch.take(input_count as u64 * size_of::<DrawSysvals>() as u64)?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(size_of::<[u32; MAX_XFB_BUFFERS]>() as u64)?;
@@ -164,7 +167,7 @@ impl Compute<'_> {
             group_count: group_count as u32,
             workgroup_size: self.pipeline.map_or(1, Pipeline::workgroup_size),
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
-            reserved: 0,
+            has_queries: has_queries.into(),
             positions,
             sizes,
             strides,
