@@ -18,7 +18,7 @@ use vkxfb::sysval::setup::{
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 15] = [
     "sysvals",
     "stubs",
     "wide",
@@ -30,7 +30,9 @@ const SOURCES: [&str; 13] = [
     "compute",
     "vertex",
     "restart",
+    "inputs",
     "setup",
+    "sums",
     "finish",
 ];
 
