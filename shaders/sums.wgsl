@@ -9,9 +9,10 @@ struct Sum {
     last: vec4<u32>,
 }
 
-var<workgroup> sums: array<vec4<u32>, SETUP_WIDTH>;
+// Each step reads one half and writes the other. With `runs` it is 14 KiB: every device has 16.
+var<workgroup> sums: array<vec4<u32>, 2u * SETUP_WIDTH>;
 // Whether a run starts within what the sum is of.
-var<workgroup> has_start: array<bool, SETUP_WIDTH>;
+var<workgroup> has_start: array<bool, 2u * SETUP_WIDTH>;
 
 // `starts`: whether the invocation's input is the first of a run. `carried`: over the run so far.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {
@@ -23,21 +24,22 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> S
     sums[local] = sum;
     has_start[local] = started;
     workgroupBarrier();
+    var half = 0u;
     for (var step = 1u; step < SETUP_WIDTH; step *= 2u) {
         if local >= step && !started {
-            sum = add_pairs(sums[local - step], sum);
-            started = has_start[local - step];
+            sum = add_pairs(sums[half + local - step], sum);
+            started = has_start[half + local - step];
         }
-        workgroupBarrier();
-        sums[local] = sum;
-        has_start[local] = started;
+        half = SETUP_WIDTH - half;
+        sums[half + local] = sum;
+        has_start[half + local] = started;
         workgroupBarrier();
     }
     var before = carried;
     if local > 0u {
-        before = sums[local - 1u];
+        before = sums[half + local - 1u];
     }
-    let last = sums[SETUP_WIDTH - 1u];
+    let last = sums[half + SETUP_WIDTH - 1u];
     workgroupBarrier();
     return Sum(before, last);
 }
