@@ -87,9 +87,11 @@ struct Reduction {
     reserved: u32,
 }
 
-var<workgroup> runs: array<Run, 256>;
+var<workgroup> runs: array<Run, BLOCKS>;
+// Of each block, by bits.
+var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(BLOCKS)
 fn xfb_restart(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
@@ -116,13 +118,12 @@ fn xfb_restart(
     let first_block = (workgroup - entry.y) * BLOCKS;
     let block = first_block + local;
 
+    find_restarts(arguments, input.flags & INDEX_SIZE, first_block * BLOCK, local);
     var mask = 0u;
     var run = Run();
     if block < blocks - 1u {
-        let start = block * BLOCK;
-        let length = min(BLOCK, arguments.count - start);
-        mask = restarts_of(arguments, input.flags & INDEX_SIZE, start, length);
-        run = run_of_mask(input.topology, vertices, mask, length);
+        mask = atomicLoad(&restarts[local]);
+        run = run_of_mask(input.topology, vertices, mask, min(BLOCK, arguments.count - block * BLOCK));
     }
 
     let before = scan_runs(input.topology, vertices, local, run);
@@ -136,6 +137,20 @@ fn xfb_restart(
             store4(states_of(input.restart_table, blocks), 4u * (block / BLOCKS), state);
         }
     }
+}
+
+// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
+fn find_restarts(arguments: Arguments, size: u32, start: u32, local: u32) {
+    let restart = largest_index(size);
+    let count = min(BLOCKS * BLOCK, arguments.count - min(arguments.count, start));
+    atomicStore(&restarts[local], 0u);
+    workgroupBarrier();
+    for (var i = local; i < count; i += BLOCKS) {
+        if load_index(arguments.index_address, arguments.index_limit, size, start + i) == restart {
+            atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
+        }
+    }
+    workgroupBarrier();
 }
 
 // Scans over the runs of a workgroup. What lies before the invocation's own is the result; all of them
@@ -156,16 +171,6 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
         return Run();
     }
     return runs[local - 1u];
-}
-
-fn restarts_of(arguments: Arguments, size: u32, start: u32, length: u32) -> u32 {
-    var mask = 0u;
-    let restart = largest_index(size);
-    for (var i = 0u; i < length; i++) {
-        let index = load_index(arguments.index_address, arguments.index_limit, size, start + i);
-        mask |= select(0u, 1u << i, index == restart);
-    }
-    return mask;
 }
 
 // -- Use

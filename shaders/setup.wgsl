@@ -1,129 +1,6 @@
 // What the CPU cannot know while recording: counts and clamps of draws whose arguments, or whose place in
 // the capture buffers, only the GPU knows. One workgroup does it for a whole batch.
 
-// Push constants of the kernels here.
-struct Kernel {
-    parameters: vec2<u32>,
-}
-
-var<immediate> kernel: Kernel;
-
-const DIRECT: u32 = 0u;
-const INDIRECT: u32 = 1u;
-const BYTE_COUNT: u32 = 2u;
-// The end of a query: no draw, but `stream_query` or `generated_query` become available.
-const QUERY_END: u32 = 3u;
-
-// A draw as it was recorded.
-struct Input {
-    kind: u32,
-    topology: u32,
-    flags: u32,
-    draw_index: u32,
-
-    // Arguments of a direct draw. Otherwise `instance_count` and `first_instance` of BYTE_COUNT, whose
-    // counterOffset and vertexStride are `first` and `base_vertex`.
-    count: u32,
-    instance_count: u32,
-    first: u32,
-    base_vertex: u32,
-
-    first_instance: u32,
-    group: u32,
-    // Indices that the bound range holds.
-    index_limit: u32,
-    reserved: u32,
-
-    index_address: vec2<u32>,
-    // VkDraw[Indexed]IndirectCommand, or the counter of BYTE_COUNT.
-    arguments: vec2<u32>,
-
-    // Where there is one: the draw exists if `draw_index` is below the count there.
-    count_address: vec2<u32>,
-    restart_table: vec2<u32>,
-
-    stream_query: vec2<u32>,
-    generated_query: vec2<u32>,
-}
-
-const INPUT_SIZE: u32 = 96u;
-
-fn load_input(inputs: vec2<u32>, number: u32) -> Input {
-    let at = multiply_add(inputs, number, INPUT_SIZE);
-    let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
-    let e = load4(multiply_add(at, 4u, 16u));
-    let f = load4(multiply_add(at, 5u, 16u));
-    return Input(
-        a.x, a.y, a.z, a.w,
-        b.x, b.y, b.z, b.w,
-        c.x, c.y, c.z, c.w,
-        d.xy, d.zw,
-        e.xy, e.zw,
-        f.xy, f.zw,
-    );
-}
-
-fn is_address(address: vec2<u32>) -> bool {
-    return (address.x | address.y) != 0u;
-}
-
-// Arguments of a draw, wherever they come from.
-struct Arguments {
-    count: u32, // vertices or indices
-    instance_count: u32,
-    base_vertex: u32,
-    first_instance: u32,
-    // Of the first index of the draw, and how many there are from it on.
-    index_address: vec2<u32>,
-    index_limit: u32,
-}
-
-fn arguments_of(input: Input) -> Arguments {
-    let is_indexed = (input.flags & INDEX_SIZE) != 0u;
-    var count = input.count;
-    var instance_count = input.instance_count;
-    var first = input.first;
-    var base_vertex = input.base_vertex;
-    var first_instance = input.first_instance;
-    if input.kind == INDIRECT {
-        let a = load4_from_any(input.arguments);
-        count = a.x;
-        instance_count = a.y;
-        first = a.z;
-        base_vertex = a.w;
-        first_instance = a.w;
-        if is_indexed {
-            first_instance = load1_from_any(multiply_add(input.arguments, 1u, 16u));
-        }
-    }
-    if input.kind == BYTE_COUNT {
-        let counter = load1_from_any(input.arguments);
-        count = (counter - min(counter, input.first)) / input.base_vertex;
-        first = 0u;
-        base_vertex = 0u;
-    }
-    if is_address(input.count_address) {
-        count = select(0u, count, input.draw_index < load1_from_any(input.count_address));
-    }
-    if !is_indexed {
-        return Arguments(count, instance_count, first, first_instance, vec2<u32>(), 0u);
-    }
-    let skipped = min(first, input.index_limit);
-    return Arguments(
-        count,
-        instance_count,
-        base_vertex,
-        first_instance,
-        multiply_add(input.index_address, skipped, input.flags & INDEX_SIZE),
-        input.index_limit - skipped,
-    );
-}
-
-// -- The setup kernel
-
 // What it is given.
 struct Setup {
     // Of `Input`s, and where their `Draw`s go.
@@ -143,7 +20,8 @@ struct Setup {
     group_count: u32,
     workgroup_size: u32,
     workgroups_per_axis: u32,
-    reserved: u32,
+    // Whether any input has a query.
+    has_queries: u32,
     // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
     // 0 where nothing is captured; counters to begin with and to end in, where there are any.
     positions: vec4<u32>,
@@ -171,34 +49,23 @@ const BATCH_SIZE: u32 = 48u;
 const MOST_ITEMS: u32 = 0x7fffffffu;
 const SETUP_WIDTH: u32 = 256u;
 
-// A draw while it waits for its place.
-struct Pending {
+// What a draw comes to, and where it goes.
+struct Placed {
     // Of an instance.
     primitives: u32,
     vertices: u32, // of a primitive
-    instance_count: u32,
-    kind: u32,
     // Of all instances.
+    needed: vec2<u32>,
     written: u32,
     base_record: u32,
-    group: u32,
-    // How many workgroups, then the first.
-    workgroups: u32,
-    stream_query: vec2<u32>,
-    generated_query: vec2<u32>,
 }
 
-var<workgroup> pending: array<Pending, 256>;
-
-// What one invocation carries from draw to draw.
-var<private> room: u32; // records
+// What the draws behind those that are placed find: records that fit, and the number of the next one. All
+// invocations have the same.
+var<private> room: u32;
 var<private> next_record: u32;
-var<private> stream_query: Tally;
-var<private> generated_query: Tally;
-var<private> group: u32;
-var<private> group_workgroups: u32;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(SETUP_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     for (var i = 0u; i < setup.scan_count; i++) {
@@ -211,41 +78,58 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let captures = any(setup.strides != vec4<u32>());
     room = room_at(setup, positions);
     next_record = 0u;
-    group = 0u;
-    group_workgroups = 0u;
+    var stream_query = Sum();
+    var generated_query = Sum();
+    var workgroups = Sum();
     for (var first = 0u; first < setup.input_count; first += SETUP_WIDTH) {
-        let count = min(SETUP_WIDTH, setup.input_count - first);
+        let number = first + local;
+        let exists = number < setup.input_count;
         var input = Input();
+        var previous = Input();
         var arguments = Arguments();
-        if local < count {
-            input = load_input(setup.inputs, first + local);
+        var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
+        if exists {
+            input = load_input(setup.inputs, number);
+            previous = input;
+            if number > 0u {
+                previous = load_input(setup.inputs, number - 1u);
+            }
             arguments = arguments_of(input);
-            pending[local] = pending_of(input, arguments);
+            placed = needed_by(input, arguments);
         }
-        workgroupBarrier();
-        if local == 0u {
-            for (var i = 0u; i < count; i++) {
-                place(i, captures);
+        // Where nothing is captured nothing is stored, and nothing overflows.
+        var written = placed.needed;
+        if captures {
+            placed = place(local, placed);
+            written = vec2<u32>(placed.written, 0u);
+        }
+
+        // A run ends with the input before one of another query, or group.
+        if setup.has_queries != 0u {
+            let is_stream_start = any(input.stream_query != previous.stream_query);
+            stream_query = sum_runs(local, is_stream_start, vec4<u32>(written, placed.needed), stream_query.last);
+            if is_stream_start {
+                add_to_query(previous.stream_query, stream_query.before, previous.kind == STREAM_QUERY_END);
+            }
+            let is_generated_start = any(input.generated_query != previous.generated_query);
+            generated_query = sum_runs(local, is_generated_start, vec4<u32>(placed.needed, 0u, 0u), generated_query.last);
+            if is_generated_start {
+                add_to_query(previous.generated_query, generated_query.before, previous.kind == GENERATED_QUERY_END);
             }
         }
-        workgroupBarrier();
-        var made = Draw();
-        if local < count {
-            made = draw_of(setup, input, arguments, pending[local]);
-            pending[local].workgroups = workgroups_of(made, pending[local], setup.workgroup_size);
+
+        var made = draw_of(input, arguments, placed);
+        let count = workgroups_of(made, placed, setup.workgroup_size);
+        let is_group_start = input.group != previous.group;
+        workgroups = sum_runs(local, is_group_start, vec4<u32>(count, 0u, 0u, 0u), workgroups.last);
+        if is_group_start {
+            store_workgroups(setup, previous.group, workgroups.before);
+        } else {
+            made.first_workgroup = saturated(workgroups.before.xy);
         }
-        workgroupBarrier();
-        if local == 0u {
-            for (var i = 0u; i < count; i++) {
-                number_workgroups(setup, i);
-            }
+        if exists {
+            store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made);
         }
-        workgroupBarrier();
-        if local < count {
-            made.first_workgroup = pending[local].workgroups;
-            store_draw(multiply_add(setup.draws, first + local, DRAW_SIZE), made);
-        }
-        workgroupBarrier();
     }
 
     for (var i = local; i < setup.group_count; i += SETUP_WIDTH) {
@@ -256,10 +140,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         store4(batch, 4u, positions);
     }
     if local == 0u {
-        flush_stream_query();
-        flush_generated_query();
-        if setup.group_count > 0u {
-            store_workgroups(setup);
+        if setup.input_count > 0u {
+            let last = load_input(setup.inputs, setup.input_count - 1u);
+            add_to_query(last.stream_query, stream_query.last, last.kind == STREAM_QUERY_END);
+            add_to_query(last.generated_query, generated_query.last, last.kind == GENERATED_QUERY_END);
+            store_workgroups(setup, last.group, workgroups.last);
         }
         let ends = positions + next_record * setup.strides;
         store4(setup.new_state, 0u, ends);
@@ -323,62 +208,59 @@ fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
     return least;
 }
 
-fn pending_of(input: Input, arguments: Arguments) -> Pending {
+// The draw without a place.
+fn needed_by(input: Input, arguments: Arguments) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if (input.flags & RESTART) != 0u {
         primitives = restarted_primitive_count(input, arguments);
     }
-    return Pending(
-        primitives,
-        vertices,
-        arguments.instance_count,
-        input.kind,
-        0u,
-        0u,
-        input.group,
-        0u,
-        input.stream_query,
-        input.generated_query,
-    );
+    return Placed(primitives, vertices, product(primitives, arguments.instance_count), 0u, 0u);
 }
 
-// Clamps a draw to what fits, and counts it.
-fn place(i: u32, captures: bool) {
-    if stream_query.address.x != pending[i].stream_query.x || stream_query.address.y != pending[i].stream_query.y {
-        flush_stream_query();
-        stream_query.address = pending[i].stream_query;
+// -- Placing: each draw behind those before it, and clamped to what fits
+
+// What was placed of a block of draws: all up to the first that does not fit whole.
+struct Round {
+    end: u32, // number behind the last draw
+    records: u32,
+}
+
+var<workgroup> round: Round;
+
+// Places a draw of each invocation.
+//
+// Of a draw that does not fit, less than a primitive is left, at most 2 records. Later draws may have smaller
+// primitives: a new round places those. It takes a record at least before there is another, so in all blocks
+// together there are at most 3 rounds more than blocks.
+fn place(local: u32, unplaced: Placed) -> Placed {
+    var placed = unplaced;
+    var first = 0u;
+    while first < SETUP_WIDTH {
+        // As if nothing were before it in this round.
+        var records = 0u;
+        if local >= first {
+            records = min(saturated(placed.needed), room / placed.vertices) * placed.vertices;
+        }
+        let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), vec4<u32>()).before.xy;
+        if local >= first && before.y == 0u && before.x <= room {
+            let left = room - before.x;
+            placed.written = min(records, left) / placed.vertices;
+            placed.base_record = next_record + before.x;
+            if records > left || local == SETUP_WIDTH - 1u {
+                round = Round(local + 1u, before.x + placed.written * placed.vertices);
+            }
+        }
+        let done = workgroupUniformLoad(&round);
+        first = done.end;
+        next_record += done.records;
+        room -= done.records;
     }
-    if generated_query.address.x != pending[i].generated_query.x || generated_query.address.y != pending[i].generated_query.y {
-        flush_generated_query();
-        generated_query.address = pending[i].generated_query;
-    }
-    if pending[i].kind == QUERY_END {
-        stream_query.ended = true;
-        generated_query.ended = true;
-        pending[i].written = 0u;
-        return;
-    }
-    let needed = product(pending[i].primitives, pending[i].instance_count);
-    let fits = room / pending[i].vertices;
-    let written = select(min(needed.x, fits), fits, needed.y != 0u);
-    generated_query.needed = add64(generated_query.needed, needed);
-    stream_query.needed = add64(stream_query.needed, needed);
-    pending[i].base_record = next_record;
-    if captures {
-        stream_query.written = add64(stream_query.written, vec2<u32>(written, 0u));
-        pending[i].written = written;
-        next_record += written * pending[i].vertices;
-        room -= written * pending[i].vertices;
-    } else {
-        // Nothing is stored, and nothing overflows.
-        stream_query.written = add64(stream_query.written, needed);
-        pending[i].written = 0u;
-    }
+    return placed;
 }
 
 // The draw with every count clamped: the twin of DrawCounts in src/draw.rs.
-fn draw_of(setup: Setup, input: Input, arguments: Arguments, placed: Pending) -> Draw {
+fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
     var made = Draw(
         input.topology,
         input.flags,
@@ -412,7 +294,7 @@ fn draw_of(setup: Setup, input: Input, arguments: Arguments, placed: Pending) ->
 
 // Workgroups up to the last item that contributes: the last instance may be cut short. The CPU's bounds of
 // dispatches rely on it.
-fn workgroups_of(made: Draw, placed: Pending, size: u32) -> u32 {
+fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;
     if (made.flags & RESTART) == 0u && placed.written != 0u {
@@ -424,27 +306,15 @@ fn workgroups_of(made: Draw, placed: Pending, size: u32) -> u32 {
     }
     let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
     let invocations = add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u));
-    let count = select(invocations.x, 0xffffffffu, invocations.y != 0u);
+    let count = saturated(invocations);
     return count / size + select(1u, 0u, count % size == 0u);
-}
-
-// Numbers the workgroups of a group's draws.
-fn number_workgroups(setup: Setup, i: u32) {
-    if pending[i].group != group {
-        store_workgroups(setup);
-        group = pending[i].group;
-        group_workgroups = 0u;
-    }
-    let count = pending[i].workgroups;
-    pending[i].workgroups = group_workgroups;
-    group_workgroups += min(count, 0xffffffffu - group_workgroups);
 }
 
 // Writes the group's VkDispatchIndirectCommand: the workgroups folded over two axes, as
 // src/runtime/fold.rs does it.
-fn store_workgroups(setup: Setup) {
+fn store_workgroups(setup: Setup, group: u32, workgroups: vec4<u32>) {
     let axis = setup.workgroups_per_axis;
-    let count = min(group_workgroups, axis * axis);
+    let count = min(saturated(workgroups.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
     let size = vec3<u32>(columns, rows, 1u);
@@ -504,44 +374,4 @@ fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
     }
     let rest = arguments.count - min(arguments.count, BLOCK * (blocks - 1u));
     return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
-}
-
-// -- Queries
-
-// What a query of this crate counts, see src/runtime/queries.rs: 64-bit integers, and their availability.
-struct Tally {
-    address: vec2<u32>,
-    written: vec2<u32>,
-    needed: vec2<u32>,
-    ended: bool,
-}
-
-fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let low = a.x + b.x;
-    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
-}
-
-fn flush_stream_query() {
-    let tally = stream_query;
-    if is_address(tally.address) {
-        let before = load4(tally.address);
-        let written = add64(before.xy, tally.written);
-        store4(tally.address, 0u, vec4<u32>(written, add64(before.zw, tally.needed)));
-        if tally.ended {
-            store2(tally.address, 4u, vec2<u32>(1u, 0u));
-        }
-    }
-    stream_query = Tally();
-}
-
-fn flush_generated_query() {
-    let tally = generated_query;
-    if is_address(tally.address) {
-        let before = load2(tally.address);
-        store2(tally.address, 0u, add64(before, tally.needed));
-        if tally.ended {
-            store2(tally.address, 4u, vec2<u32>(1u, 0u));
-        }
-    }
-    generated_query = Tally();
 }

@@ -9,15 +9,17 @@ fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
 fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// The same where each invocation may load from another buffer.
-fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
-fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
-
 // Store at dword `index` behind `address`: no 64-bit arithmetic, a capture buffer ends below 4 GiB.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
+
+// The same where each invocation may access another buffer.
+fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
+fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+fn store2_to_any(address: vec2<u32>, index: u32, value: vec2<u32>) {}
+fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
 // The same where what is accessed lies on a multiple of its size, 8 or 16 bytes.
 

@@ -441,6 +441,7 @@ fn restarting_pipeline(gpu: &Gpu) -> Pipeline {
 fn refusals_name_the_rule() {
     let mut bench = Bench::new(Profile::Full, 1024);
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let counter = bench.counter();
     let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
     let errors = bench.gpu.submit(|ctx, cmd| {
         let desc = CaptureDesc {
@@ -459,8 +460,16 @@ fn refusals_name_the_rule() {
             let wraps = Draw { first_vertex: u32::MAX, vertex_count: 9, ..Draw::default() };
             let wraps = recorder.draw(strip, &wraps);
             let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
-            recorder.end(&[])?;
-            Ok([indexed, restart, wraps, query].map(|e| e.unwrap_err().to_string()))
+            let shared = recorder.end(&[counter, None, counter]).map(|_| ());
+            let resumed = |counters| {
+                let desc = CaptureDesc { counters, ..desc };
+                Recorder::begin(ctx, &mut arena, cmd, &desc)?.end(&[]).map(|_| ())
+            };
+            // Two buffers may begin where one counter says.
+            let [begun, many] = [&[counter; 2][..], &[None; 5]].map(resumed);
+            begun?;
+            let refused = [indexed, restart, wraps, query, shared, many];
+            Ok(refused.map(|e| e.unwrap_err().to_string()))
         }
     });
     assert_eq!(
@@ -470,6 +479,8 @@ fn refusals_name_the_rule() {
             "primitive restart is enabled for a pipeline that was made without `primitive_restart`",
             "first vertex 4294967295 and vertex count 9: their sum passes 2^32",
             "no query of that kind is active",
+            "counters 0 and 2 of the end of a capture are the same four bytes",
+            "5 counters are given: a shader has at most 4 capture buffers",
         ]
     );
     bench.gpu.destroy_arena(arena);

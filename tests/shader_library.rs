@@ -1,15 +1,24 @@
-//! `shaders/xfb.spv` is what naga makes of `shaders/*.wgsl`, and the sysvals have one layout.
+//! `shaders/xfb.spv` is what naga makes of `shaders/*.wgsl`, and what they share with Rust is the
+//! same there: the layout of the sysvals, and constants.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::sysval::setup::{Finish, Group, GroupBatch, Input, Operation, Reduction, Setup};
-use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, Sysvals};
+use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
+use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
+use vkxfb::sysval::setup::{
+    BATCH_SIZE, Finish, Group, GroupBatch, Input, Operation, QUERY_AVAILABILITY, RESTART_BLOCK,
+    RESTART_BLOCKS, Reduction, Setup, kind, operation,
+};
+use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
+use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 16] = [
     "sysvals",
     "stubs",
     "wide",
@@ -22,7 +31,9 @@ const SOURCES: [&str; 14] = [
     "staged",
     "vertex",
     "restart",
+    "inputs",
     "setup",
+    "sums",
     "finish",
 ];
 
@@ -140,10 +151,78 @@ fn sysvals_have_one_layout() {
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
-            group_count, workgroup_size, workgroups_per_axis, reserved, positions, sizes, strides,
+            group_count, workgroup_size, workgroups_per_axis, has_queries, positions, sizes, strides,
             counters, new_counters)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
+}
+
+/// Every constant of the shaders, by name: what Rust has too is the same.
+#[test]
+fn constants_have_one_value() {
+    let module = library();
+    let value = |constant: &naga::Constant| match module.global_expressions[constant.init] {
+        naga::Expression::Literal(naga::Literal::U32(value)) => u64::from(value),
+        ref other => panic!("{:?}: {other:?}", constant.name),
+    };
+    let found: BTreeMap<&str, u64> = module
+        .constants
+        .iter()
+        .filter_map(|(_, constant)| Some((constant.name.as_deref()?, value(constant))))
+        .collect();
+    let size = |size: usize| size as u64;
+    let expected = BTreeMap::from([
+        ("LIST", XfbTopology::List as u64),
+        ("LINE_STRIP", XfbTopology::LineStrip as u64),
+        ("TRI_STRIP", XfbTopology::TriStrip as u64),
+        ("TRI_FAN", XfbTopology::TriFan as u64),
+        ("LINE_LIST_ADJ", XfbTopology::LineListAdj as u64),
+        ("LINE_STRIP_ADJ", XfbTopology::LineStripAdj as u64),
+        ("TRI_LIST_ADJ", XfbTopology::TriListAdj as u64),
+        ("TRI_STRIP_ADJ", XfbTopology::TriStripAdj as u64),
+        ("INLINE_ATTRIBUTES", size(INLINE_ATTRIBUTES)),
+        ("DRAW_SIZE", size(size_of::<DrawSysvals>())),
+        ("DRAW_FIRST_WORKGROUP", size(offset_of!(DrawSysvals, first_workgroup))),
+        ("INDEX_SIZE", flags::INDEX_SIZE.into()),
+        ("RESTART", flags::RESTART.into()),
+        ("LAST_VERTEX", flags::LAST_VERTEX.into()),
+        ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
+        ("BLOCK", RESTART_BLOCK),
+        ("BLOCKS", RESTART_BLOCKS),
+        ("SETUP_WIDTH", MAX_WORKGROUP_SIZE.into()),
+        ("DIRECT", kind::DIRECT.into()),
+        ("INDIRECT", kind::INDIRECT.into()),
+        ("BYTE_COUNT", kind::BYTE_COUNT.into()),
+        ("STREAM_QUERY_END", kind::STREAM_QUERY_END.into()),
+        ("GENERATED_QUERY_END", kind::GENERATED_QUERY_END.into()),
+        ("INPUT_SIZE", size(size_of::<Input>())),
+        ("BATCH_SIZE", BATCH_SIZE),
+        // In dwords.
+        ("QUERY_AVAILABILITY", QUERY_AVAILABILITY / 4),
+        ("STORE", operation::STORE.into()),
+        ("ADD", operation::ADD.into()),
+        ("OPERATION_SIZE", size(size_of::<Operation>())),
+        // Rust has no use for these.
+        ("NONE", u32::MAX.into()),
+        ("MOST_ITEMS", (1 << 31) - 1),
+        ("REACH", 5),
+    ]);
+    assert_eq!(found, expected);
+
+    let widths: BTreeMap<&str, [u32; 3]> = module
+        .entry_points
+        .iter()
+        .filter(|entry| entry.stage == naga::ShaderStage::Compute)
+        .map(|entry| (entry.name.as_str(), entry.workgroup_size))
+        .collect();
+    let expected = BTreeMap::from([
+        ("xfb_compute", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_compute_staged", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_finish", [1, 1, 1]),
+    ]);
+    assert_eq!(widths, expected);
 }

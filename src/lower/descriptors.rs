@@ -93,19 +93,21 @@ impl Descriptors {
                 };
                 code.push(Op::ReturnValue, &[value.0]);
             }
-            Access::Store { address, index, value, components, aligned: _ } => {
+            Access::Store { address, index, value, components, any, aligned: _ } => {
                 let writes = self.writes.variable(builder, self.set);
+                let buffer = (!any).then(|| buffer_index(builder, &mut code, address));
                 let uint = builder.uint();
-                let buffer = buffer_index(builder, &mut code, address);
                 let dword = dword_index(builder, &mut code, address);
                 let first = code.value(builder, Op::IAdd, uint, &[dword.0, index.0]);
-                for component in 0..components {
-                    let part = match components {
-                        1 => value,
-                        _ => extract(builder, &mut code, value, component),
-                    };
-                    let pointer = element(builder, &mut code, writes, buffer, first, component);
-                    code.push(Op::Store, &[pointer.0, part.0]);
+                match buffer {
+                    Some(buffer) => {
+                        store(builder, &mut code, writes, buffer, [first, value], components);
+                    }
+                    None => {
+                        let buffers = (writes, self.writes.count);
+                        let operands = [address, first, value];
+                        store_to_any(builder, &mut code, buffers, operands, components);
+                    }
                 }
                 code.push(Op::Return, &[]);
             }
@@ -294,4 +296,46 @@ fn load(
             code.value(builder, Op::CompositeConstruct, vector, &dwords)
         }
     }
+}
+
+fn store(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    buffers: Id,
+    buffer: Id,
+    [first, value]: [Id; 2],
+    components: u32,
+) {
+    for component in 0..components {
+        let part = match components {
+            1 => value,
+            _ => extract(builder, code, value, component),
+        };
+        let pointer = element(builder, code, buffers, buffer, first, component);
+        code.push(Op::Store, &[pointer.0, part.0]);
+    }
+}
+
+/// As [`Descriptors::load_from_any`]. `buffers`: the array, and how long it is.
+fn store_to_any(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    (buffers, count): (Id, u32),
+    [address, first, value]: [Id; 3],
+    components: u32,
+) {
+    let number = extract(builder, code, address, 1);
+    let merge = builder.module.fresh_id();
+    let labels: Vec<Id> = (0..count).map(|_| builder.module.fresh_id()).collect();
+    code.push(Op::SelectionMerge, &[merge.0, 0]);
+    let targets = (1..).zip(&labels).flat_map(|(number, label)| [number, label.0]);
+    let operands: Vec<u32> = [number.0, merge.0].into_iter().chain(targets).collect();
+    code.push(Op::Switch, &operands);
+    for (index, &label) in (0..).zip(&labels) {
+        code.label(label);
+        let buffer = builder.constant(index);
+        store(builder, code, buffers, buffer, [first, value], components);
+        code.push(Op::Branch, &[merge.0]);
+    }
+    code.label(merge);
 }

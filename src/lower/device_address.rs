@@ -37,7 +37,7 @@ impl DeviceAddress {
             Access::Load { address, components, aligned, any: _ } => {
                 load(builder, address, components, alignment(components, aligned))
             }
-            Access::Store { address, index, value, components, aligned } => {
+            Access::Store { address, index, value, components, aligned, any: _ } => {
                 let alignment = alignment(components, aligned);
                 self.store(builder, [address, index, value], components, alignment)
             }

@@ -24,7 +24,7 @@ pub enum Kernel {
     Finish,
 }
 
-/// Invocations of the largest workgroup. The WGSL has it too.
+/// Invocations of the largest workgroup.
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
 
 /// Bytes of push constants of a kernel: the address of its parameters.

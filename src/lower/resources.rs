@@ -122,18 +122,18 @@ impl Memory {
 /// What a memory stub does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The dwords at an address. `any`: each invocation may load from another buffer. `aligned`: the address
-    /// is a multiple of their size.
+    /// The dwords at an address. `any`: each invocation may access another buffer. `aligned`: the address is a
+    /// multiple of their size.
     Load { address: Id, components: u32, any: bool, aligned: bool },
     /// Dwords at a dword behind an address.
-    Store { address: Id, index: Id, value: Id, components: u32, aligned: bool },
+    Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
     /// The address `a` * `b` bytes behind.
     MultiplyAdd { address: Id, a: Id, b: Id },
 }
 
 impl Access {
     fn of(name: &str, parameters: &[Id]) -> Option<Self> {
-        let (name, any) = match name.strip_suffix("_from_any") {
+        let (name, any) = match name.strip_suffix("_from_any").or(name.strip_suffix("_to_any")) {
             Some(name) => (name, true),
             None => (name, false),
         };
@@ -152,7 +152,9 @@ impl Access {
         Some(match *parameters {
             [address] => Self::Load { address, components, any, aligned },
             [address, a, b] if components == 0 => Self::MultiplyAdd { address, a, b },
-            [address, index, value] => Self::Store { address, index, value, components, aligned },
+            [address, index, value] => {
+                Self::Store { address, index, value, components, any, aligned }
+            }
             _ => return None,
         })
     }

@@ -8,6 +8,8 @@
 //! is written and read by the device alone, afresh at each execution. Where descriptors take the place of
 //! device addresses, it has descriptor sets besides.
 
+use std::fmt;
+
 use ash::vk;
 
 use super::descriptors::{Purpose, Sets, Table, User, Window};
@@ -82,8 +84,9 @@ pub struct Arena {
     pub(super) pending: Pending,
 }
 
+/// A bump allocator in a buffer.
 #[derive(Debug)]
-struct Part {
+pub(super) struct Part {
     name: &'static str,
     buffer: Buffer,
     /// Address of its first byte, or 0.
@@ -215,7 +218,7 @@ impl Arena {
         &mut self,
         ctx: &Context,
         purpose: Purpose,
-        what: &str,
+        what: fmt::Arguments<'_>,
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
@@ -229,9 +232,9 @@ impl Arena {
 
     /// Prepares for what the draws to record next reach: where there are no device addresses, descriptors are
     /// assigned to it.
-    pub(super) fn assign(&mut self, ctx: &Context, addresses: impl Iterator<Item = Address>) {
+    pub(super) fn assign(&mut self, ctx: &Context, addresses: &[Address]) {
         if let Some(limits) = ctx.table() {
-            self.table.assign(limits, addresses.map(join));
+            self.table.assign(limits, addresses.iter().copied().map(join));
         }
     }
 
@@ -279,26 +282,12 @@ impl Arena {
         &mut self,
         values: &[T],
     ) -> Result<Place, RuntimeError> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let place = self.upload.take(bytes.len() as u64)?;
-        // SAFETY: the device reads only what was taken before, and that is not written again until
-        // `reset`, whose contract is that the device is done with it.
-        let mapped = unsafe { self.upload.buffer.mapped_mut() };
-        // `take` checked the range, and the buffer is mapped.
-        if let Ok(start) = usize::try_from(place.offset)
-            && let Some(target) = mapped.get_mut(start..start + bytes.len())
-        {
-            target.copy_from_slice(bytes);
-        }
-        Ok(place)
+        self.upload.push(values.iter().copied())
     }
 
-    /// Takes scratch memory.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push).
-    pub(super) fn scratch(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
-        self.scratch.take(bytes)
+    /// The upload memory, the scratch memory, and the draws for which they are taken.
+    pub(super) const fn parts(&mut self) -> (&mut Part, &mut Part, &mut Pending) {
+        (&mut self.upload, &mut self.scratch, &mut self.pending)
     }
 
     /// The buffer that scratch memory lies in.
@@ -349,7 +338,11 @@ impl Arena {
 }
 
 impl Part {
-    fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
+    /// Takes memory.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
         if self.address == 0 {
             return Err(RuntimeError::NoAddress { what: self.name.to_owned() });
         }
@@ -362,5 +355,29 @@ impl Part {
         let offset = self.used;
         self.used += needed;
         Ok(Place { address: self.address + offset, offset })
+    }
+
+    /// Copies values into upload memory.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(super) fn push<T: bytemuck::NoUninit>(
+        &mut self,
+        values: impl ExactSizeIterator<Item = T>,
+    ) -> Result<Place, RuntimeError> {
+        let bytes = values.len() * size_of::<T>();
+        let place = self.take(bytes as u64)?;
+        // SAFETY: the device reads only what was taken before, and that is not written again until
+        // `reset`, whose contract is that the device is done with it.
+        let mapped = unsafe { self.buffer.mapped_mut() };
+        // `take` checked the range, and the buffer is mapped.
+        if let Ok(start) = usize::try_from(place.offset)
+            && let Some(target) = mapped.get_mut(start..start + bytes)
+        {
+            for (target, value) in target.chunks_exact_mut(size_of::<T>()).zip(values) {
+                target.copy_from_slice(bytemuck::bytes_of(&value));
+            }
+        }
+        Ok(place)
     }
 }

@@ -26,6 +26,8 @@ mod sets;
 mod tests;
 mod windows;
 
+use std::fmt;
+
 use ash::vk;
 
 pub(super) use self::sets::{Sets, with_layout};
@@ -158,7 +160,7 @@ impl Table {
         &mut self,
         limits: &TableLimits,
         purpose: Purpose,
-        what: &str,
+        what: fmt::Arguments<'_>,
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
@@ -183,7 +185,7 @@ impl Table {
             return Err(too_large());
         }
         let too_many = || RuntimeError::TooManyBuffers {
-            what: what.to_owned(),
+            what: what.to_string(),
             max: limits.count(purpose),
             storage_buffers: limits.reads + limits.writes,
         };
@@ -231,21 +233,26 @@ impl Table {
                 *is_used = true;
             }
         }
-        let used: Vec<(usize, Purpose, Range)> = (0..)
-            .zip(&self.ranges)
-            .filter(|(number, _)| is_used[*number])
-            .map(|(number, (purpose, range))| (number, *purpose, *range))
-            .collect();
+        // Vectors that do not grow: what is allocated does not depend on the draws.
+        let mut used: Vec<(usize, Purpose, Range)> = Vec::with_capacity(self.ranges.len());
+        used.extend(
+            (0..)
+                .zip(&self.ranges)
+                .filter(|(number, _)| is_used[*number])
+                .map(|(number, (purpose, range))| (number, *purpose, *range)),
+        );
         self.hold_more = false;
         self.addresses.clear();
         self.addresses.resize(self.ranges.len(), None);
         for purpose in Purpose::ALL {
             let ranges = used.iter().filter(|(_, p, _)| *p == purpose);
-            let others = used.iter().filter(|(_, p, _)| *p != purpose);
-            let others: Vec<Window> = others.map(|(_, _, range)| range.window).collect();
+            let mut others = Vec::with_capacity(used.len());
+            let foreign = used.iter().filter(|(_, p, _)| *p != purpose);
+            others.extend(foreign.map(|(_, _, range)| range.window));
             let of_arena = self.of_arena(purpose).to_vec();
             let most = limits.count(purpose) as usize - of_arena.len();
-            let asked = ranges.clone().map(|(_, _, range)| *range).collect();
+            let mut asked = Vec::with_capacity(used.len());
+            asked.extend(ranges.clone().map(|(_, _, range)| *range));
             let (windows, hold_more) = cover(asked, &others, most);
             self.hold_more |= hold_more;
             let first = limits.first(purpose) + of_arena.len() as u32;

@@ -185,6 +185,22 @@ pub enum RuntimeError {
         /// The most that it may have.
         max: usize,
     },
+    /// More counters than capture buffers that a shader can name.
+    #[error("{count} counters are given: a shader has at most {max} capture buffers")]
+    TooManyCounters {
+        /// Length of the slice.
+        count: usize,
+        /// The most that it may have.
+        max: usize,
+    },
+    /// Two capture buffers whose ends would be written to one place.
+    #[error("counters {first} and {second} of the end of a capture are the same four bytes")]
+    DuplicateCounter {
+        /// Number of a capture buffer.
+        first: usize,
+        /// Number of another.
+        second: usize,
+    },
     /// Native transform feedback without a buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,

@@ -193,23 +193,20 @@ pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
     mut address_of: impl FnMut(&VertexBuffer) -> Result<u64, RuntimeError>,
-) -> Result<Vec<AttributeDescriptor>, RuntimeError> {
-    attributes
-        .iter()
-        .map(|a| {
-            let buffer = buffer_of(a, buffers)?;
-            if buffer.buffer == vk::Buffer::null() {
-                return Ok(AttributeDescriptor::default());
-            }
-            let address = address_of(buffer)?;
-            let what = || format!("the address of vertex binding {}", a.binding);
-            // Loads are of dwords, whatever Vulkan asks of the format.
-            let alignment = a.alignment.min(4);
-            multiple_of(alignment.into(), what, address.wrapping_add(a.offset.into()))?;
-            let stride = buffer.stride.unwrap_or(a.stride);
-            Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, stride))
-        })
-        .collect()
+) -> impl Iterator<Item = Result<AttributeDescriptor, RuntimeError>> {
+    attributes.iter().map(move |a| {
+        let buffer = buffer_of(a, buffers)?;
+        if buffer.buffer == vk::Buffer::null() {
+            return Ok(AttributeDescriptor::default());
+        }
+        let address = address_of(buffer)?;
+        let what = || format!("the address of vertex binding {}", a.binding);
+        // Loads are of dwords, whatever Vulkan asks of the format.
+        let alignment = a.alignment.min(4);
+        multiple_of(alignment.into(), what, address.wrapping_add(a.offset.into()))?;
+        let stride = buffer.stride.unwrap_or(a.stride);
+        Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, stride))
+    })
 }
 
 fn buffer_of<'a>(
@@ -289,12 +286,17 @@ mod tests {
         VertexBuffer { binding, buffer: vk::Buffer::from_raw(1), offset, size, stride: None }
     }
 
+    fn made(attributes: &[PulledAttribute], buffers: &[VertexBuffer]) -> Vec<AttributeDescriptor> {
+        let all = descriptors(attributes, buffers, |b| Ok(BUFFER + b.offset));
+        all.collect::<Result<_, _>>().unwrap()
+    }
+
     #[test]
     fn descriptors_follow_the_locations_of_the_shader() {
         let attributes = resolve(&input(), &[9, 1]).unwrap();
         let buffers = [bound(5, 32, 20), bound(0, 4, 64)];
         check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
-        let made = descriptors(&attributes, &buffers, |b| Ok(BUFFER + b.offset)).unwrap();
+        let made = made(&attributes, &buffers);
         assert_eq!(made[0], AttributeDescriptor::new(BUFFER + 32, 20, 0, 8, 8));
         assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 8, 8, 16));
         assert_eq!((made[0].limit, made[1].limit), (2, 4));
@@ -307,7 +309,7 @@ mod tests {
         let strided = VertexBuffer { stride: Some(12), ..bound(5, 4, 64) };
         let buffers = [null, strided];
         check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
-        let made = descriptors(&attributes, &buffers, |b| Ok(BUFFER + b.offset)).unwrap();
+        let made = made(&attributes, &buffers);
         assert_eq!(made[0], AttributeDescriptor::default());
         assert_eq!(made[1], AttributeDescriptor::new(BUFFER + 4, 64, 0, 8, 12));
 
@@ -347,8 +349,7 @@ mod tests {
             let alignment = u64::from(format.alignment());
             let buffers = |offset| [bound(5, offset, 64)];
             check_buffers(Backend::Compute, &attributes, &buffers(alignment)).unwrap();
-            let made =
-                descriptors(&attributes, &buffers(alignment), |b| Ok(BUFFER + b.offset)).unwrap();
+            let made = made(&attributes, &buffers(alignment));
             let expected =
                 AttributeDescriptor::new(BUFFER + alignment, 64, 0, format.size(), stride);
             assert_eq!(made, [expected]);

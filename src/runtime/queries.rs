@@ -5,6 +5,7 @@ use ash::vk;
 
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
+use crate::sysval::setup::QUERY_AVAILABILITY;
 
 /// What a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,8 +55,6 @@ pub struct QueryPool {
 
 /// Bytes of a query: two 64-bit integers, the availability as a third, padding.
 const SLOT: u64 = 32;
-/// Bytes to the availability. `shaders/setup.wgsl` has it in dwords.
-pub(super) const AVAILABILITY: u64 = 16;
 
 impl QueryPool {
     /// Makes `count` queries. They have to be [`reset`](Self::reset) before they are used.
@@ -177,7 +176,7 @@ impl QueryPool {
         }
         let values = (0..self.kind.values() as u64).map(|value| 8 * value);
         let values: Vec<u64> =
-            values.chain(format.with_availability.then_some(AVAILABILITY)).collect();
+            values.chain(format.with_availability.then_some(QUERY_AVAILABILITY)).collect();
         let regions: Vec<vk::BufferCopy> = (0..u64::from(count))
             .flat_map(|query| {
                 (0u64..).zip(&values).map(move |(i, source)| vk::BufferCopy {
@@ -227,7 +226,8 @@ impl QueryPool {
             let bytes = usize::try_from(start + at).ok().and_then(|at| mapped.get(at..at + 8));
             bytes.and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
         };
-        Ok((value(AVAILABILITY) != 0).then(|| QueryResult { first: value(0), second: value(8) }))
+        Ok((value(QUERY_AVAILABILITY) != 0)
+            .then(|| QueryResult { first: value(0), second: value(8) }))
     }
 
     /// Destroys the queries.

@@ -12,8 +12,10 @@ pub mod kind {
     pub const INDIRECT: u32 = 1;
     /// The number of vertices from a counter.
     pub const BYTE_COUNT: u32 = 2;
-    /// No draw: the queries of the input end.
-    pub const QUERY_END: u32 = 3;
+    /// No draw: the [`stream_query`](super::Input::stream_query) ends.
+    pub const STREAM_QUERY_END: u32 = 3;
+    /// No draw: the [`generated_query`](super::Input::generated_query) ends.
+    pub const GENERATED_QUERY_END: u32 = 4;
 }
 
 /// A draw.
@@ -127,8 +129,8 @@ pub struct Setup {
     pub workgroup_size: u32,
     /// The most workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 1 if any input has a query, otherwise 0.
+    pub has_queries: u32,
     /// Bytes from the start of each bound range, where neither `state` nor a counter says.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// Bytes of each bound range.
@@ -179,6 +181,9 @@ pub fn restart_blocks(count: u64, limit: u64) -> u64 {
 pub fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
+
+/// Bytes from the start of a query to its availability. Before it are two 64-bit integers that are added to.
+pub const QUERY_AVAILABILITY: u64 = 16;
 
 /// What the finish kernel does, in order: [`Operation::kind`].
 pub mod operation {

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use ash::{ext, khr, vk};
 
 use super::AddressSource;
+use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::RuntimeError;
 use crate::runtime::draws::{ByteCountDraw, CounterBuffer};
 
@@ -96,13 +97,13 @@ impl TransformFeedbackFn {
         cmd: vk::CommandBuffer,
         counters: &[Option<CounterBuffer>],
     ) {
-        let (buffers, offsets) = handles(counters);
-        // SAFETY: the caller's contract; both arrays are as long as the counters.
+        let (count, buffers, offsets) = handles(counters);
+        // SAFETY: the caller's contract; both arrays hold that many.
         unsafe {
             (self.0.fp().cmd_begin_transform_feedback_ext)(
                 cmd,
                 0,
-                buffers.len() as u32,
+                count,
                 buffers.as_ptr(),
                 offsets.as_ptr(),
             );
@@ -118,13 +119,13 @@ impl TransformFeedbackFn {
         cmd: vk::CommandBuffer,
         counters: &[Option<CounterBuffer>],
     ) {
-        let (buffers, offsets) = handles(counters);
-        // SAFETY: the caller's contract; both arrays are as long as the counters.
+        let (count, buffers, offsets) = handles(counters);
+        // SAFETY: the caller's contract; both arrays hold that many.
         unsafe {
             (self.0.fp().cmd_end_transform_feedback_ext)(
                 cmd,
                 0,
-                buffers.len() as u32,
+                count,
                 buffers.as_ptr(),
                 offsets.as_ptr(),
             );
@@ -155,11 +156,21 @@ impl TransformFeedbackFn {
     }
 }
 
-/// Counters as Vulkan takes them: null where there is none, and none behind the last.
-fn handles(counters: &[Option<CounterBuffer>]) -> (Vec<vk::Buffer>, Vec<vk::DeviceSize>) {
-    let used = counters.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-    let used = counters.iter().take(used);
-    used.map(|c| c.map_or_else(Default::default, |c| (c.buffer, c.offset))).unzip()
+/// Counters as Vulkan takes them: how many there are up to the last, their buffers, null where there is none,
+/// and their offsets.
+fn handles(
+    counters: &[Option<CounterBuffer>],
+) -> (u32, [vk::Buffer; MAX_XFB_BUFFERS], [vk::DeviceSize; MAX_XFB_BUFFERS]) {
+    let mut buffers = [vk::Buffer::null(); MAX_XFB_BUFFERS];
+    let mut offsets = [0; MAX_XFB_BUFFERS];
+    let mut count = 0;
+    for (number, counter) in counters.iter().enumerate().take(MAX_XFB_BUFFERS) {
+        if let Some(CounterBuffer { buffer, offset }) = *counter {
+            (buffers[number], offsets[number]) = (buffer, offset);
+            count = number as u32 + 1;
+        }
+    }
+    (count, buffers, offsets)
 }
 
 /// `vkCmdDrawIndirectCount` and its indexed form, by whichever name the device has them.

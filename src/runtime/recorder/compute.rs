@@ -14,7 +14,7 @@ use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuff
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::pulling;
 use crate::runtime::{Arena, Context, Kernels, Pipeline, QueryKind, QueryPool, RuntimeError};
-use crate::sysval::setup::{Input, Operation, kind, operation};
+use crate::sysval::setup::{Input, Operation, ReductionEntry, kind, operation};
 use crate::sysval::{
     Address, AttributeDescriptor, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, draw_flags, flags, split,
 };
@@ -32,7 +32,17 @@ pub(in crate::runtime) struct Pending {
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
-    pub(super) bound_sets: Vec<BoundSets>,
+    /// Draws whose indices are reduced, those of them that take more than one workgroup, and workgroups of
+    /// all.
+    pub(super) reductions: Vec<ReductionEntry>,
+    pub(super) scans: Vec<u32>,
+    pub(super) reduction_workgroups: u64,
+    pub(super) bound_sets: BoundSets,
+    /// Descriptors of the attributes that are bound or placed last.
+    pub(super) descriptors: Vec<AttributeDescriptor>,
+    /// Numbers of the [`Attributes`] that draws use, and all addresses that they reach.
+    pub(super) used_attributes: Vec<usize>,
+    pub(super) addresses: Vec<Address>,
 }
 
 impl Pending {
@@ -53,6 +63,11 @@ impl Pending {
         self.placed.clear();
         self.dispatches.clear();
         self.groups.clear();
+        self.reductions.clear();
+        self.scans.clear();
+        self.reduction_workgroups = 0;
+        self.used_attributes.clear();
+        self.addresses.clear();
     }
 }
 
@@ -72,7 +87,7 @@ pub(super) struct PendingDraw {
 
 impl PendingDraw {
     pub(super) const fn is_query_end(&self) -> bool {
-        self.input.kind == kind::QUERY_END
+        matches!(self.input.kind, kind::STREAM_QUERY_END | kind::GENERATED_QUERY_END)
     }
 
     /// Whether the CPU knows what is drawn.
@@ -161,12 +176,12 @@ impl<'a> Compute<'a> {
         let bound = desc.buffers.iter().zip(pipeline.layout().strides);
         for (number, (bound, stride)) in bound.enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
-            let what = format!("capture buffer {number}");
+            let what = format_args!("capture buffer {number}");
             // Records are of whole dwords.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
             let address =
-                unsafe { this.address(Purpose::Capture, &what, bound.buffer, bound.offset, size) }?;
+                unsafe { this.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
             this.targets[number] = Some(Target { buffer, address: split(address) });
         }
@@ -219,25 +234,39 @@ impl<'a> Compute<'a> {
         let mut bound = std::mem::take(&mut self.arena.pending.vertex_buffers);
         bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
         bound.extend_from_slice(buffers);
-        let all = self.pipeline.map(|pipeline| {
-            pulling::descriptors(pipeline.attributes(), &bound, |b| {
-                let what = format!("the vertex buffer of binding {}", b.binding);
-                // SAFETY: the usage and the memory are the caller's contract.
-                unsafe { self.address(Purpose::Read, &what, b.buffer, b.offset, b.size) }
-            })
-        });
+        let mut descriptors = std::mem::take(&mut self.arena.pending.descriptors);
+        let attributes = self.place_attributes(&bound, &mut descriptors);
         self.arena.pending.vertex_buffers = bound;
-        let Some(all) = all.transpose()? else { return Ok(()) };
+        self.arena.pending.descriptors = descriptors;
+        self.arena.pending.attributes.extend(attributes?);
+        Ok(())
+    }
+
+    /// The attributes of the pipeline, if there is one. `descriptors` is room for theirs.
+    fn place_attributes(
+        &mut self,
+        bound: &[VertexBuffer],
+        descriptors: &mut Vec<AttributeDescriptor>,
+    ) -> Result<Option<Attributes>, RuntimeError> {
+        let Some(pipeline) = self.pipeline else { return Ok(None) };
+        descriptors.clear();
+        let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
+            let what = format_args!("the vertex buffer of binding {}", b.binding);
+            // SAFETY: the usage and the memory are the contract of `bind_vertex_buffers`.
+            unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
+        });
+        for descriptor in all {
+            descriptors.push(descriptor?);
+        }
         let mut attributes = Attributes::default();
-        for (inline, descriptor) in attributes.inline.iter_mut().zip(&all) {
+        for (inline, descriptor) in attributes.inline.iter_mut().zip(&*descriptors) {
             *inline = *descriptor;
         }
-        let others = all.get(INLINE_ATTRIBUTES..).unwrap_or_default();
-        let pending = &mut self.arena.pending;
-        attributes.others = (pending.attribute_table.len(), others.len());
-        pending.attribute_table.extend_from_slice(others);
-        pending.attributes.push(attributes);
-        Ok(())
+        let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
+        let table = &mut self.arena.pending.attribute_table;
+        attributes.others = (table.len(), others.len());
+        table.extend_from_slice(others);
+        Ok(Some(attributes))
     }
 
     /// # Safety
@@ -248,8 +277,9 @@ impl<'a> Compute<'a> {
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // SAFETY: the usage and the memory are the caller's contract.
-        let address =
-            unsafe { self.address(Purpose::Read, "the index buffer", raw, offset, bytes) }?;
+        let address = unsafe {
+            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
+        }?;
         let size = index_type.size();
         self.indices = Some(BoundIndices {
             address,
@@ -277,23 +307,32 @@ impl<'a> Compute<'a> {
             return Err(RuntimeError::QueryActive);
         }
         // SAFETY: the pool's buffer has the usage, and lives by the contract of `Recorder::begin`.
-        let slot =
-            unsafe { self.address(Purpose::State, "the buffer of queries", buffer, offset, size) }?;
+        let slot = unsafe {
+            self.address(
+                Purpose::State,
+                format_args!("the buffer of queries"),
+                buffer,
+                offset,
+                size,
+            )
+        }?;
         *self.query(pool.kind()) = slot;
         Ok(())
     }
 
     pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        let slot = std::mem::take(self.query(kind));
-        if slot == 0 {
+        if *self.query(kind) == 0 {
             return Err(RuntimeError::NoQuery);
         }
-        let mut input = Input { kind: kind::QUERY_END, ..self.input(PrimitiveTopology::PointList) };
-        // Only the query that ends.
-        (input.stream_query, input.generated_query) = match kind {
-            QueryKind::TransformFeedbackStream => (split(slot), Address::default()),
-            QueryKind::PrimitivesGenerated => (Address::default(), split(slot)),
+        let mut input = self.input(PrimitiveTopology::PointList);
+        (input.kind, input.stream_query) = match kind {
+            // Where nothing is captured, too.
+            QueryKind::TransformFeedbackStream => {
+                (kind::STREAM_QUERY_END, split(self.stream_query))
+            }
+            QueryKind::PrimitivesGenerated => (kind::GENERATED_QUERY_END, input.stream_query),
         };
+        *self.query(kind) = 0;
         self.arena.pending.draws.push(PendingDraw {
             topology: PrimitiveTopology::PointList,
             input,
@@ -365,7 +404,13 @@ impl<'a> Compute<'a> {
                 let CounterBuffer { buffer, offset } = draw.counter;
                 // SAFETY: the usage and the memory are the caller's contract.
                 let counter = unsafe {
-                    self.address(Purpose::State, "the counter of a draw", buffer, offset, 4)
+                    self.address(
+                        Purpose::State,
+                        format_args!("the counter of a draw"),
+                        buffer,
+                        offset,
+                        4,
+                    )
                 }?;
                 input.kind = kind::BYTE_COUNT;
                 input.arguments = split(counter);
@@ -404,12 +449,19 @@ impl<'a> Compute<'a> {
         let size = u64::from(last) * u64::from(draw.stride) + command as u64;
         // SAFETY: the usage and the memory are the caller's contract.
         let first = unsafe {
-            self.address(Purpose::Read, "indirect arguments", draw.buffer, draw.offset, size)
+            self.address(
+                Purpose::Read,
+                format_args!("indirect arguments"),
+                draw.buffer,
+                draw.offset,
+                size,
+            )
         }?;
         if let Some((buffer, offset)) = draw.count {
             // SAFETY: as above.
-            let address =
-                unsafe { self.address(Purpose::Read, "a draw count", buffer, offset, 4) }?;
+            let address = unsafe {
+                self.address(Purpose::Read, format_args!("a draw count"), buffer, offset, 4)
+            }?;
             input.count_address = split(address);
         }
         for index in 0..draw.draw_count {
@@ -578,13 +630,11 @@ impl<'a> Compute<'a> {
     }
 
     pub(super) fn place_operations(&mut self) -> Result<Option<Place>, RuntimeError> {
-        let operations = std::mem::take(&mut self.arena.pending.operations);
-        let place = match operations.as_slice() {
-            [] => Ok(None),
-            operations => self.arena.push(operations).map(Some),
-        };
-        self.arena.pending.operations = operations;
-        place
+        let (upload, _, pending) = self.arena.parts();
+        match pending.operations.is_empty() {
+            true => Ok(None),
+            false => upload.push(pending.operations.iter().copied()).map(Some),
+        }
     }
 }
 

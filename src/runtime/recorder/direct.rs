@@ -8,8 +8,8 @@ use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, RuntimeError, queries};
-use crate::sysval::setup::{Finish, Input, Operation, operation};
+use crate::runtime::{Barrier, Captured, RuntimeError};
+use crate::sysval::setup::{Finish, Input, Operation, QUERY_AVAILABILITY, kind, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, join, split};
 
 /// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
@@ -80,16 +80,19 @@ impl Compute<'_> {
     /// Computes what the setup kernel would, and finds a dispatch for it.
     fn place_draw(&mut self, draw: &PendingDraw, cursor: &mut Cursor) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        if draw.is_query_end() {
+        let ended = match draw.input.kind {
+            kind::STREAM_QUERY_END => Some(stream_query),
+            kind::GENERATED_QUERY_END => Some(generated_query),
+            _ => None,
+        };
+        if let Some(slot) = ended {
             self.tell_queries(cursor);
-            for slot in [stream_query, generated_query] {
-                self.push_operation(Operation {
-                    address: offset(slot, queries::AVAILABILITY),
-                    kind: operation::STORE,
-                    values: [1, 0, 0, 0],
-                    ..Default::default()
-                });
-            }
+            self.push_operation(Operation {
+                address: offset(slot, QUERY_AVAILABILITY),
+                kind: operation::STORE,
+                values: [1, 0, 0, 0],
+                ..Default::default()
+            });
             return Ok(());
         }
         if (cursor.stream.slot, cursor.generated.slot) != (stream_query, generated_query) {
@@ -181,11 +184,11 @@ impl Compute<'_> {
             let dispatch = self.arena.pending.dispatches[i];
             fold(dispatch.workgroups.into(), self.ctx.max_workgroups_per_axis())?;
             if dispatch.count > 1 {
-                let placed = std::mem::take(&mut self.arena.pending.placed);
-                let draws = self.arena.push(&placed[dispatch.first..][..dispatch.count]);
-                self.arena.pending.placed = placed;
+                let (upload, _, pending) = self.arena.parts();
+                let placed = &pending.placed[dispatch.first..][..dispatch.count];
+                let draws = upload.push(placed.iter().copied())?;
                 let batch = Batch {
-                    draws: split(draws?.address),
+                    draws: split(draws.address),
                     draw_count: dispatch.count as u32,
                     ..Default::default()
                 };

@@ -9,7 +9,7 @@
 
 use ash::vk;
 
-use super::compute::{Compute, PendingDraw, Position};
+use super::compute::{Compute, Position};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
@@ -18,7 +18,7 @@ use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{
-    BATCH_SIZE, Group, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
+    BATCH_SIZE, Group, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
     restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, DrawSysvals, split};
@@ -121,22 +121,19 @@ impl Compute<'_> {
         &mut self,
         new_counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<Placed, RuntimeError> {
-        let (scans, entries) = self.place_restart_tables()?;
-        let draws = std::mem::take(&mut self.arena.pending.draws);
-        let inputs: Result<Place, _> = {
-            let inputs: Vec<Input> = draws.iter().map(|draw| draw.input).collect();
-            self.arena.push(&inputs)
-        };
-        let input_count = draws.len();
-        self.arena.pending.draws = draws;
-        let inputs = inputs?;
-        let groups: Vec<Group> = self.arena.pending.groups.iter().map(|g| g.group).collect();
-        let records = input_count as u64 * size_of::<DrawSysvals>() as u64;
-        let records = self.arena.scratch(records)?;
-        let batches = self.arena.scratch(groups.len() as u64 * BATCH_SIZE)?;
-        let new_state = self.arena.scratch(size_of::<[u32; MAX_XFB_BUFFERS]>() as u64)?;
-        let group_place = self.arena.push(&groups)?;
-        let scan_place = self.arena.push(&scans)?;
+        self.place_restart_tables()?;
+        let (upload, scratch, pending) = self.arena.parts();
+        let inputs = upload.push(pending.draws.iter().map(|draw| draw.input))?;
+        let groups = upload.push(pending.groups.iter().map(|group| group.group))?;
+        let scans = upload.push(pending.scans.iter().copied())?;
+        let (input_count, group_count) = (pending.draws.len(), pending.groups.len());
+        let scan_count = pending.scans.len();
+        let has_queries = pending.draws.iter().any(|draw| {
+            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
+        });
+        let draws = scratch.take(input_count as u64 * size_of::<DrawSysvals>() as u64)?;
+        let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
+        let new_state = scratch.take(size_of::<[u32; MAX_XFB_BUFFERS]>() as u64)?;
 
         let (mut sizes, mut strides) = ([0; MAX_XFB_BUFFERS], [0; MAX_XFB_BUFFERS]);
         for (target, (size, stride)) in self.targets.iter().zip(sizes.iter_mut().zip(&mut strides))
@@ -156,33 +153,34 @@ impl Compute<'_> {
         };
         let setup = self.arena.push(&[Setup {
             inputs: split(inputs.address),
-            draws: split(records.address),
-            groups: split(group_place.address),
+            draws: split(draws.address),
+            groups: split(groups.address),
             batches: split(batches.address),
             state,
             new_state: split(new_state.address),
-            scans: split(scan_place.address),
-            scan_count: scans.len() as u32,
+            scans: split(scans.address),
+            scan_count: scan_count as u32,
             input_count: input_count as u32,
-            group_count: groups.len() as u32,
+            group_count: group_count as u32,
             workgroup_size: self.pipeline.map_or(1, Pipeline::workgroup_size),
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
-            reserved: 0,
+            has_queries: has_queries.into(),
             positions,
             sizes,
             strides,
             counters,
             new_counters,
         }])?;
-        let reduction = match entries.last() {
-            None => None,
-            Some(&(_, workgroups)) => {
-                let list: Vec<ReductionEntry> = entries.iter().map(|(entry, _)| *entry).collect();
-                let list = self.arena.push(&list)?;
+        let (upload, _, pending) = self.arena.parts();
+        let reduction = match pending.reductions.len() {
+            0 => None,
+            count => {
+                let list = upload.push(pending.reductions.iter().copied())?;
+                let workgroups = pending.reduction_workgroups;
                 let parameters = self.arena.push(&[Reduction {
                     inputs: split(inputs.address),
                     list: split(list.address),
-                    count: entries.len() as u32,
+                    count: count as u32,
                     reserved: 0,
                 }])?;
                 Some((parameters, fold(workgroups, self.ctx.max_workgroups_per_axis())?))
@@ -191,32 +189,26 @@ impl Compute<'_> {
         Ok(Placed { setup, batches, new_state, reduction })
     }
 
-    /// Scratch for restarted draws. Gives the numbers of those whose blocks need more than one
-    /// workgroup, and all of them with the workgroups up to the end of each.
-    #[allow(clippy::type_complexity, reason = "two lists for one caller")]
-    fn place_restart_tables(
-        &mut self,
-    ) -> Result<(Vec<u32>, Vec<(ReductionEntry, u64)>), RuntimeError> {
-        let (mut scans, mut entries) = (Vec::new(), Vec::new());
-        let mut workgroups = 0;
-        let mut draws = std::mem::take(&mut self.arena.pending.draws);
-        let placed =
-            (0u32..).zip(&mut draws).try_for_each(|(number, draw): (u32, &mut PendingDraw)| {
-                if !draw.is_restarted() {
-                    return Ok(());
-                }
-                let blocks = restart_blocks(draw.restart_indices, draw.restart_indices);
-                draw.input.restart_table =
-                    split(self.arena.scratch(restart_table_size(blocks))?.address);
-                let first_workgroup = u32::try_from(workgroups).unwrap_or(u32::MAX);
-                let of_draw = blocks.div_ceil(RESTART_BLOCKS);
-                workgroups += of_draw;
-                scans.extend((of_draw > 1).then_some(number));
-                entries.push((ReductionEntry { input: number, first_workgroup }, workgroups));
-                Ok(())
+    /// Scratch for restarted draws, and what the restart kernel does for them.
+    fn place_restart_tables(&mut self) -> Result<(), RuntimeError> {
+        let (_, scratch, pending) = self.arena.parts();
+        for (number, draw) in (0u32..).zip(&mut pending.draws) {
+            if !draw.is_restarted() {
+                continue;
+            }
+            let blocks = restart_blocks(draw.restart_indices, draw.restart_indices);
+            draw.input.restart_table = split(scratch.take(restart_table_size(blocks))?.address);
+            let workgroups = blocks.div_ceil(RESTART_BLOCKS);
+            pending.reductions.push(ReductionEntry {
+                input: number,
+                first_workgroup: u32::try_from(pending.reduction_workgroups).unwrap_or(u32::MAX),
             });
-        self.arena.pending.draws = draws;
-        placed.map(|()| (scans, entries))
+            pending.reduction_workgroups += workgroups;
+            if workgroups > 1 {
+                pending.scans.push(number);
+            }
+        }
+        Ok(())
     }
 
     /// # Safety

@@ -13,7 +13,7 @@ use crate::sysval::{DrawSysvals, Sysvals, draw_flags, split};
 use crate::topology::PrimitiveTopology;
 
 pub(super) struct Graphics<'a> {
-    ctx: &'a Context,
+    pub(super) ctx: &'a Context,
     cmd: vk::CommandBuffer,
     pub(super) pipeline: &'a Pipeline,
     native: Option<&'a TransformFeedbackFn>,

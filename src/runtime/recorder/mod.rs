@@ -85,6 +85,10 @@ pub struct Recorded {
 /// descriptor sets, by [`bind_descriptor_sets`](Self::bind_descriptor_sets) or itself, with
 /// [`Pipeline::raw_layout`]; on the compute backend those that are bound at [`end`](Self::end) or
 /// [`flush`](Self::flush) are what the draws before it read.
+///
+/// Draws are kept in memory of the [`Arena`], which grows to what its largest record needed: once it has
+/// recorded as much, recording allocates nothing on the heap. Where descriptors take the place of device
+/// addresses, each new descriptor set still costs a few allocations.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
@@ -130,7 +134,8 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
-    /// [`RuntimeError::NoCaptureBuffer`] (native), [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::NoCaptureBuffer`] (native),
+    /// [`RuntimeError::Misaligned`],
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
     /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
@@ -156,7 +161,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, RuntimeError> {
         let backend = desc.pipeline.backend();
         check_capture_buffers(ctx, backend, desc.buffers)?;
-        check_counters(desc.counters)?;
+        check_counters(ctx, backend, desc.counters)?;
         let attributes = desc.pipeline.attributes();
         pulling::check_buffers(backend, attributes, desc.vertex_buffers)?;
         pulling::check_complete(attributes, desc.vertex_buffers)?;
@@ -432,7 +437,8 @@ impl<'a> Recorder<'a> {
         unsafe { self.record(topology, Arguments::ByteCount(draw), 0) }
     }
 
-    /// Begins a query: the draws that follow count. Of each kind one query is active at a time.
+    /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
+    /// has ended is [reset](QueryPool::reset) before it is begun again.
     ///
     /// # Errors
     /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryRange`]; [`RuntimeError::Unsupported`] on
@@ -483,14 +489,21 @@ impl<'a> Recorder<'a> {
     /// [`Context::capture_barrier`].
     ///
     /// # Errors
-    /// [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Unsupported`]
-    /// (counters on the vertex backend), [`RuntimeError::TooManyBuffers`], and those of
-    /// [`flush`](Self::flush). The draws that were not flushed are lost then.
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::Limit`] (native), [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Unsupported`] (counters on the vertex backend),
+    /// [`RuntimeError::TooManyBuffers`], and those of [`flush`](Self::flush). The draws that were not
+    /// flushed are lost then.
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
     pub unsafe fn end(self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
-        let checked = check_counters(counters);
+        let (ctx, backend) = match &self.inner {
+            Inner::Graphics(graphics) => (graphics.ctx, graphics.pipeline.backend()),
+            Inner::Compute(compute) => (compute.ctx, Backend::Compute),
+        };
+        let checked =
+            check_counters(ctx, backend, counters).and_then(|()| check_distinct(counters));
         // SAFETY: the caller's contract.
         let recorded = unsafe {
             match self.inner {
@@ -569,10 +582,19 @@ fn check_indirect(draw: &IndirectDraw) -> Result<(), RuntimeError> {
     }
 }
 
-fn check_counters(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
+fn check_counters(
+    ctx: &Context,
+    backend: Backend,
+    counters: &[Option<CounterBuffer>],
+) -> Result<(), RuntimeError> {
     if counters.len() > MAX_XFB_BUFFERS {
         let (count, max) = (counters.len(), MAX_XFB_BUFFERS);
-        return Err(RuntimeError::TooManyCaptureBuffers { count, max });
+        return Err(RuntimeError::TooManyCounters { count, max });
+    }
+    if backend == Backend::Native
+        && let Some(last) = counters.iter().rposition(Option::is_some)
+    {
+        check_number(ctx, "the number of the last counter, plus one", last)?;
     }
     for (index, counter) in counters.iter().enumerate() {
         if let Some(counter) = counter {
@@ -580,6 +602,32 @@ fn check_counters(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError
         }
     }
     Ok(())
+}
+
+/// Checks that no two counters are written to one place. To begin with, buffers may share a counter.
+fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
+    for (second, counter) in counters.iter().enumerate() {
+        // Offsets are multiples of 4.
+        if counter.is_some()
+            && let Some(first) = counters.iter().take(second).position(|other| other == counter)
+        {
+            return Err(RuntimeError::DuplicateCounter { first, second });
+        }
+    }
+    Ok(())
+}
+
+/// Holds the number of a capture buffer against the limit of native transform feedback.
+fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
+    match &ctx.capabilities().transform_feedback {
+        Some(support) if number >= support.max_buffers as usize => Err(RuntimeError::Limit {
+            what: what.to_owned(),
+            value: number as u64 + 1,
+            limit: "maxTransformFeedbackBuffers",
+            max: support.max_buffers.into(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn check_capture_buffers(
@@ -596,18 +644,11 @@ fn check_capture_buffers(
         let Some(last) = buffers.iter().rposition(Option::is_some) else {
             return Err(RuntimeError::NoCaptureBuffer);
         };
-        if let Some(support) = &ctx.capabilities().transform_feedback {
-            if last >= support.max_buffers as usize {
-                return Err(RuntimeError::Limit {
-                    what: "the number of the last capture buffer, plus one".to_owned(),
-                    value: last as u64 + 1,
-                    limit: "maxTransformFeedbackBuffers",
-                    max: support.max_buffers.into(),
-                });
-            }
-            if support.max_buffer_size < max {
-                (max, limit) = (support.max_buffer_size, "maxTransformFeedbackBufferSize");
-            }
+        check_number(ctx, "the number of the last capture buffer, plus one", last)?;
+        if let Some(support) = &ctx.capabilities().transform_feedback
+            && support.max_buffer_size < max
+        {
+            (max, limit) = (support.max_buffer_size, "maxTransformFeedbackBufferSize");
         }
     }
     for (index, bound) in buffers.iter().enumerate() {

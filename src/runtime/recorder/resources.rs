@@ -1,8 +1,10 @@
 //! What a capture by compute reaches memory by, and the application's descriptor sets beside it.
 
+use std::fmt;
+
 use ash::vk;
 
-use super::compute::{Attributes, Compute, PendingDraw, Position};
+use super::compute::{Attributes, Compute, Position};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
@@ -11,12 +13,63 @@ use crate::runtime::draws::CounterBuffer;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, split};
 
-/// Descriptor sets of the application.
-#[derive(Debug)]
-pub(super) struct BoundSets {
+/// Descriptor sets of the application, as one command binds them.
+#[derive(Debug, Default)]
+struct SetRange {
     first: u32,
     sets: Vec<vk::DescriptorSet>,
     dynamic_offsets: Vec<u32>,
+}
+
+impl SetRange {
+    const fn end(&self) -> usize {
+        self.first as usize + self.sets.len()
+    }
+
+    /// Whether nothing is left of the other once this is bound.
+    const fn covers(&self, old: &Self) -> bool {
+        self.first <= old.first && old.end() <= self.end()
+    }
+}
+
+/// The sets that are bound, in the order of their binding.
+#[derive(Debug, Default)]
+pub(super) struct BoundSets {
+    /// Those behind `used` are there for their memory.
+    ranges: Vec<SetRange>,
+    used: usize,
+}
+
+impl BoundSets {
+    pub(super) const fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    fn used(&self) -> &[SetRange] {
+        self.ranges.get(..self.used).unwrap_or_default()
+    }
+
+    fn bind(&mut self, first: u32, sets: &[vk::DescriptorSet], dynamic_offsets: &[u32]) {
+        if self.used == self.ranges.len() {
+            self.ranges.push(SetRange::default());
+        }
+        let (old, unused) = self.ranges.split_at_mut(self.used);
+        let Some(new) = unused.first_mut() else { return };
+        new.first = first;
+        new.sets.clear();
+        new.sets.extend_from_slice(sets);
+        new.dynamic_offsets.clear();
+        new.dynamic_offsets.extend_from_slice(dynamic_offsets);
+        let mut kept = 0;
+        for number in 0..old.len() {
+            if !new.covers(&old[number]) {
+                old.swap(kept, number);
+                kept += 1;
+            }
+        }
+        self.ranges.swap(kept, self.used);
+        self.used = kept + 1;
+    }
 }
 
 impl<'a> Compute<'a> {
@@ -35,9 +88,10 @@ impl<'a> Compute<'a> {
         unsafe { device.cmd_bind_pipeline(self.cmd, point, raw) };
         let Some(set) = set else { return };
         if std::mem::take(&mut self.sets_disturbed) {
-            for bound in &self.arena.pending.bound_sets {
+            for bound in self.arena.pending.bound_sets.used() {
+                let SetRange { first, sets, dynamic_offsets } = bound;
                 // SAFETY: the caller's contract.
-                unsafe { self.bind_sets(pipeline, bound) };
+                unsafe { self.bind_sets(pipeline, *first, sets, dynamic_offsets) };
             }
         }
         let (layout, number) = (pipeline.raw_layout(), pipeline.set_count());
@@ -54,25 +108,25 @@ impl<'a> Compute<'a> {
         dynamic_offsets: &[u32],
     ) {
         let Some(pipeline) = self.pipeline else { return };
-        let (sets, dynamic_offsets) = (sets.to_vec(), dynamic_offsets.to_vec());
-        let new = BoundSets { first, sets, dynamic_offsets };
         // SAFETY: the caller's contract.
-        unsafe { self.bind_sets(pipeline, &new) };
-        let end = |bound: &BoundSets| bound.first as usize + bound.sets.len();
-        let bound = &mut self.arena.pending.bound_sets;
-        bound.retain(|old| old.first < new.first || end(old) > end(&new));
-        bound.push(new);
+        unsafe { self.bind_sets(pipeline, first, sets, dynamic_offsets) };
+        self.arena.pending.bound_sets.bind(first, sets, dynamic_offsets);
     }
 
     /// # Safety
     /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    unsafe fn bind_sets(&self, pipeline: &Pipeline, bound: &BoundSets) {
+    unsafe fn bind_sets(
+        &self,
+        pipeline: &Pipeline,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) {
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
-        let BoundSets { first, sets, dynamic_offsets } = bound;
         let device = self.ctx.device();
         // SAFETY: the caller's contract.
         unsafe {
-            device.cmd_bind_descriptor_sets(self.cmd, point, layout, *first, sets, dynamic_offsets);
+            device.cmd_bind_descriptor_sets(self.cmd, point, layout, first, sets, dynamic_offsets);
         }
     }
 
@@ -85,7 +139,7 @@ impl<'a> Compute<'a> {
     pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
         let sets = self.capturing().map_or(0, Pipeline::set_count);
         let needed = sets > 0 && self.ctx.table().is_some();
-        match needed && self.arena.pending.bound_sets.is_empty() {
+        match needed && self.arena.pending.bound_sets.used().is_empty() {
             true => Err(RuntimeError::DescriptorSetsUnknown { sets }),
             false => Ok(()),
         }
@@ -121,58 +175,67 @@ impl<'a> Compute<'a> {
         &mut self,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
-        let mut draws = std::mem::take(&mut self.arena.pending.draws);
-        let mut used: Vec<usize> = match self.capturing() {
-            Some(_) => draws.iter().filter(|d| !d.is_query_end()).map(|d| d.attributes).collect(),
-            None => Vec::new(),
-        };
-        // They never go back to earlier ones.
-        used.dedup();
-        if self.ctx.table().is_some() {
-            self.assign(&draws, &used, counters);
+        let captures = self.capturing().is_some();
+        let pending = &mut self.arena.pending;
+        if captures {
+            let capturing = pending.draws.iter().filter(|draw| !draw.is_query_end());
+            pending.used_attributes.extend(capturing.map(|draw| draw.attributes));
+            // They never go back to earlier ones.
+            pending.used_attributes.dedup();
         }
-        for input in draws.iter_mut().map(|draw| &mut draw.input) {
+        if self.ctx.table().is_some() {
+            self.assign(counters);
+        }
+        for number in 0..self.arena.pending.draws.len() {
+            let mut input = self.arena.pending.draws[number].input;
             for address in input.buffers_mut() {
                 *address = self.resolve(*address);
             }
+            self.arena.pending.draws[number].input = input;
         }
-        self.arena.pending.draws = draws;
-        for number in used {
-            let (first, count) = self.arena.pending.attributes[number].others;
-            if count > 0 {
-                let others = &self.arena.pending.attribute_table[first..first + count];
-                let others: Vec<_> = others.iter().map(|a| self.resolve_attribute(*a)).collect();
-                let table = split(self.arena.push(&others)?.address);
-                self.arena.pending.attributes[number].table = table;
-            }
+        for number in 0..self.arena.pending.used_attributes.len() {
+            self.place_others(self.arena.pending.used_attributes[number])?;
         }
         Ok(counters.map(|counter| self.resolve(counter)))
     }
 
-    /// Finds descriptors for what draws of these attributes reach.
-    fn assign(
-        &mut self,
-        draws: &[PendingDraw],
-        used: &[usize],
-        counters: [Address; MAX_XFB_BUFFERS],
-    ) {
+    /// Places attributes beyond the inline ones.
+    fn place_others(&mut self, number: usize) -> Result<(), RuntimeError> {
+        let (first, count) = self.arena.pending.attributes[number].others;
+        if count == 0 {
+            return Ok(());
+        }
+        let mut others = std::mem::take(&mut self.arena.pending.descriptors);
+        others.clear();
+        let table = &self.arena.pending.attribute_table[first..first + count];
+        others.extend(table.iter().map(|attribute| self.resolve_attribute(*attribute)));
+        let place = self.arena.push(&others);
+        self.arena.pending.descriptors = others;
+        self.arena.pending.attributes[number].table = split(place?.address);
+        Ok(())
+    }
+
+    /// Finds descriptors for what the pending draws reach.
+    fn assign(&mut self, counters: [Address; MAX_XFB_BUFFERS]) {
         let begun = match self.position {
             Position::Counters => self.counters,
             Position::Known(_) | Position::State(_) => Default::default(),
         };
-        let mut addresses: Vec<Address> = counters.into_iter().chain(begun).collect();
+        let mut addresses = std::mem::take(&mut self.arena.pending.addresses);
+        addresses.extend(counters.into_iter().chain(begun));
         addresses.extend(self.targets.iter().flatten().map(|target| target.address));
-        for draw in draws {
+        let pending = &self.arena.pending;
+        for draw in &pending.draws {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        for number in used {
-            let Attributes { inline, others: (first, count), .. } =
-                self.arena.pending.attributes[*number];
-            let others = &self.arena.pending.attribute_table[first..first + count];
+        for number in &pending.used_attributes {
+            let Attributes { inline, others: (first, count), .. } = pending.attributes[*number];
+            let others = &pending.attribute_table[first..first + count];
             addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
         }
-        self.arena.assign(self.ctx, addresses.into_iter());
+        self.arena.assign(self.ctx, &addresses);
+        self.arena.pending.addresses = addresses;
     }
 
     /// The address that shaders take.
@@ -203,7 +266,7 @@ impl<'a> Compute<'a> {
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
-        what: &str,
+        what: fmt::Arguments<'_>,
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
@@ -221,10 +284,10 @@ impl<'a> Compute<'a> {
         let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
         for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
             if let Some(counter) = counter {
-                let what = format!("counter {number}");
+                let what = format_args!("counter {number}");
                 // SAFETY: the caller's contract.
                 let start = unsafe {
-                    self.address(Purpose::State, &what, counter.buffer, counter.offset, 4)
+                    self.address(Purpose::State, what, counter.buffer, counter.offset, 4)
                 }?;
                 *address = split(start);
             }

@@ -1,0 +1,74 @@
+// Sums over runs of consecutive inputs, by a scan over the invocations of the setup kernel, block by block;
+// and queries, which they are for.
+
+// Two 64-bit integers each.
+struct Sum {
+    // Over the run of the input before this one, up to that.
+    before: vec4<u32>,
+    // Over the last run of the block: what the next block carries on.
+    last: vec4<u32>,
+}
+
+// Each step reads one half and writes the other. With `runs` it is 14 KiB: every device has 16.
+var<workgroup> sums: array<vec4<u32>, 2u * SETUP_WIDTH>;
+// Whether a run starts within what the sum is of.
+var<workgroup> has_start: array<bool, 2u * SETUP_WIDTH>;
+
+// `starts`: whether the invocation's input is the first of a run. `carried`: over the run so far.
+fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {
+    var sum = value;
+    var started = starts;
+    if local == 0u && !starts {
+        sum = add_pairs(carried, value);
+    }
+    sums[local] = sum;
+    has_start[local] = started;
+    workgroupBarrier();
+    var half = 0u;
+    for (var step = 1u; step < SETUP_WIDTH; step *= 2u) {
+        if local >= step && !started {
+            sum = add_pairs(sums[half + local - step], sum);
+            started = has_start[half + local - step];
+        }
+        half = SETUP_WIDTH - half;
+        sums[half + local] = sum;
+        has_start[half + local] = started;
+        workgroupBarrier();
+    }
+    var before = carried;
+    if local > 0u {
+        before = sums[half + local - 1u];
+    }
+    let last = sums[half + SETUP_WIDTH - 1u];
+    workgroupBarrier();
+    return Sum(before, last);
+}
+
+fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn add_pairs(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(add64(a.xy, b.xy), add64(a.zw, b.zw));
+}
+
+fn saturated(value: vec2<u32>) -> u32 {
+    return select(value.x, 0xffffffffu, value.y != 0u);
+}
+
+// -- Queries
+
+// Dwords from the start of a query to its availability.
+const QUERY_AVAILABILITY: u32 = 4u;
+
+// Adds to the two 64-bit integers of a query of this crate, see src/runtime/queries.rs. Behind them is its
+// availability.
+fn add_to_query(query: vec2<u32>, counted: vec4<u32>, has_ended: bool) {
+    if is_address(query) {
+        store4_to_any(query, 0u, add_pairs(load4_from_any(query), counted));
+        if has_ended {
+            store2_to_any(query, QUERY_AVAILABILITY, vec2<u32>(1u, 0u));
+        }
+    }
+}
