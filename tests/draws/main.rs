@@ -140,7 +140,7 @@ fn barriers_that_lack_are_reported() {
         let mut worker = Worker::new(0, &by_descriptors(Profile::Full, storage_buffers));
         for barrier in [None].into_iter().chain(barriers.iter().copied().map(Some)) {
             let mut reported = 0;
-            for start in (0..300).step_by(BATCH as usize) {
+            for start in (0..100).step_by(BATCH as usize) {
                 let messages = worker.messages_without(barrier, start..start + BATCH);
                 assert!(messages.iter().all(|m| m.id.starts_with("SYNC-HAZARD")), "{messages:?}");
                 reported += messages.len();
