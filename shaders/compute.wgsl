@@ -37,12 +37,9 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
-    let first_index = index - local;
-    if (draw.instance_count == 0u) | (per_instance == 0u) {
-        work.is_idle = true;
-        return work;
-    }
-    if first_index / per_instance >= draw.instance_count {
+    // No division, which llvmpipe takes apart by lanes.
+    let all = product(per_instance, draw.instance_count);
+    if (all.y == 0u) & (index - local >= all.x) {
         work.is_idle = true;
         return work;
     }

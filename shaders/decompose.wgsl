@@ -103,6 +103,15 @@ fn records_of_item(k: u32) -> vec3<u32> {
     return vec3<u32>(k, NONE, NONE);
 }
 
+// How many of them there can be. What a specialised pipeline folds away with it costs devices that run both
+// sides of a branch nothing.
+fn most_records_of_item() -> u32 {
+    if is_tri_strip() | is_tri_strip_adj() {
+        return 3u;
+    }
+    return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
+}
+
 // The hub's slot in each primitive of a fan.
 fn hub_slot() -> u32 {
     return select(2u, 0u, is_last_vertex() == 1u);
@@ -136,6 +145,10 @@ fn emit(segment: Segment, record: u32) {
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
     emit(segment, records.x);
-    emit(segment, records.y);
-    emit(segment, records.z);
+    if most_records_of_item() > 1u {
+        emit(segment, records.y);
+    }
+    if most_records_of_item() > 2u {
+        emit(segment, records.z);
+    }
 }

@@ -68,11 +68,11 @@ fn xfb_compute_staged(
         outputs.y = output_of(work.segment, records.y);
         outputs.z = output_of(work.segment, records.z);
     }
-    // All but lists fill several records.
-    let several = records_per_item() > 1u;
     store_beyond(outputs.x, begin, end);
-    if several {
+    if most_records_of_item() > 1u {
         store_beyond(outputs.y, begin, end);
+    }
+    if most_records_of_item() > 2u {
         store_beyond(outputs.z, begin, end);
     }
 
@@ -82,8 +82,10 @@ fn xfb_compute_staged(
         }
         let count = min(staged_records(), end - first);
         stage_within(outputs.x, first, count);
-        if several {
+        if most_records_of_item() > 1u {
             stage_within(outputs.y, first, count);
+        }
+        if most_records_of_item() > 2u {
             stage_within(outputs.z, first, count);
         }
         workgroupBarrier();
