@@ -88,8 +88,7 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
-        // One pipeline for all topologies.
-        specialize: false,
+        dynamic_topology: false,
         render_pass: vk::RenderPass::null(),
         cache: vk::PipelineCache::null(),
     };

@@ -108,7 +108,7 @@ impl Bench {
                 primitive_restart,
                 vertex_input: &shader.vertex_input,
                 set_layouts: &[set_layout],
-                specialize: false,
+                dynamic_topology: true,
                 render_pass: vk::RenderPass::null(),
                 cache: vk::PipelineCache::null(),
             };

@@ -415,7 +415,7 @@ fn defaults_and_draw_parameters_are_supplied() {
             primitive_restart: false,
             vertex_input: &vertex_input,
             set_layouts: &[],
-            specialize: false,
+            dynamic_topology: true,
             render_pass: gpu.render_pass(),
             cache: ash::vk::PipelineCache::null(),
         };

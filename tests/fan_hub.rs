@@ -57,7 +57,7 @@ impl Bench {
             primitive_restart: false,
             vertex_input: &vertex_input,
             set_layouts: &[],
-            specialize: specialize.is_some(),
+            dynamic_topology: specialize.is_none(),
             render_pass: gpu.render_pass(),
             cache: vk::PipelineCache::null(),
         };

@@ -428,7 +428,7 @@ fn restarting_pipeline(gpu: &Gpu) -> Pipeline {
         primitive_restart: true,
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
-        specialize: false,
+        dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
         cache: vk::PipelineCache::null(),
     };

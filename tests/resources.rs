@@ -169,7 +169,7 @@ fn make_pipeline(
         primitive_restart: true,
         vertex_input: &VertexInput::default(),
         set_layouts,
-        specialize: false,
+        dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
         cache: vk::PipelineCache::null(),
     };

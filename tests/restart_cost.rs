@@ -71,7 +71,7 @@ fn pipeline(
         primitive_restart,
         vertex_input,
         set_layouts: &[],
-        specialize: false,
+        dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
         cache: vk::PipelineCache::null(),
     };

@@ -169,7 +169,7 @@ pub(super) fn create(
         vertex_input: &vertices.vertex_input(),
         set_layouts: &[],
         // The vertex backend's pipeline takes no other topology anyway.
-        specialize: contestant != Contestant::Compute,
+        dynamic_topology: contestant == Contestant::Compute,
         render_pass: gpu.render_pass(),
         cache: vk::PipelineCache::null(),
     };

@@ -19,6 +19,8 @@ const STYLE: &str = include_str!("plot.css");
 const COLUMNS: usize = 2;
 /// Of a panel, in user units.
 const WIDTH: f64 = 440.0;
+/// What the longest note needs.
+const LEAST_WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 250.0;
 /// Around what is plotted in a panel.
 const LEFT: f64 = 52.0;
@@ -77,7 +79,7 @@ pub fn render(report: &BenchReport) -> Option<String> {
     let topologies: Vec<_> = PrimitiveTopology::ALL.into_iter().filter(is_shown).collect();
 
     let columns = COLUMNS.min(topologies.len());
-    let width = GUTTER + (WIDTH + GUTTER) * columns.max(1) as f64;
+    let width = (GUTTER + (WIDTH + GUTTER) * columns.max(1) as f64).max(LEAST_WIDTH);
     let rows = topologies.len().div_ceil(COLUMNS);
     let height = HEAD + (HEIGHT + GUTTER) * rows as f64;
     let mut document = Document::new()

@@ -286,7 +286,7 @@ fn make_pipeline(
         primitive_restart: false,
         vertex_input: &group.subject.vertex_input,
         set_layouts: &[],
-        specialize,
+        dynamic_topology: !specialize,
         render_pass: gpu.render_pass(),
         cache: ash::vk::PipelineCache::null(),
     };

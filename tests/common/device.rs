@@ -72,7 +72,7 @@ pub fn pipeline(
         primitive_restart: false,
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
-        specialize: options.specialize,
+        dynamic_topology: !options.specialize,
         render_pass: gpu.render_pass(),
         cache: ash::vk::PipelineCache::null(),
     };
@@ -286,7 +286,7 @@ pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
         primitive_restart: false,
         vertex_input: &vertex_input,
         set_layouts: &[],
-        specialize: false,
+        dynamic_topology: true,
         render_pass: gpu.render_pass(),
         cache: ash::vk::PipelineCache::null(),
     };

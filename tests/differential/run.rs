@@ -210,7 +210,7 @@ impl Worker {
             primitive_restart: false,
             vertex_input: &case.shader.vertex_input,
             set_layouts: &[],
-            specialize: case.specialize,
+            dynamic_topology: !case.specialize,
             render_pass: self.gpu.render_pass(),
             cache: ash::vk::PipelineCache::null(),
         };

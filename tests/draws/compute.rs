@@ -112,7 +112,7 @@ impl Compute {
             primitive_restart: state.restart,
             vertex_input: &vertex_input,
             set_layouts: &[],
-            specialize: key.specialize,
+            dynamic_topology: !key.specialize,
             render_pass: vk::RenderPass::null(),
             cache: vk::PipelineCache::null(),
         };

@@ -143,7 +143,7 @@ impl Case {
             primitive_restart: false,
             vertex_input: &self.vertex_input,
             set_layouts: &[],
-            specialize: false,
+            dynamic_topology: true,
             render_pass: gpu.render_pass(),
             cache: vk::PipelineCache::null(),
         };

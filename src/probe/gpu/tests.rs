@@ -113,7 +113,7 @@ fn desc<'a>(gpu: &Gpu, shader: &'a Lowered, input: &'a VertexInput) -> PipelineD
         primitive_restart: false,
         vertex_input: input,
         set_layouts: &[],
-        specialize: false,
+        dynamic_topology: true,
         render_pass: gpu.render_pass(),
         cache: vk::PipelineCache::null(),
     }
