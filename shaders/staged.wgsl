@@ -4,31 +4,38 @@
 // The invocations of a workgroup fill a run of records without gaps, but for primitives that they share with
 // the workgroups beside: those records are stored directly, by whoever shades their vertex.
 
-// The run of outputs whose primitives lie wholly within the workgroup.
+// Numbers of the first such record within the draw, and of the one behind the last.
 var<workgroup> run_begin: u32;
 var<workgroup> run_end: u32;
 
-// Records of a segment, from which on an item and those behind it fill all.
-fn records_from_item(item: u32) -> u32 {
-    return item * records_per_item();
-}
-
-// Records of a segment that so many items, the first ones, fill wholly.
-fn records_of_items(items: u32) -> u32 {
-    var overlap = 0u; // items that a primitive shares with the next
-    if is_tri_strip() | is_tri_strip_adj() {
-        overlap = 2u;
-    } else if is_line_strip() | is_line_strip_adj() | is_tri_fan() {
-        overlap = 1u;
-    }
-    return (items - min(items, overlap)) * records_per_item();
-}
-
-fn records_per_item() -> u32 {
+// Records from the first one of the primitive that begins at an item to that of the next item's. The items of
+// lists are records themselves.
+fn records_per_step() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() | is_tri_fan() {
         return 3u;
     }
     return select(1u, 2u, is_line_strip() | is_line_strip_adj());
+}
+
+// The first record of the first primitive that begins at this item or behind it. Beyond the limit, which is
+// at most 2^30 records, no number matters, and none wraps.
+fn run_from(work: Work) -> u32 {
+    let limit = draw.output_limit;
+    let records = min(min(work.items_before, limit) * records_per_step(), work.segment.count);
+    return min(min(work.segment.first, limit) + records, limit);
+}
+
+// Behind the last record of the last primitive that ends at this item or before it.
+fn run_through(work: Work) -> u32 {
+    let limit = draw.output_limit;
+    if !work.in_draw {
+        return limit;
+    }
+    // What a segment has beyond one item a primitive belongs to its last one.
+    let overlap = item_count(draw.xfb_topology, 0u, 0u);
+    let primitives = max(min(work.items_through, limit + overlap), overlap) - overlap;
+    let records = min(primitives * records_per_step(), work.segment.count);
+    return min(min(work.segment.first, limit) + records, limit);
 }
 
 @compute @workgroup_size(64)
@@ -43,14 +50,12 @@ fn xfb_compute_staged(
         return;
     }
     // Lists of one unit a record are stored without gaps as they are.
-    let is_staged = staged_units() > 1u || records_per_item() > 1u;
+    let is_staged = staged_units() > 1u || records_per_step() > 1u;
     if is_staged & (local == 0u) {
-        let before = min(records_from_item(work.items_before), work.segment.count);
-        run_begin = work.segment.first + before;
+        run_begin = run_from(work);
     }
     if is_staged & (local == workgroup_size() - 1u) {
-        let through = min(records_of_items(work.items_through), work.segment.count);
-        run_end = select(draw.output_limit, min(work.segment.first + through, draw.output_limit), work.in_draw);
+        run_end = run_through(work);
     }
     shade();
     var begin = 0u;

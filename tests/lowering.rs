@@ -9,7 +9,7 @@ use vkxfb::lower::SpecIds;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
-use vkxfb::spirv::{Module, words_from_bytes};
+use vkxfb::spirv::{Module, Section, words_from_bytes};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
@@ -453,7 +453,9 @@ fn every_module_that_the_probe_runs_is_valid() {
                 (ResourcePlan::DeviceAddress, 4096),
             ] {
                 let target = compute::Target { resources, staging, ..Default::default() };
-                common::validate(&subject.lower(backend, &target).unwrap().words, "vulkan1.0");
+                let lowered = subject.lower(backend, &target).unwrap();
+                common::validate(&lowered.words, "vulkan1.0");
+                assert!(lowered.shared_memory <= staging);
             }
         }
     }
@@ -843,4 +845,23 @@ fn kernels_are_valid() {
         let error = vkxfb::lower::kernel::lower(kernel, none).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
+}
+
+/// Shared memory would need availability and visibility operations there.
+#[test]
+fn modules_of_the_vulkan_memory_model_are_not_staged() {
+    let source = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let mut module = Module::parse(&source).unwrap();
+    module.add_capability(spirv::Capability::VulkanMemoryModel);
+    module.add_extension("SPV_KHR_vulkan_memory_model");
+    module
+        .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
+    let vertex_input = vertex_input(NumericClass::Float);
+    let target = compute::Target { staging: 4096, ..Default::default() };
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
+    let lowered = lower(&module.words());
+    common::validate(&lowered.words, "vulkan1.2");
+    assert_eq!(lowered.shared_memory, 0);
+    assert_ne!(lower(&source).shared_memory, 0);
 }

@@ -36,8 +36,12 @@ fn expected_cases(backend: Backend, resources: Resources, topology: PrimitiveTop
 }
 
 fn probe(profile: Profile, resources: Resources, backends: &[Backend]) {
-    let options = OpenOptions { profile, resources, ..Default::default() };
-    let mut gpu = common::device::open_with(options);
+    probe_with(&OpenOptions { profile, resources, ..Default::default() }, backends);
+}
+
+fn probe_with(options: &OpenOptions, backends: &[Backend]) {
+    let OpenOptions { resources, .. } = *options;
+    let mut gpu = common::device::open_with(options.clone());
     assert_eq!(gpu.backends(), backends);
     let mut plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
@@ -69,6 +73,14 @@ fn the_whole_plan_is_right_on_every_backend() {
 #[test]
 fn the_whole_plan_is_right_on_the_floor() {
     probe(Profile::Bifrost, Resources::Best, &[Backend::Compute]);
+}
+
+/// What does not pay on lavapipe is right there all the same.
+#[test]
+fn the_whole_plan_is_right_with_staging() {
+    let options =
+        OpenOptions { profile: Profile::Bifrost, staging: Some(4096), ..Default::default() };
+    probe_with(&options, &[Backend::Compute]);
 }
 
 #[test]

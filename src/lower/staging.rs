@@ -13,7 +13,7 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 
-/// Records of an item at most.
+/// Records at most, for each invocation: those that a vertex of a strip fills.
 const RECORDS_PER_ITEM: u32 = 3;
 
 /// The memory that records are staged in, in bytes, but not for less than so many records. With more, an
@@ -81,7 +81,8 @@ impl Staging {
             shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
         }
         let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
-        let bytes = target.staging.min(BYTES.max(record.saturating_mul(RECORDS)));
+        let most_bytes = target.staging.saturating_sub(RUN_BYTES);
+        let bytes = most_bytes.min(BYTES.max(record.saturating_mul(RECORDS)));
         let most = target.workgroup_size.saturating_mul(RECORDS_PER_ITEM);
         let records = most.min(bytes.checked_div(record)?);
         if records == 0 {
@@ -113,10 +114,7 @@ impl Staging {
     ) -> Result<Option<Code>, LinkError> {
         Ok(Some(match (stub.name.as_str(), stub.parameters.as_slice()) {
             ("staged_records", []) => constant(linker, self.records),
-            ("staged_units", []) => {
-                let units = self.buffers.iter().flatten().map(|buffer| buffer.shape.units);
-                constant(linker, units.max().unwrap_or(0))
-            }
+            ("staged_units", []) => constant(linker, self.most_units()),
             ("stage_record", &[slot]) => self.stage_record(&mut linker.builder, outputs, slot),
             ("store_staged", &[first_record, count, unit]) => {
                 self.store_staged(linker, outputs, first_record, count, unit)?
@@ -159,10 +157,13 @@ impl Staging {
             let shape = &staged.shape;
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
-            let units = builder.constant(shape.units);
-            let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
-            let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
-            let merge = code.begin_if(builder, exists);
+            // With the most units a buffer has them all.
+            let merge = (shape.units < self.most_units()).then(|| {
+                let units = builder.constant(shape.units);
+                let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
+                let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
+                code.begin_if(builder, exists)
+            });
             outputs.if_bound(linker, &mut code, buffer, |linker, code| {
                 let (address, base) = outputs.start(linker, code, buffer, first_record)?;
                 let builder = &mut linker.builder;
@@ -177,10 +178,15 @@ impl Staging {
                 code.call(&mut linker.builder, void, store, &[address, index, value]);
                 Ok(())
             })?;
-            code.end_if(merge);
+            merge.into_iter().for_each(|merge| code.end_if(merge));
         }
         code.push(Op::Return, &[]);
         Ok(code)
+    }
+
+    /// Units of a record, in the buffer with the most.
+    fn most_units(&self) -> u32 {
+        self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }
 
     fn buffers(&self) -> impl Iterator<Item = (usize, &StagedBuffer)> {

@@ -61,6 +61,7 @@ pub struct Gpu {
     device_count: usize,
     profile: Profile,
     physical_device: vk::PhysicalDevice,
+    staging: Option<u32>,
     robustness: Robustness,
     draw_features: DrawFeatures,
     queue: vk::Queue,
@@ -177,6 +178,7 @@ impl Gpu {
             device_count,
             profile: options.profile,
             physical_device,
+            staging: options.staging,
             robustness,
             draw_features,
             queue,
@@ -277,7 +279,10 @@ impl Gpu {
     pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
         match backend {
             Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
-            Backend::Compute => Ok(self.context.compute_target(0)?),
+            Backend::Compute => {
+                let target = self.context.compute_target(0)?;
+                Ok(compute::Target { staging: self.staging.unwrap_or(target.staging), ..target })
+            }
         }
     }
 

@@ -153,7 +153,8 @@ impl Capabilities {
 
     /// Bytes of shared memory in which a workgroup collects records, or 0 where that does not pay: on
     /// processors, and on Mali, whose shared memory is memory like any other. An NVIDIA H200 captures strips
-    /// three times as fast with it.
+    /// three times as fast with it; of other GPUs it is assumed. A [`Target`](crate::lower::compute::Target)
+    /// with another number has the last word.
     pub fn staging(&self) -> u32 {
         // What every device has.
         const MOST: u32 = 16 << 10;

@@ -146,7 +146,8 @@ impl Variant {
         let specialize = program.seed.is_multiple_of(10);
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
         // What a workgroup stages: nothing, all that it captures, or in many rounds.
-        let (workgroup_size, staging) = match program.seed % 4 {
+        let ways = if specialize { 2 } else { 4 };
+        let (workgroup_size, staging) = match program.seed / 10 % ways {
             0 => (32, 0),
             1 => (32, 4096),
             2 => (7, 4096),

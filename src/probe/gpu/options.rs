@@ -69,6 +69,9 @@ pub struct OpenOptions {
     /// Storage buffers that captures by descriptors take at most, as if the device had no more;
     /// [`RequiredFeatures::storage_buffers`](crate::runtime::RequiredFeatures::storage_buffers).
     pub storage_buffers: Option<u32>,
+    /// Bytes of shared memory in which captures by compute collect records, in place of
+    /// [what pays](crate::runtime::Capabilities::staging) on the device.
+    pub staging: Option<u32>,
     /// Whether the validation layer looks on, with synchronization validation.
     pub validation: bool,
     /// Whether `robustBufferAccess` is enabled, and of `VK_EXT_robustness2` what the device has, on the
