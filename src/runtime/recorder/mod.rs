@@ -13,6 +13,7 @@
 //! for all small draws between two large ones, no barrier. Otherwise one setup kernel does for the
 //! whole lot what the CPU cannot, and then all draws are dispatched.
 
+mod collect;
 mod compute;
 mod direct;
 mod gpu;
