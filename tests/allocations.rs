@@ -24,6 +24,8 @@ const COMPUTE: Backend = Backend::Compute;
 const DRAWS: u32 = 1000;
 /// Indices of a restarted draw: two workgroups of the restart kernel look through them.
 const INDICES: u32 = 10_000;
+/// Bytes of what is read, and of what is captured to: each flushed draw has room for a primitive.
+const SIZES: [u64; 2] = [1 << 16, 1 << 22];
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
 /// What a capture consists of.
@@ -40,10 +42,13 @@ enum Kind {
     Queries,
     VertexBuffers,
     DescriptorSets,
+    /// Each draw is flushed, and reaches the same as the one before.
     Flushes,
+    /// Each reaches something else, and kernels come before it.
+    FlushesOfOthers,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Direct,
     Kind::Indexed,
     Kind::Multi,
@@ -56,6 +61,7 @@ const KINDS: [Kind; 12] = [
     Kind::VertexBuffers,
     Kind::DescriptorSets,
     Kind::Flushes,
+    Kind::FlushesOfOthers,
 ];
 
 /// All that captures need, and an application's descriptor set that no shader uses.
@@ -120,8 +126,8 @@ impl Bench {
             | ctx.indirect_buffer_usage(COMPUTE)
             | ctx.capture_buffer_usage(COMPUTE);
         let memory =
-            [(); 2].map(|()| gpu.create_buffer(1 << 16, usage, MemoryLocation::Device).unwrap());
-        gpu.write(&memory[0], 0, &[0; 1 << 16]).unwrap();
+            SIZES.map(|size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap());
+        gpu.write(&memory[0], 0, &vec![0; memory[0].size() as usize]).unwrap();
         let usage = ctx.counter_buffer_usage(COMPUTE);
         let counter = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&counter, 0, &[0; 16]).unwrap();
@@ -279,24 +285,36 @@ unsafe fn draw(
                 recorder.bind_descriptor_sets(0, &[set], &[]);
                 recorder.draw(STRIP, &plain)
             }
-            Kind::Flushes => {
-                recorder.draw(STRIP, &plain)?;
+            Kind::Flushes | Kind::FlushesOfOthers => {
+                match kind == Kind::FlushesOfOthers && number.is_multiple_of(2) {
+                    true => recorder.draw_indirect(STRIP, &indirect)?,
+                    false => recorder.draw(STRIP, &Draw { vertex_count: 3, ..plain })?,
+                }
                 recorder.flush()
             }
         }
     }
 }
 
+/// Allocations of a flush by descriptors, at most, as the docs of [`Recorder`] state.
+const PER_FLUSH: u64 = 40;
+
 /// By descriptors a record takes memory for its descriptor sets, but none for draws.
 #[test]
 fn draws_allocate_nothing_by_descriptors() {
     let mut bench = Bench::new(Resources::Descriptors);
     let mut arena = bench.arena();
-    // Each flush has sets of its own.
-    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Flushes) {
+    for kind in KINDS {
         bench.allocations(&mut arena, kind, DRAWS);
         let few = bench.allocations(&mut arena, kind, 10);
-        assert_eq!(bench.allocations(&mut arena, kind, DRAWS), few, "{kind:?}");
+        let many = bench.allocations(&mut arena, kind, DRAWS);
+        match kind {
+            Kind::Flushes | Kind::FlushesOfOthers => {
+                let each = (many - few).div_ceil(u64::from(DRAWS - 10));
+                assert!(each <= PER_FLUSH, "{kind:?}: {each}");
+            }
+            _ => assert_eq!(many, few, "{kind:?}"),
+        }
     }
     bench.gpu.destroy_arena(arena);
     bench.close();

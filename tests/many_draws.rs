@@ -103,6 +103,17 @@ impl Program {
         Self { steps, draws, queries }
     }
 
+    /// Draws of 1 to 4 points, each between the beginning and the end of a query.
+    fn with_a_query_each(draws: u32) -> Self {
+        let kind = QueryKind::TransformFeedbackStream;
+        let steps = |number| {
+            let draw = Draw { vertex_count: 1 + number % 4, instance_count: 1, ..Draw::default() };
+            let draw = Step::Draw(PrimitiveTopology::PointList, draw);
+            [Step::Begin(kind, number), draw, Step::End(kind)]
+        };
+        Self { steps: (0..draws).flat_map(steps).collect(), draws, queries: [draws, 0] }
+    }
+
     /// What is captured where there is room for so many records, and the results of the queries.
     fn model(&self, room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
         let shader = ProbeShader::identify();
@@ -211,11 +222,10 @@ impl Bench {
             let count = program.queries[i].max(1);
             gpu.create_query_pool(KINDS[i], count).unwrap()
         });
-        let steps = program.steps.len() as u64;
-        let desc = ArenaDesc::for_draws(1, steps);
-        // Every group has a batch.
-        let mut arena =
-            gpu.create_arena(&ArenaDesc { upload: desc.upload + 64 * steps, ..desc }).unwrap();
+        // No more than is promised to be enough.
+        let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
+        let draws = program.steps.iter().filter(takes).count() as u64;
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
         let kernels = gpu.kernels();
 
         let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
@@ -325,6 +335,16 @@ fn draws_are_placed_across_blocks() {
                 bench.check(&program, way, 3, room);
             }
         }
+        bench.close();
+    }
+}
+
+/// The CPU tells the GPU of as many queries as there are draws.
+#[test]
+fn a_hundred_thousand_draws_have_a_query_each() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources);
+        bench.check(&Program::with_a_query_each(100_000), Way::Direct, 0, 200_000);
         bench.close();
     }
 }

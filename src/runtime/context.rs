@@ -390,11 +390,12 @@ impl Context {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
+            // Where descriptors are few, a window of counters may lie over what is captured to.
             Barrier::SetupToCapture => (
                 write,
                 (
                     Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
-                    Access::SHADER_READ | Access::INDIRECT_COMMAND_READ,
+                    both.1 | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
             Barrier::RestartToSetup | Barrier::Scarce | Barrier::CaptureToConsumer => (write, both),

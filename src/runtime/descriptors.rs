@@ -19,13 +19,17 @@
 //! follows has other windows, and another set, as sets are immutable once they are bound.
 //!
 //! Each range has a window while there are descriptors. Where windows have to hold what lies between ranges,
-//! too, barriers stand before and behind the draws ([`Table::is_scarce`]).
+//! too, barriers stand before and behind the draws ([`Table::is_scarce`]). What one window cannot hold,
+//! whatever lies between, is in different spans. So that windows can be found for any draws, there are no more
+//! spans than descriptors, from the beginning of a record to its end: what is bound counts, used or not.
 
 mod sets;
 #[cfg(test)]
 mod tests;
 mod windows;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use ash::vk;
@@ -46,7 +50,7 @@ pub(super) const MAX_STORAGE_BUFFERS: u32 = 24;
 const MIN_ALIGNMENT: u64 = 4;
 
 /// What a buffer is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Nothing writes it: vertices, indices, arguments of draws.
     Read,
@@ -78,18 +82,31 @@ pub(super) struct TableLimits {
 pub(super) struct Table {
     upload: Window,
     scratch: Window,
-    /// What was asked for, beginning at multiples of the alignment.
-    ranges: Vec<(Purpose, Range)>,
+    /// What was asked for.
+    ranges: Vec<Reached>,
+    /// Their numbers.
+    numbers: HashMap<(Purpose, Window), u32>,
+    /// Numbers of those that windows are assigned to.
+    used: Vec<usize>,
     /// From the first to the last range of each span, by [`Purpose`].
     spans: [Vec<Window>; 3],
     /// What is assigned, by [`Purpose`], the arena's first.
     windows: [Vec<Window>; 3],
     /// Whether windows hold what nobody asked for.
     hold_more: bool,
-    /// Addresses of the ranges that windows are assigned to.
-    addresses: Vec<Option<u64>>,
     /// The last sets and what they hold, by [`User`].
     sets: [Option<(vk::DescriptorSet, Bindings)>; 3],
+}
+
+/// A range that was asked for.
+#[derive(Debug)]
+struct Reached {
+    purpose: Purpose,
+    /// It begins at a multiple of the alignment.
+    range: Range,
+    is_used: bool,
+    /// Where it begins in the window that is assigned to it.
+    address: Option<u64>,
 }
 
 /// The windows of each binding of a set.
@@ -145,11 +162,11 @@ impl TableLimits {
 impl Table {
     /// Forgets all buffers, but for those of an arena, which come first.
     pub(super) fn restart(&mut self, upload: Window, scratch: Window) {
-        let (ranges, addresses) =
-            (std::mem::take(&mut self.ranges), std::mem::take(&mut self.addresses));
-        *self = Self { upload, scratch, ranges, addresses, ..Self::default() };
-        self.ranges.clear();
-        self.addresses.clear();
+        let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
+        ranges.clear();
+        numbers.clear();
+        used.clear();
+        *self = Self { upload, scratch, ranges, numbers, used, ..Self::default() };
     }
 
     /// A provisional address of `size` bytes at `offset`. The range ends with a whole dword.
@@ -189,89 +206,77 @@ impl Table {
             max: limits.count(purpose),
             storage_buffers: limits.reads + limits.writes,
         };
-        let number = u32::try_from(self.ranges.len()).ok().filter(|n| n & PROVISIONAL == 0);
-        let number = number.ok_or_else(too_many)?;
-        let span = self.span(limits, purpose, window).ok_or_else(too_many)?;
-        self.ranges.push((purpose, Range { span, window }));
+        let next = u32::try_from(self.ranges.len()).ok().filter(|n| n & PROVISIONAL == 0);
+        let most = limits.count(purpose) as usize - self.of_arena(purpose).iter().len();
+        let number = match self.numbers.entry((purpose, window)) {
+            Entry::Occupied(number) => *number.get(),
+            Entry::Vacant(entry) => {
+                let number = next.ok_or_else(too_many)?;
+                let spans = &mut self.spans[purpose as usize];
+                let span = span(spans, most, limits.max_range, window).ok_or_else(too_many)?;
+                let range = Range { span, window };
+                self.ranges.push(Reached { purpose, range, is_used: false, address: None });
+                *entry.insert(number)
+            }
+        };
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The number of the span that a window lies in, which grows or is new, if a descriptor is left for it.
-    fn span(&mut self, limits: &TableLimits, purpose: Purpose, window: Window) -> Option<usize> {
-        let most = limits.count(purpose) as usize - self.of_arena(purpose).len();
-        let spans = &mut self.spans[purpose as usize];
-        let holds = |span: &Window| {
-            span.buffer == window.buffer && span.union(window).size() <= limits.max_range
-        };
-        match spans.iter().position(holds) {
-            Some(number) => {
-                spans[number] = spans[number].union(window);
-                Some(number)
-            }
-            None if spans.len() < most => {
-                spans.push(window);
-                Some(spans.len() - 1)
-            }
-            None => None,
-        }
-    }
-
-    /// The windows that every record has.
-    const fn of_arena(&self, purpose: Purpose) -> &[Window] {
+    /// The window that every record has.
+    const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
-            Purpose::Read => std::slice::from_ref(&self.upload),
-            Purpose::State => std::slice::from_ref(&self.scratch),
-            Purpose::Capture => &[],
+            Purpose::Read => Some(self.upload),
+            Purpose::State => Some(self.scratch),
+            Purpose::Capture => None,
         }
     }
 
     /// Assigns windows to the ranges of provisional addresses, in place of what was assigned before.
     pub(super) fn assign(&mut self, limits: &TableLimits, addresses: impl Iterator<Item = u64>) {
-        let mut is_used = vec![false; self.ranges.len()];
+        for number in self.used.drain(..) {
+            let reached = &mut self.ranges[number];
+            (reached.is_used, reached.address) = (false, None);
+        }
         for number in addresses.filter_map(range_number) {
-            if let Some(is_used) = is_used.get_mut(number) {
-                *is_used = true;
+            if let Some(reached) = self.ranges.get_mut(number)
+                && !std::mem::replace(&mut reached.is_used, true)
+            {
+                self.used.push(number);
             }
         }
-        // Vectors that do not grow: what is allocated does not depend on the draws.
-        let mut used: Vec<(usize, Purpose, Range)> = Vec::with_capacity(self.ranges.len());
-        used.extend(
-            (0..)
-                .zip(&self.ranges)
-                .filter(|(number, _)| is_used[*number])
-                .map(|(number, (purpose, range))| (number, *purpose, *range)),
-        );
         self.hold_more = false;
-        self.addresses.clear();
-        self.addresses.resize(self.ranges.len(), None);
         for purpose in Purpose::ALL {
-            let ranges = used.iter().filter(|(_, p, _)| *p == purpose);
-            let mut others = Vec::with_capacity(used.len());
-            let foreign = used.iter().filter(|(_, p, _)| *p != purpose);
-            others.extend(foreign.map(|(_, _, range)| range.window));
-            let of_arena = self.of_arena(purpose).to_vec();
-            let most = limits.count(purpose) as usize - of_arena.len();
-            let mut asked = Vec::with_capacity(used.len());
-            asked.extend(ranges.clone().map(|(_, _, range)| *range));
-            let (windows, hold_more) = cover(asked, &others, most);
+            let of_arena = self.of_arena(purpose);
+            let most = limits.count(purpose) as usize - of_arena.iter().len();
+            let used = self.used.iter().map(|number| &self.ranges[*number]);
+            // A vector that does not grow: what is allocated does not depend on the draws.
+            let mut asked = Vec::with_capacity(self.used.len());
+            asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
+            let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
+            let (windows, hold_more) = cover(asked, others, most);
             self.hold_more |= hold_more;
-            let first = limits.first(purpose) + of_arena.len() as u32;
-            for (number, _, range) in ranges {
+            let first = limits.first(purpose) + of_arena.iter().len() as u32;
+            for number in &self.used {
+                let Reached { range, address: assigned, .. } = match &mut self.ranges[*number] {
+                    reached if reached.purpose == purpose => reached,
+                    _ => continue,
+                };
                 let holds = |w: &&Range| w.span == range.span && w.window.holds(&range.window);
-                self.addresses[*number] = (first..)
+                *assigned = (first..)
                     .zip(&windows)
                     .find(|(_, window)| holds(window))
                     .map(|(window, w)| address(window, range.window.start - w.window.start));
             }
-            let windows = windows.iter().map(|range| range.window);
-            self.windows[purpose as usize] = of_arena.into_iter().chain(windows).collect();
+            let all = &mut self.windows[purpose as usize];
+            all.clear();
+            all.extend(of_arena.into_iter().chain(windows.iter().map(|range| range.window)));
         }
     }
 
     /// The address in place of a provisional one that windows were [assigned](Self::assign) for. Others are
     /// what they are.
     pub(super) fn resolve(&self, address: u64) -> u64 {
-        let range = range_number(address).and_then(|number| *self.addresses.get(number)?);
+        let range = range_number(address).and_then(|number| self.ranges.get(number)?.address);
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
@@ -355,6 +360,23 @@ pub(super) enum User {
     /// Captures of draws that the CPU knows.
     DirectCaptures,
     Kernels,
+}
+
+/// The number of the span that a window lies in, which grows or is new, if there are fewer than `most`.
+fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
+    let holds =
+        |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
+    match spans.iter().position(holds) {
+        Some(number) => {
+            spans[number] = spans[number].union(window);
+            Some(number)
+        }
+        None if spans.len() < most => {
+            spans.push(window);
+            Some(spans.len() - 1)
+        }
+        None => None,
+    }
 }
 
 /// The number of the range of a provisional address.

@@ -139,7 +139,8 @@ pub enum RuntimeError {
         /// Which buffer.
         what: String,
     },
-    /// More buffers than the descriptors of a capture name.
+    /// More buffers than the descriptors of a capture name. All count that were bound since
+    /// [`Recorder::begin`](super::Recorder::begin), used or not, and flushes in between change nothing.
     #[error(
         "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
          is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"

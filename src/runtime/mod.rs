@@ -45,7 +45,7 @@
 //!
 //! [`Capabilities::availability`] and [`required_features`] choose; without
 //! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders
-//! are lowered for [`Context::resource_plan`], and buffers made with [`Context::capture_buffer_usage`] and
+//! are lowered for [`Context::compute_target`], and buffers made with [`Context::capture_buffer_usage`] and
 //! its like. What is drawn and recorded is the same, with two differences: the kernels that some captures
 //! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]), and shaders read whole dwords, so that a
 //! vertex or index buffer holds its bound range rounded up to the next multiple of 4 bytes.
@@ -55,9 +55,14 @@
 //!
 //! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword. Ranges
 //!   of a buffer that are written and used without a barrier between should lie that far apart.
-//! * Where draws reach more ranges than there are descriptors for, those that lie closest share one, with
-//!   what is between them. [Barriers](Recorder::begin) then order them behind all captures before
+//! * Where draws reach more ranges than there are descriptors for, those of a buffer that lie closest share
+//!   one, with what is between them. [Barriers](Recorder::begin) then order them behind all captures before
 //!   and before all behind. The application's own commands beside them may be reported.
+//!
+//! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
+//! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
+//! [flushed](Recorder::flush) or replaced since: for more than there are descriptors
+//! [`RuntimeError::TooManyBuffers`] is returned, and a new record begins anew.
 //!
 //! Captures touch their ranges alone all the same.
 //!

@@ -185,7 +185,7 @@ pub fn restart_table_size(blocks: u64) -> u64 {
 /// Bytes from the start of a query to its availability. Before it are two 64-bit integers that are added to.
 pub const QUERY_AVAILABILITY: u64 = 16;
 
-/// What the finish kernel does, in order: [`Operation::kind`].
+/// What the finish kernel does, in any order: [`Operation::kind`].
 pub mod operation {
     /// `values[0]` becomes the dword at the address.
     pub const STORE: u32 = 0;
@@ -193,7 +193,7 @@ pub mod operation {
     pub const ADD: u32 = 1;
 }
 
-/// One step of the finish kernel.
+/// One step of the finish kernel. No two have one address, unless they store the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Operation {

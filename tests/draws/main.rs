@@ -20,6 +20,8 @@
 #![cfg(feature = "probe")]
 
 mod compute;
+#[path = "../common/device.rs"]
+mod device;
 mod generate;
 mod images;
 mod known;
@@ -35,9 +37,10 @@ mod shrink;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use device::has_validation;
 use generate::{Space, generate};
 use program::{State, Step};
-use run::{Report, Worker, has_validation};
+use run::{Report, Worker};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;

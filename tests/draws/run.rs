@@ -9,6 +9,7 @@ use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources}
 use vkxfb::runtime::Barrier;
 
 use crate::compute::Compute;
+use crate::device::has_validation;
 use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
@@ -29,11 +30,6 @@ fn omitted() -> Option<Barrier> {
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
-}
-
-/// Whether the validation layer is to look on.
-pub fn has_validation() -> bool {
-    std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0")
 }
 
 /// What happened.

@@ -74,6 +74,27 @@ fn windows_are_what_is_used_while_there_is_room() {
     assert!(found.iter().all(|address| table.resolve(*address) == *address));
 }
 
+/// What is bound again and again takes no more.
+#[test]
+fn equal_ranges_are_one() {
+    let mut table = table();
+    let mut at = |purpose, offset| {
+        table.address(&limits(), purpose, format_args!("it"), buffer(3), offset, 4).unwrap()
+    };
+    // Two addresses in one aligned window, one in its neighbour, one for another purpose.
+    let all = [at(Read, 64), at(Read, 64), at(Read, 128), at(State, 64)];
+    assert_eq!(all[0], all[1]);
+    assert_eq!(table.ranges.len(), 3);
+    assert_eq!(
+        assigned(&mut table, &all),
+        [address(3, 0), address(3, 0), address(4, 0), address(1, 0)]
+    );
+    // What other draws reach is not assigned any more.
+    assigned(&mut table, &all[2..3]);
+    assert_eq!(table.used, [1]);
+    assert_eq!(table.resolve(all[0]), all[0]);
+}
+
 #[test]
 fn gaps_that_are_captured_to_are_closed_last() {
     let mut table = table();

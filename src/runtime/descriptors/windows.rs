@@ -5,7 +5,7 @@
 use ash::vk;
 
 /// A range of a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(in crate::runtime) struct Window {
     pub(in crate::runtime) buffer: vk::Buffer,
     pub(in crate::runtime) start: u64,
@@ -44,22 +44,24 @@ pub(super) struct Range {
 ///
 /// Ranges that touch share a window. Others do where descriptors are too few: the narrowest gaps are closed,
 /// and those last of all that something of `others` lies in.
-pub(super) fn cover(mut ranges: Vec<Range>, others: &[Window], most: usize) -> (Vec<Range>, bool) {
+pub(super) fn cover(
+    mut ranges: Vec<Range>,
+    others: impl Iterator<Item = Window>,
+    most: usize,
+) -> (Vec<Range>, bool) {
     ranges.sort_unstable_by_key(|range| (range.span, range.window.start));
     let exact = join(ranges, |_, last, next| next.window.start <= last.window.end);
     let excess = exact.len().saturating_sub(most);
     if excess == 0 {
         return (exact, false);
     }
-    let mut gaps: Vec<(bool, u64, usize)> = (1..)
-        .zip(exact.windows(2))
-        .filter_map(|(number, pair)| {
-            let [Range { span, window: before }, behind] = pair else { return None };
-            let gap = Window { start: before.end, end: behind.window.start, ..*before };
-            let is_foreign = || others.iter().any(|other| other.overlaps(&gap));
-            (behind.span == *span).then(|| (is_foreign(), gap.size(), number))
-        })
-        .collect();
+    let others = disjoint(others);
+    let mut gaps = Vec::with_capacity(exact.len());
+    gaps.extend((1usize..).zip(exact.windows(2)).filter_map(|(number, pair)| {
+        let [Range { span, window: before }, behind] = pair else { return None };
+        let gap = Window { start: before.end, end: behind.window.start, ..*before };
+        (behind.span == *span).then(|| (overlaps_any(&others, &gap), gap.size(), number))
+    }));
     gaps.sort_unstable();
     let mut is_closed = vec![false; exact.len()];
     for (_, _, number) in gaps.into_iter().take(excess) {
@@ -82,6 +84,28 @@ fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Ve
     joined
 }
 
+/// What windows hold, by buffer, without overlaps.
+fn disjoint(windows: impl Iterator<Item = Window>) -> Vec<Window> {
+    let mut all = Vec::with_capacity(windows.size_hint().1.unwrap_or_default());
+    all.extend(windows);
+    all.sort_unstable_by_key(|window| (window.buffer, window.start));
+    all.dedup_by(|next, last| {
+        let touches = next.buffer == last.buffer && next.start <= last.end;
+        if touches {
+            *last = last.union(*next);
+        }
+        touches
+    });
+    all
+}
+
+/// Whether a window overlaps one of those that are [`disjoint`].
+fn overlaps_any(disjoint: &[Window], window: &Window) -> bool {
+    let is_before = |other: &Window| (other.buffer, other.end) <= (window.buffer, window.start);
+    let next = disjoint.get(disjoint.partition_point(is_before));
+    next.is_some_and(|other| other.overlaps(window))
+}
+
 #[cfg(test)]
 mod tests {
     use ash::vk::Handle;
@@ -99,7 +123,7 @@ mod tests {
         let ranges =
             [range(0, 0, 8), range(0, 96, 100), range(1, 0, 4), range(0, 32, 64), range(0, 16, 32)];
         let of = |others: &[Window], most| {
-            let (windows, holds_more) = cover(ranges.to_vec(), others, most);
+            let (windows, holds_more) = cover(ranges.to_vec(), others.iter().copied(), most);
             assert_eq!(holds_more, most < 4);
             windows
         };
@@ -118,6 +142,18 @@ mod tests {
 
     proptest! {
         #[test]
+        fn overlaps_are_found_in_what_is_disjoint(
+            raw in proptest::collection::vec((0..3usize, 0..60u64, 1..9u64), 0..12),
+            (span, start, size) in (0..4usize, 0..70u64, 1..20u64),
+        ) {
+            let windows: Vec<Window> =
+                raw.iter().map(|&(s, at, size)| range(s, at, at + size).window).collect();
+            let sought = range(span, start, start + size).window;
+            let expected = windows.iter().any(|window| window.overlaps(&sought));
+            prop_assert_eq!(overlaps_any(&disjoint(windows.into_iter()), &sought), expected);
+        }
+
+        #[test]
         fn every_range_lies_in_one_window(
             raw in proptest::collection::vec((0..3usize, 0..200u64, 1..20u64), 1..30),
             other in (0..200u64, 1..20u64),
@@ -125,7 +161,7 @@ mod tests {
         ) {
             let ranges: Vec<Range> = raw.iter().map(|&(s, at, size)| range(s, at, at + size)).collect();
             let others = [range(0, other.0, other.0 + other.1).window];
-            let (windows, holds_more) = cover(ranges.clone(), &others, most);
+            let (windows, holds_more) = cover(ranges.clone(), others.iter().copied(), most);
             prop_assert!(windows.len() <= most);
             for r in &ranges {
                 let holds = |w: &&Range| w.span == r.span && w.window.holds(&r.window);
@@ -136,7 +172,7 @@ mod tests {
                 let byte = range(span, byte, byte + 1).window;
                 all.iter().filter(|r| r.window.overlaps(&byte)).count()
             };
-            let (exact, _) = cover(ranges.clone(), &others, usize::MAX);
+            let (exact, _) = cover(ranges.clone(), others.iter().copied(), usize::MAX);
             for (span, byte) in (0..3).flat_map(|span| (0..220).map(move |byte| (span, byte))) {
                 prop_assert_eq!(named(byte, span, &exact) == 1, named(byte, span, &ranges) > 0);
                 prop_assert!(named(byte, span, &windows) <= 1);

@@ -65,7 +65,9 @@ impl Compute<'_> {
             let draw = self.arena.pending.draws[i];
             self.place_draw(&draw, &mut cursor)?;
         }
-        self.tell_queries(&mut cursor);
+        for tally in [cursor.stream, cursor.generated] {
+            self.tell_query(tally);
+        }
         let before = std::mem::replace(&mut self.position, Position::Known(cursor.record));
         self.counter_operations(counters);
         // SAFETY: the caller's contract.
@@ -86,7 +88,6 @@ impl Compute<'_> {
             _ => None,
         };
         if let Some(slot) = ended {
-            self.tell_queries(cursor);
             self.push_operation(Operation {
                 address: offset(slot, QUERY_AVAILABILITY),
                 kind: operation::STORE,
@@ -95,10 +96,14 @@ impl Compute<'_> {
             });
             return Ok(());
         }
-        if (cursor.stream.slot, cursor.generated.slot) != (stream_query, generated_query) {
-            self.tell_queries(cursor);
-            cursor.stream.slot = stream_query;
-            cursor.generated.slot = generated_query;
+        // Each on its own: operations have no order, so what is added to a query is added at once.
+        for (tally, slot) in
+            [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
+        {
+            if tally.slot != slot {
+                let ended = std::mem::replace(tally, Tally { slot, values: [0; 2] });
+                self.tell_query(ended);
+            }
         }
 
         let buffers = self.targets.iter().flatten().map(|t| {
@@ -154,18 +159,16 @@ impl Compute<'_> {
     }
 
     /// Tells the GPU what was counted.
-    fn tell_queries(&mut self, cursor: &mut Cursor) {
-        for tally in [&mut cursor.stream, &mut cursor.generated] {
-            let Tally { slot, values: [a, b] } = std::mem::take(tally);
-            if a != 0 || b != 0 {
-                let [a, b] = [split(a), split(b)];
-                self.push_operation(Operation {
-                    address: slot,
-                    kind: operation::ADD,
-                    values: [a[0], a[1], b[0], b[1]],
-                    ..Default::default()
-                });
-            }
+    fn tell_query(&mut self, tally: Tally) {
+        let Tally { slot, values: [a, b] } = tally;
+        if a != 0 || b != 0 {
+            let [a, b] = [split(a), split(b)];
+            self.push_operation(Operation {
+                address: slot,
+                kind: operation::ADD,
+                values: [a[0], a[1], b[0], b[1]],
+                ..Default::default()
+            });
         }
     }
 
@@ -197,11 +200,15 @@ impl Compute<'_> {
         }
         let finish = match self.place_operations()? {
             None => None,
-            Some(operations) => Some(self.arena.push(&[Finish {
-                operations: split(operations.address),
-                count: self.arena.pending.operations.len() as u32,
-                reserved: 0,
-            }])?),
+            Some(operations) => {
+                let count = self.arena.pending.operations.len() as u32;
+                let parameters = self.arena.push(&[Finish {
+                    operations: split(operations.address),
+                    count,
+                    reserved: 0,
+                }])?;
+                Some((parameters, fold(count.into(), self.ctx.max_workgroups_per_axis())?))
+            }
         };
 
         let pipeline = self.capturing().filter(|_| !self.arena.pending.dispatches.is_empty());
@@ -244,12 +251,12 @@ impl Compute<'_> {
             }
             self.recorded.captures += self.arena.pending.dispatches.len() as u32;
         }
-        if let Some(finish) = finish {
+        if let Some((parameters, workgroups)) = finish {
             // SAFETY: the caller's contract.
             unsafe {
                 let barriers = self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
                 self.recorded.barriers += barriers;
-                self.dispatch_kernel(for_kernels, Kernel::Finish, finish, [1, 1]);
+                self.dispatch_kernel(for_kernels, Kernel::Finish, parameters, workgroups);
             }
         }
         Ok(())

@@ -13,6 +13,7 @@
 //! for all small draws between two large ones, no barrier. Otherwise one setup kernel does for the
 //! whole lot what the CPU cannot, and then all draws are dispatched.
 
+mod collect;
 mod compute;
 mod direct;
 mod gpu;
@@ -88,7 +89,8 @@ pub struct Recorded {
 ///
 /// Draws are kept in memory of the [`Arena`], which grows to what its largest record needed: once it has
 /// recorded as much, recording allocates nothing on the heap. Where descriptors take the place of device
-/// addresses, each new descriptor set still costs a few allocations.
+/// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
+/// many draws there are.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
@@ -194,7 +196,10 @@ impl<'a> Recorder<'a> {
         Self { inner: Inner::Compute(unsafe { Compute::inactive(ctx, arena, cmd, kernels) }) }
     }
 
-    /// Binds vertex buffers for the draws that follow, in place of those of the same bindings.
+    /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
+    /// descriptors take the place of device addresses, each buffer that was bound since
+    /// [`begin`](Self::begin) keeps one to the end of the record: see
+    /// [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
     /// Those of [`begin`](Self::begin) that are about vertex buffers.
@@ -256,7 +261,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Unsupported`] (vertex).
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::Unsupported`] (vertex).
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -315,6 +320,11 @@ impl<'a> Recorder<'a> {
 
     /// Captures an indexed draw.
     ///
+    /// With primitive restart, the compute backend takes an invocation, for a triangle fan two, for each index
+    /// of each instance, as only they find the restarts. It is a limit where the GPU sizes the dispatch that a
+    /// draw has no more than 2^32 - 1: what further ones would write is missing, while counters and queries
+    /// count it. Where the CPU does, it is [`RuntimeError::DispatchTooLarge`].
+    ///
     /// # Errors
     /// As [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`], [`RuntimeError::Unsupported`]
     /// (vertex).
@@ -356,6 +366,7 @@ impl<'a> Recorder<'a> {
 
     /// Captures indexed draws whose `DrawIndex` counts up from 0
     /// ([`vkCmdDrawMultiIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiIndexedEXT.html)).
+    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed).
     ///
     /// # Errors
     /// As [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
@@ -379,9 +390,11 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::DispatchTooLarge`] (where the device has no
-    /// indirect dispatch), [`RuntimeError::Unsupported`] (vertex),
-    /// [`RuntimeError::FeatureNotEnabled`] (native, with a count).
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::ArenaFull`] (more draws than the upload memory holds),
+    /// [`RuntimeError::DispatchTooLarge`] (where the device has no indirect dispatch),
+    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native, with a
+    /// count).
     ///
     /// # Safety
     /// As [`draw`](Self::draw). The arguments lie within their buffer, and are visible to
@@ -396,7 +409,8 @@ impl<'a> Recorder<'a> {
         unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
     }
 
-    /// Captures indexed draws whose arguments the GPU reads.
+    /// Captures indexed draws whose arguments the GPU reads. With primitive restart each has the limit of
+    /// [`draw_indexed`](Self::draw_indexed).
     ///
     /// # Errors
     /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].
@@ -416,7 +430,8 @@ impl<'a> Recorder<'a> {
     /// Captures a draw of as many vertices as an earlier capture wrote.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::Misaligned`] for a stride of 0.
+    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::ArenaFull`],
+    /// [`RuntimeError::Misaligned`] for a stride of 0, too, and [`RuntimeError::IndexOverflow`].
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).
@@ -441,8 +456,10 @@ impl<'a> Recorder<'a> {
     /// has ended is [reset](QueryPool::reset) before it is begun again.
     ///
     /// # Errors
-    /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryRange`]; [`RuntimeError::Unsupported`] on
-    /// the native backend, where a `VkQueryPool` serves, and on the vertex backend.
+    /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryRange`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`];
+    /// [`RuntimeError::Unsupported`] on the native backend, where a `VkQueryPool` serves, and on the
+    /// vertex backend.
     pub fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -467,8 +484,8 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`],
-    /// [`RuntimeError::DescriptorSetsUnknown`]: nothing is recorded then, and the draws
-    /// are lost.
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetsUnknown`]: nothing is recorded
+    /// then, and the draws are lost.
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
