@@ -126,6 +126,8 @@ impl Worker {
         let resources = options.resources;
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        // Milliseconds do; a device that hangs is to be named while somebody waits.
+        gpu.set_timeout(Duration::from_secs(30));
         gpu.context_mut().omit_barrier(omitted());
         let has_native = resources == Resources::Best && gpu.backends().contains(&Backend::Native);
         let mut space = if has_native { Space::of(&gpu) } else { Space::whole() };
