@@ -285,29 +285,10 @@ fn is_memory_model(module: &Module, model: MemoryModel) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Output;
-    use crate::vertex_input::NumericClass;
+    use crate::lower::store::tests::layout;
 
-    /// Outputs by offset in bytes and dwords, of a record of `stride` bytes.
     fn shape(stride: u32, outputs: &[(u32, u32)], resources: ResourcePlan) -> Option<Shape> {
-        let output = |&(offset, components): &(u32, u32)| Output {
-            buffer: 0,
-            offset,
-            components,
-            class: NumericClass::Uint,
-            variable: Id(1),
-            path: vec![],
-            name: None,
-            bits: 32,
-            location: None,
-            component: 0,
-        };
-        let layout = Layout {
-            strides: [Some(stride), None, None, None],
-            outputs: outputs.iter().map(output).collect(),
-            varyings: vec![],
-        };
-        Shape::new(&layout, 0, stride / 4, resources)
+        Shape::new(&layout(stride, outputs), 0, stride / 4, resources)
     }
 
     #[test]

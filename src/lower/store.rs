@@ -281,12 +281,13 @@ fn gather(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn layout(outputs: &[(u32, u32)]) -> Layout {
+    /// Outputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
+    pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
-            strides: [Some(64), None, None, None],
+            strides: [Some(stride), None, None, None],
             outputs: outputs
                 .iter()
                 .map(|(offset, components)| Output {
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn neighbours_share_a_store_and_gaps_part_them() {
         let widths = |outputs: &[(u32, u32)]| -> Vec<(u32, usize)> {
-            chunks(&layout(outputs), 0).iter().map(|c| (c.dword, c.parts.len())).collect()
+            chunks(&layout(64, outputs), 0).iter().map(|c| (c.dword, c.parts.len())).collect()
         };
         assert_eq!(widths(&[(0, 3), (12, 1), (16, 4)]), [(0, 4), (4, 4)]);
         assert_eq!(widths(&[(0, 1), (4, 1), (12, 1)]), [(0, 2), (3, 1)]);

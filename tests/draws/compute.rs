@@ -13,7 +13,9 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use crate::images::{self, Round};
-use crate::program::{Counters, Draw, Outcome, Program, QueryKind, Range, State, Step};
+use crate::program::{
+    Counters, Draw, Outcome, Program, QueryKind, QueryPlaces, Range, State, Step, place_queries,
+};
 
 /// Memory of a batch: more than the generator's programs take.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
@@ -35,7 +37,7 @@ pub struct Compute {
 /// The query pools of a batch, and where in them each program's queries are.
 struct Queries {
     pools: [QueryPool; 2],
-    places: Vec<Vec<(QueryKind, u32)>>,
+    places: QueryPlaces,
 }
 
 impl Compute {
@@ -159,18 +161,7 @@ impl Variant {
 
 impl Queries {
     fn new(gpu: &mut Gpu, programs: &[Program]) -> Result<Self, GpuError> {
-        let mut counts = [0u32; 2];
-        let places = programs
-            .iter()
-            .map(|program| {
-                let place = |kind: &QueryKind| {
-                    let next = &mut counts[*kind as usize];
-                    *next += 1;
-                    (*kind, *next - 1)
-                };
-                program.queries.iter().map(place).collect()
-            })
-            .collect();
+        let (counts, places) = place_queries(programs);
         use vkxfb::runtime::QueryKind as Kind;
         let pools = [
             gpu.create_query_pool(Kind::TransformFeedbackStream, counts[0])?,

@@ -8,7 +8,9 @@ use vkxfb::runtime::Context;
 
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};
-use crate::program::{Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, Step};
+use crate::program::{
+    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, Step, place_queries,
+};
 
 /// Functions and pipelines.
 pub struct Native {
@@ -39,8 +41,7 @@ const READS: vk::AccessFlags = vk::AccessFlags::from_raw(
 /// Where the queries of each program of a batch begin.
 struct Queries {
     pools: [vk::QueryPool; 2],
-    /// Kind and index in the pool, by program and query.
-    places: Vec<Vec<(QueryKind, u32)>>,
+    places: QueryPlaces,
 }
 
 impl Native {
@@ -303,18 +304,7 @@ fn with_counters(
 
 impl Queries {
     fn new(ctx: &Context, programs: &[Program]) -> Result<Self, GpuError> {
-        let mut counts = [0; 2];
-        let places = programs
-            .iter()
-            .map(|program| {
-                let place = |kind: &QueryKind| {
-                    let next = &mut counts[*kind as usize];
-                    *next += 1;
-                    (*kind, *next - 1)
-                };
-                program.queries.iter().map(place).collect()
-            })
-            .collect();
+        let (counts, places) = place_queries(programs);
         let mut queries = Self { pools: [vk::QueryPool::null(); 2], places };
         let types =
             [vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, vk::QueryType::PRIMITIVES_GENERATED_EXT];

@@ -245,3 +245,19 @@ impl Outcome {
         self.memory[middle] ^= 1;
     }
 }
+
+/// Kind and index in the pool of that kind, by program and query.
+pub type QueryPlaces = Vec<Vec<(QueryKind, u32)>>;
+
+/// Where the queries of each program of a batch are in the pools, and how many each pool has.
+pub fn place_queries(programs: &[Program]) -> ([u32; 2], QueryPlaces) {
+    let mut counts = [0; 2];
+    let mut place = |kind: QueryKind| {
+        let next = &mut counts[kind as usize];
+        *next += 1;
+        (kind, *next - 1)
+    };
+    let of_program = |program: &Program| program.queries.iter().map(|kind| place(*kind)).collect();
+    let places = programs.iter().map(of_program).collect();
+    (counts, places)
+}
