@@ -21,6 +21,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
+use common::settings::number;
 use mutate::Case;
 
 /// More than the slowest machine needs for modules of a few thousand words.
@@ -55,10 +56,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn variable(name: &str, default: u32) -> u32 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// What spirv-val says against the words.
 fn complaint(words: &[u32]) -> Option<String> {
     let directory = tempfile::tempdir().unwrap();
@@ -75,10 +72,11 @@ fn complaint(words: &[u32]) -> Option<String> {
 
 #[test]
 fn damaged_modules_end_in_errors_or_in_modules() {
-    let cases = variable("VKXFB_FUZZ_CASES", 12_000);
-    let seed = variable("VKXFB_FUZZ_SEED", 0);
+    let cases = number("VKXFB_FUZZ_CASES", 12_000);
+    let seed = number("VKXFB_FUZZ_SEED", 0);
     let mut key = [0; 32];
-    key[..4].copy_from_slice(&seed.to_le_bytes());
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let cases = cases.try_into().unwrap();
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
     let ends = RefCell::new(BTreeMap::<(&str, String), u32>::new());

@@ -321,7 +321,7 @@ fn no_barrier_can_be_left_out() {
 /// validation sees captures write: descriptors name it, and device addresses do not.
 #[test]
 fn a_consumer_without_its_barrier_is_reported() {
-    if !device::has_validation() {
+    if !common::settings::has_validation() {
         return eprintln!("skipped: without the validation layer");
     }
     let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);

@@ -14,13 +14,10 @@ use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 
+use super::settings::has_validation;
+
 /// Bytes on either side of a bound range.
 pub const GUARD: u64 = 64;
-
-/// Whether the validation layer is to look on: `VKXFB_TEST_VALIDATION` is not 0.
-pub fn has_validation() -> bool {
-    std::env::var_os("VKXFB_TEST_VALIDATION").is_none_or(|value| value != "0")
-}
 
 /// Opens the first device under the validation layer. `VKXFB_TEST_VALIDATION=0` does without it, on
 /// machines that have a GPU and no layer.

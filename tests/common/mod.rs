@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
 #[cfg(feature = "probe")]
+pub mod batches;
+#[cfg(feature = "probe")]
 pub mod device;
 pub mod render;
+pub mod settings;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -4,81 +4,51 @@
 //! | variable | |
 //! |---|---|
 //! | `VKXFB_SHADERS` | how many, 2000 by default |
-//! | `VKXFB_SEED` | seed of the first; each next shader has the next seed |
-//! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
-//! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
 //! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed lie in
-//! the directory for temporary files as `vkxfb-<seed>-<who>.spv`. A driver that crashes takes the test
-//! with it, and leaves there which seeds were under way, as `vkxfb-differential-*.running`.
+//! the directory for temporary files as `vkxfb-<seed>-<who>.spv`. Seeds, threads, and what a driver
+//! that crashes leaves behind: tests/common/batches.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 #![cfg(feature = "probe")]
 
 mod case;
+#[path = "../common/mod.rs"]
+mod common;
 mod generator;
 mod known;
 mod run;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use common::batches::{self, Worker};
+use common::settings::number;
 use generator::interface::{BuiltIn, Shape};
 use generator::program::Cell;
 use generator::types::{Scalar, Type};
 use generator::{Generated, Space, generate};
-use run::{Report, Worker};
+use run::ShaderWorker;
 
 /// Shaders of one submission.
 const BATCH: u64 = 20;
 
-fn variable(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
-}
-
 #[test]
 fn random_shaders_capture_what_the_model_says() {
-    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_SHADERS", 2000));
-    let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
-    let failures = variable("VKXFB_FAILURES", 20);
-    let next = AtomicU64::new(0);
-    let report = std::thread::scope(|scope| {
-        let work = |thread| {
-            let next = &next;
-            move || {
-                let mut worker = Worker::new(thread);
-                loop {
-                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                    if start >= count || worker.report.failures.len() as u64 > failures {
-                        return worker.finish();
-                    }
-                    let end = count.min(start + BATCH);
-                    worker.batch(&(start..end).map(|i| first.wrapping_add(i)).collect::<Vec<_>>());
-                }
-            }
-        };
-        let workers: Vec<_> = (0..threads).map(|t| scope.spawn(work(t))).collect();
-        let reports = workers.into_iter().map(|w| w.join().unwrap());
-        reports.fold(Report::default(), Report::and)
-    });
-    eprintln!("{report}");
-    let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
-    assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
-    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+    let count = number("VKXFB_SHADERS", 2000);
+    batches::run("differential", count, BATCH, ShaderWorker::new).check();
 }
 
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {
-    let mut worker = Worker::new(0);
+    let mut worker = ShaderWorker::new();
     worker.perturb = true;
     worker.batch(&(0..8).collect::<Vec<_>>());
     let report = worker.finish();
-    let captured: u64 = report.captured.values().sum();
+    let captured: u64 = report.compared.values().sum();
     assert!(captured > 8, "{report}");
     assert_eq!(report.failures.len() as u64, captured, "{report}");
 }

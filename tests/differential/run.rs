@@ -1,11 +1,9 @@
 //! Lowers, validates and captures batches of shaders on a device.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
@@ -14,6 +12,8 @@ use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::case::{Case, Target};
+use crate::common::batches::{Report, Worker};
+use crate::common::settings::{has_tools, has_validation};
 use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
@@ -21,75 +21,12 @@ use crate::known;
 /// Of so many shaders one goes through spirv-opt.
 const OPTIMIZED: u64 = 4;
 
-/// What happened.
-#[derive(Default)]
-pub struct Report {
-    pub shaders: u64,
-    /// Captures that were compared, by backend.
-    pub captured: BTreeMap<Backend, u64>,
-    /// Captures that were left out, by backend and reason.
-    pub excluded: BTreeMap<(Backend, &'static str), u64>,
-    /// Native captures that may show a known fault of the driver, and those that did, by fault.
-    pub faults: BTreeMap<&'static str, (u64, u64)>,
-    pub failures: Vec<String>,
-    /// Shaders that went through spirv-opt.
-    pub optimized: u64,
-    /// Modules that spirv-val saw.
-    pub validated: u64,
-    /// Where the time went.
-    pub times: BTreeMap<&'static str, Duration>,
-}
-
-impl Report {
-    pub fn and(mut self, other: Self) -> Self {
-        self.shaders += other.shaders;
-        self.optimized += other.optimized;
-        self.validated += other.validated;
-        for (backend, count) in other.captured {
-            *self.captured.entry(backend).or_default() += count;
-        }
-        for (reason, count) in other.excluded {
-            *self.excluded.entry(reason).or_default() += count;
-        }
-        for (reason, (seen, shown)) in other.faults {
-            let both = self.faults.entry(reason).or_default();
-            *both = (both.0 + seen, both.1 + shown);
-        }
-        for (what, time) in other.times {
-            *self.times.entry(what).or_default() += time;
-        }
-        self.failures.extend(other.failures);
-        self
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shaders, optimized, validated, .. } = self;
-        writeln!(f, "{shaders} shaders, {optimized} optimised, {validated} modules validated")?;
-        for (backend, count) in &self.captured {
-            writeln!(f, "{backend}: {count} captured")?;
-        }
-        for ((backend, reason), count) in &self.excluded {
-            writeln!(f, "{backend}: {count} left out: {reason}")?;
-        }
-        for (reason, (seen, shown)) in &self.faults {
-            writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
-        }
-        for (what, time) in &self.times {
-            writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
-        }
-        self.failures.iter().try_for_each(|failure| writeln!(f, "\n{failure}"))
-    }
-}
-
 /// A device, and what was done with it.
-pub struct Worker {
+pub struct ShaderWorker {
     gpu: Gpu,
     space: Space,
     topologies: Vec<PrimitiveTopology>,
     tools: bool,
-    thread: u64,
     /// Makes the model wrong.
     pub perturb: bool,
     pub report: Report,
@@ -102,13 +39,52 @@ struct Job<'a> {
     pipeline: Pipeline,
 }
 
-fn is_on(name: &str) -> bool {
-    std::env::var_os(name).is_none_or(|value| value != "0")
+impl Worker for ShaderWorker {
+    /// Captures shaders by every backend, and compares.
+    fn batch(&mut self, seeds: &[u64]) {
+        let mut cases: Vec<Case> = self.timed("generate", |worker| {
+            let case = |seed: &u64| Case::new(*seed, &worker.space, &worker.topologies);
+            seeds.iter().map(case).collect()
+        });
+        if self.tools {
+            self.timed("spirv-opt", |worker| {
+                for case in cases.iter_mut().filter(|case| case.seed % OPTIMIZED == 0) {
+                    case.shader.words = spirv_opt(&case.shader.words);
+                    worker.report.count("shaders that spirv-opt saw", 1);
+                }
+            });
+        }
+        let mut jobs = Vec::new();
+        for case in &cases {
+            self.report.count("shaders", 1);
+            if let Err(error) = self.validate(&case.shader.words, case.shader.target()) {
+                self.fail(case, "the generator", &case.shader.words, &error);
+                continue;
+            }
+            for backend in self.gpu.backends().to_vec() {
+                self.prepare(case, backend, &mut jobs);
+            }
+        }
+        self.capture(&jobs);
+        for job in jobs {
+            self.gpu.destroy_pipeline(job.pipeline);
+        }
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn finish(mut self) -> Report {
+        let messages = self.gpu.close();
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
 }
 
-impl Worker {
-    pub fn new(thread: u64) -> Self {
-        let validation = is_on("VKXFB_TEST_VALIDATION");
+impl ShaderWorker {
+    pub fn new() -> Self {
+        let validation = has_validation();
         let options = OpenOptions { validation, ..Default::default() };
         let gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
@@ -123,15 +99,8 @@ impl Worker {
             .into_iter()
             .filter(|t| adjacency || !t.has_adjacency())
             .collect();
-        let (tools, report) = (is_on("VKXFB_TEST_TOOLS"), Report::default());
-        Self { gpu, space, topologies, tools, thread, perturb: false, report }
-    }
-
-    /// Closes the device.
-    pub fn finish(mut self) -> Report {
-        let messages = self.gpu.close();
-        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
-        self.report
+        let (tools, report) = (has_tools(), Report::default());
+        Self { gpu, space, topologies, tools, perturb: false, report }
     }
 
     fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
@@ -141,52 +110,13 @@ impl Worker {
         result
     }
 
-    /// Captures the shaders of some seeds by every backend, and compares.
-    pub fn batch(&mut self, seeds: &[u64]) {
-        // A driver that crashes takes the test with it; this tells where.
-        let running = std::env::temp_dir().join(format!(
-            "vkxfb-differential-{}-{}.running",
-            std::process::id(),
-            self.thread
-        ));
-        std::fs::write(&running, format!("seeds {seeds:?}\n")).unwrap();
-        let mut cases: Vec<Case> = self.timed("generate", |worker| {
-            let case = |seed: &u64| Case::new(*seed, &worker.space, &worker.topologies);
-            seeds.iter().map(case).collect()
-        });
-        if self.tools {
-            self.timed("spirv-opt", |worker| {
-                for case in cases.iter_mut().filter(|case| case.seed % OPTIMIZED == 0) {
-                    case.shader.words = spirv_opt(&case.shader.words);
-                    worker.report.optimized += 1;
-                }
-            });
-        }
-        let mut jobs = Vec::new();
-        for case in &cases {
-            self.report.shaders += 1;
-            if let Err(error) = self.validate(&case.shader.words, case.shader.target()) {
-                self.fail(case, "the generator", &case.shader.words, &error);
-                continue;
-            }
-            for backend in self.gpu.backends().to_vec() {
-                self.prepare(case, backend, &mut jobs);
-            }
-        }
-        self.capture(&jobs);
-        for job in jobs {
-            self.gpu.destroy_pipeline(job.pipeline);
-        }
-        let _ = std::fs::remove_file(running);
-    }
-
     fn prepare<'a>(&mut self, case: &'a Case, backend: Backend, jobs: &mut Vec<Job<'a>>) {
         let lowered = match self.timed("lower", |_| lower(case, backend)) {
             Ok(lowered) => lowered,
             // What is as yet unsupported says so.
             Err(LowerError::Capture(CaptureError::UnsupportedType { .. })) => {
                 let reason = "the layout does not support the type";
-                *self.report.excluded.entry((backend, reason)).or_default() += 1;
+                self.report.exclude(backend, reason);
                 return;
             }
             Err(error) => {
@@ -200,7 +130,7 @@ impl Worker {
             return self.fail(case, backend.name(), &lowered.words, &error);
         }
         if let Some(reason) = known::excluded(&self.gpu, backend, &case.shader, case.topology) {
-            *self.report.excluded.entry((backend, reason)).or_default() += 1;
+            self.report.exclude(backend, reason);
             return;
         }
         let desc = PipelineDesc {
@@ -269,7 +199,7 @@ impl Worker {
         };
         let start = Instant::now();
         for (job, result) in jobs.iter().zip(results) {
-            *self.report.captured.entry(job.backend).or_default() += 1;
+            *self.report.compared.entry(job.backend).or_default() += 1;
             let mut expected = job.case.expected();
             if self.perturb {
                 expected.perturb();
@@ -278,9 +208,7 @@ impl Worker {
             let shader = &job.case.shader;
             let fault = known::fault(&self.gpu, shader).filter(|_| job.backend == Backend::Native);
             if let Some(fault) = fault {
-                let (seen, shown) = self.report.faults.entry(fault.reason).or_default();
-                *seen += 1;
-                *shown += u64::from(compared.is_err());
+                self.report.fault(fault.reason, compared.is_err());
             } else if let Err(error) = compared {
                 self.fail(job.case, job.backend.name(), &job.case.shader.words, &error);
             }
@@ -307,7 +235,7 @@ impl Worker {
         if !self.tools {
             return Ok(());
         }
-        self.report.validated += 1;
+        self.report.count("modules that spirv-val saw", 1);
         self.timed("spirv-val", |_| spirv_val(words, target))
     }
 }

@@ -5,23 +5,19 @@
 //! | variable | |
 //! |---|---|
 //! | `VKXFB_DRAWS` | how many programs, 2000 by default |
-//! | `VKXFB_SEED` | seed of the first; each next program has the next seed |
-//! | `VKXFB_THREADS` | threads, each with a device of its own; 2 by default |
-//! | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
-//! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it. A driver that crashes takes
-//! the test with it, and leaves in the directory for temporary files which seeds were under way, as
-//! `vkxfb-draws-*.running`.
+//! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
+//! Seeds, threads, and what a driver that crashes leaves behind: tests/common/batches.rs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 #![cfg(feature = "probe")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod compute;
-#[path = "../common/device.rs"]
-mod device;
 mod generate;
 mod images;
 mod known;
@@ -35,12 +31,12 @@ mod shaders;
 mod shrink;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::has_validation;
+use common::batches::{self, Report, Worker};
+use common::settings::{has_validation, number};
 use generate::{Space, generate};
 use program::{State, Step};
-use run::{Report, Worker};
+use run::DrawWorker;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
@@ -48,46 +44,15 @@ use vkxfb::runtime::Barrier;
 /// Programs of one submission.
 const BATCH: u64 = 50;
 
-fn variable(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
-}
-
 /// Runs programs on devices opened so.
-fn run_programs(options: &OpenOptions, count: u64) -> Report {
-    let first = variable("VKXFB_SEED", 0);
-    let threads = variable("VKXFB_THREADS", 2).min(count.div_ceil(BATCH)).max(1);
-    let failures = variable("VKXFB_FAILURES", 20);
-    let next = AtomicU64::new(0);
-    let report = std::thread::scope(|scope| {
-        let work = |thread| {
-            let next = &next;
-            move || {
-                let mut worker = Worker::new(thread, options);
-                loop {
-                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                    if start >= count || worker.report.failures.len() as u64 > failures {
-                        return worker.finish();
-                    }
-                    let end = count.min(start + BATCH);
-                    worker.batch(&(start..end).map(|i| first.wrapping_add(i)).collect::<Vec<_>>());
-                }
-            }
-        };
-        let workers: Vec<_> = (0..threads).map(|t| scope.spawn(work(t))).collect();
-        let reports = workers.into_iter().map(|w| w.join().unwrap());
-        reports.fold(Report::default(), Report::and)
-    });
-    eprintln!("{report}");
-    report
+fn run_programs(options: &OpenOptions) -> Report {
+    let count = number("VKXFB_DRAWS", 2000);
+    batches::run("draws", count, BATCH, || DrawWorker::new(options))
 }
 
 #[test]
 fn random_draws_capture_what_the_model_says() {
-    let report = run_programs(&OpenOptions::default(), variable("VKXFB_DRAWS", 2000));
-    let gone = report.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
-    assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
-    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+    run_programs(&OpenOptions::default()).check();
 }
 
 /// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
@@ -121,9 +86,9 @@ fn by_descriptors(profile: Profile, storage_buffers: Option<u32>) -> OpenOptions
 }
 
 fn hold_by_compute(options: &OpenOptions) {
-    let report = run_programs(options, variable("VKXFB_DRAWS", 2000));
+    let report = run_programs(options);
+    report.check();
     assert!(report.compared[&Backend::Compute] > 0);
-    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
 }
 
 /// Synchronization validation sees each barrier that is left out. ([`Barrier::CaptureToConsumer`] is seen in
@@ -140,7 +105,7 @@ fn barriers_that_lack_are_reported() {
         Barrier::BeforeFinish,
     ];
     for (storage_buffers, barriers) in [(None, &of_kernels[..]), (Some(4), &[Barrier::Scarce])] {
-        let mut worker = Worker::new(0, &by_descriptors(Profile::Full, storage_buffers));
+        let mut worker = DrawWorker::new(&by_descriptors(Profile::Full, storage_buffers));
         for barrier in [None].into_iter().chain(barriers.iter().copied().map(Some)) {
             let mut reported = 0;
             for start in (0..100).step_by(BATCH as usize) {
@@ -160,7 +125,7 @@ fn barriers_that_lack_are_reported() {
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {
-    let mut worker = Worker::new(0, &OpenOptions::default());
+    let mut worker = DrawWorker::new(&OpenOptions::default());
     worker.perturb = true;
     worker.batch(&(0..20).collect::<Vec<_>>());
     let report = worker.finish();

@@ -1,15 +1,15 @@
 //! Runs batches of programs on a device, and compares.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use vkxfb::lower::{Backend, ResourcePlan};
 use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
 
+use crate::common::batches::{Report, Worker};
+use crate::common::settings::has_validation;
 use crate::compute::Compute;
-use crate::device::has_validation;
 use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
@@ -32,95 +32,66 @@ fn omitted() -> Option<Barrier> {
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
 }
 
-/// What happened.
-#[derive(Default)]
-pub struct Report {
-    pub programs: u64,
-    /// Draws by command.
-    pub draws: BTreeMap<&'static str, u64>,
-    /// Programs that were compared, by backend.
-    pub compared: BTreeMap<Backend, u64>,
-    /// Programs with restarts and indirect draws, on the floor.
-    pub left_out: u64,
-    /// Native programs that were left out, by reason.
-    pub excluded: BTreeMap<&'static str, u64>,
-    /// Native programs that may show a known fault of the driver and no other, and those that did.
-    pub faults: BTreeMap<&'static str, (u64, u64)>,
-    pub failures: Vec<String>,
-    /// Where the time went.
-    pub times: BTreeMap<&'static str, Duration>,
-}
-
-impl Report {
-    pub fn and(mut self, other: Self) -> Self {
-        self.programs += other.programs;
-        self.left_out += other.left_out;
-        for (name, count) in other.draws {
-            *self.draws.entry(name).or_default() += count;
-        }
-        for (backend, count) in other.compared {
-            *self.compared.entry(backend).or_default() += count;
-        }
-        for (reason, count) in other.excluded {
-            *self.excluded.entry(reason).or_default() += count;
-        }
-        for (reason, (seen, shown)) in other.faults {
-            let both = self.faults.entry(reason).or_default();
-            *both = (both.0 + seen, both.1 + shown);
-        }
-        for (what, time) in other.times {
-            *self.times.entry(what).or_default() += time;
-        }
-        self.failures.extend(other.failures);
-        self
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} programs", self.programs)?;
-        for (name, count) in &self.draws {
-            writeln!(f, "{name}: {count}")?;
-        }
-        for (backend, count) in &self.compared {
-            writeln!(f, "{backend}: {count} programs compared")?;
-        }
-        if self.left_out > 0 {
-            writeln!(
-                f,
-                "compute: {} left out: restarts and indirect draws, on the floor",
-                self.left_out
-            )?;
-        }
-        for (reason, count) in &self.excluded {
-            writeln!(f, "native: {count} left out: {reason}")?;
-        }
-        for (reason, (seen, shown)) in &self.faults {
-            writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
-        }
-        for (what, time) in &self.times {
-            writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
-        }
-        self.failures.iter().try_for_each(|failure| writeln!(f, "\n{failure}"))
-    }
-}
-
 /// A device, and what was done with it.
-pub struct Worker {
+pub struct DrawWorker {
     gpu: Gpu,
     space: Space,
     native: Option<Native>,
     compute: Compute,
-    thread: u64,
-    resources: Resources,
     /// Makes the model wrong.
     pub perturb: bool,
     pub report: Report,
 }
 
-impl Worker {
+impl Worker for DrawWorker {
+    /// Runs programs on every backend, and compares.
+    fn batch(&mut self, seeds: &[u64]) {
+        let programs: Vec<Program> = self.timed("generate", |worker| {
+            seeds.iter().map(|seed| generate(*seed, &worker.space)).collect()
+        });
+        for program in &programs {
+            self.report.count("programs", 1);
+            for name in program.draws() {
+                self.report.count(name, 1);
+            }
+        }
+        let (native, excluded): (Vec<_>, Vec<_>) = programs
+            .iter()
+            .cloned()
+            .map(|program| (known::excluded(&self.gpu, &model::run(&program).1), program))
+            .partition(|(reason, _)| reason.is_none());
+        for reason in excluded.into_iter().filter_map(|(reason, _)| reason) {
+            self.report.exclude(Backend::Native, reason);
+        }
+        let native: Vec<Program> = native.into_iter().map(|(_, program)| program).collect();
+        self.run(Backend::Native, &native);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            programs.into_iter().partition(|program| self.takes(program));
+        for _ in left {
+            self.report.exclude(Backend::Compute, "restarts and indirect draws, on the floor");
+        }
+        self.run(Backend::Compute, &taken);
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn finish(mut self) -> Report {
+        if let Some(native) = self.native {
+            // SAFETY: every submission was waited for.
+            unsafe { native.destroy(&self.gpu) };
+        }
+        self.compute.destroy(&self.gpu);
+        let messages = self.gpu.close();
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
+}
+
+impl DrawWorker {
     /// By descriptors the compute backend alone: native captures know no difference.
-    pub fn new(thread: u64, options: &OpenOptions) -> Self {
+    pub fn new(options: &OpenOptions) -> Self {
         let validation = has_validation();
         let options = OpenOptions { validation, robustness: true, ..options.clone() };
         let resources = options.resources;
@@ -140,23 +111,9 @@ impl Worker {
             space,
             native,
             compute: Compute::default(),
-            thread,
-            resources,
             perturb: false,
             report: Report::default(),
         }
-    }
-
-    /// Closes the device.
-    pub fn finish(mut self) -> Report {
-        if let Some(native) = self.native {
-            // SAFETY: every submission was waited for.
-            unsafe { native.destroy(&self.gpu) };
-        }
-        self.compute.destroy(&self.gpu);
-        let messages = self.gpu.close();
-        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
-        self.report
     }
 
     fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
@@ -164,42 +121,6 @@ impl Worker {
         let result = f(self);
         *self.report.times.entry(what).or_default() += start.elapsed();
         result
-    }
-
-    /// Runs the programs of some seeds on every backend, and compares.
-    pub fn batch(&mut self, seeds: &[u64]) {
-        // A driver that crashes takes the test with it; this tells where.
-        let running = std::env::temp_dir().join(format!(
-            "vkxfb-draws-{}-{:?}-{}.running",
-            std::process::id(),
-            self.resources,
-            self.thread
-        ));
-        std::fs::write(&running, format!("seeds {seeds:?}\n")).unwrap();
-        let programs: Vec<Program> = self.timed("generate", |worker| {
-            seeds.iter().map(|seed| generate(*seed, &worker.space)).collect()
-        });
-        for program in &programs {
-            self.report.programs += 1;
-            for name in program.draws() {
-                *self.report.draws.entry(name).or_default() += 1;
-            }
-        }
-        let (native, excluded): (Vec<_>, Vec<_>) = programs
-            .iter()
-            .cloned()
-            .map(|program| (known::excluded(&self.gpu, &model::run(&program).1), program))
-            .partition(|(reason, _)| reason.is_none());
-        for reason in excluded.into_iter().filter_map(|(reason, _)| reason) {
-            *self.report.excluded.entry(reason).or_default() += 1;
-        }
-        let native: Vec<Program> = native.into_iter().map(|(_, program)| program).collect();
-        self.run(Backend::Native, &native);
-        let (taken, left): (Vec<_>, Vec<_>) =
-            programs.into_iter().partition(|program| self.takes(program));
-        self.report.left_out += left.len() as u64;
-        self.run(Backend::Compute, &taken);
-        let _ = std::fs::remove_file(running);
     }
 
     /// Whether the compute backend takes a program. On the floor nothing bounds the dispatch of an indirect
@@ -266,9 +187,7 @@ impl Worker {
             }
             // Only a program of one fault tells whether it is still there.
             ([fault], compared) => {
-                let (seen, shown) = self.report.faults.entry(fault.reason).or_default();
-                *seen += 1;
-                *shown += u64::from(compared.is_err());
+                self.report.fault(fault.reason, compared.is_err());
             }
             _ => {}
         }

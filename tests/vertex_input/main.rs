@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use case::{Bound, Case, Difference};
 use common::device::{RESOURCES, close, open_with};
+use common::settings::{has_tools, number};
 use known::Known;
 use layouts::Rng;
 use shader::Input;
@@ -32,15 +33,6 @@ use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
-
-fn variable(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
-}
-
-fn has_tools() -> bool {
-    std::env::var_os("VKXFB_TEST_TOOLS").is_none_or(|value| value != "0")
-}
 
 /// Dwords that conversions could mistake: zeros, ones, extremes, subnormals, infinities and NaNs with
 /// payloads, quiet and signalling.
@@ -276,7 +268,7 @@ fn random_layouts_are_read_as_specified() {
     let resources = Resources::Descriptors;
     let mut by_descriptors =
         open_with(OpenOptions { robustness: true, resources, ..Default::default() });
-    let (first, count) = (variable("VKXFB_SEED", 0), variable("VKXFB_LAYOUTS", 100));
+    let (first, count) = (number("VKXFB_SEED", 0), number("VKXFB_LAYOUTS", 100));
     let robust = gpu.robustness();
     let native_formats: Vec<VertexFormat> =
         VertexFormat::ALL.iter().copied().filter(|f| gpu.has_vertex_format(*f)).collect();

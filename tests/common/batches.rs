@@ -1,0 +1,144 @@
+//! Random cases by their seeds, in batches, on threads with a device each, and what came of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Seek, Write};
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use vkxfb::lower::Backend;
+
+use super::settings::number;
+
+/// A device, and what was done with it.
+pub trait Worker: Send {
+    /// Runs the cases of some seeds.
+    fn batch(&mut self, seeds: &[u64]);
+
+    fn report(&self) -> &Report;
+
+    /// Closes the device.
+    fn finish(self) -> Report;
+}
+
+/// Runs `count` cases, `size` at once. While a batch is under way a file in the directory for temporary files,
+/// `vkxfb-NAME-*.running`, says so: a driver that crashes takes the test with it.
+///
+/// | variable | |
+/// |---|---|
+/// | `VKXFB_SEED` | seed of the first; each next case has the next seed |
+/// | `VKXFB_THREADS` | threads; 2 by default |
+/// | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
+pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + Sync) -> Report {
+    let first = number("VKXFB_SEED", 0);
+    let threads = number("VKXFB_THREADS", 2).min(count.div_ceil(size)).max(1);
+    let failures = number("VKXFB_FAILURES", 20);
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut worker = open();
+        let prefix = format!("vkxfb-{name}-");
+        let file = tempfile::Builder::new().prefix(&prefix).suffix(".running").tempfile();
+        let mut running = file.unwrap();
+        loop {
+            let start = next.fetch_add(size, Ordering::Relaxed);
+            if start >= count || worker.report().failures.len() as u64 > failures {
+                return worker;
+            }
+            let end = count.min(start + size);
+            let seeds: Vec<u64> = (start..end).map(|i| first.wrapping_add(i)).collect();
+            running.rewind().unwrap();
+            running.as_file().set_len(0).unwrap();
+            writeln!(running, "seeds {seeds:?}").unwrap();
+            worker.batch(&seeds);
+        }
+    };
+    let workers: Vec<W> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // Where threads end and destroy devices at once, NVIDIA's driver (580.159.04) now and then waits for ever:
+    // a thread of its own spins in what it does at its end, with a lock that all others want.
+    let report = workers.into_iter().map(W::finish).fold(Report::default(), Report::and);
+    eprintln!("{report}");
+    report
+}
+
+/// What happened.
+#[derive(Default)]
+pub struct Report {
+    /// What there was of each kind.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Cases that were compared.
+    pub compared: BTreeMap<Backend, u64>,
+    /// Cases that were left out, and why.
+    pub excluded: BTreeMap<(Backend, &'static str), u64>,
+    /// Native cases that may show a known fault of the driver and no other, and those that did.
+    pub faults: BTreeMap<&'static str, (u64, u64)>,
+    pub failures: Vec<String>,
+    /// Where the time went.
+    pub times: BTreeMap<&'static str, Duration>,
+}
+
+impl Report {
+    fn and(mut self, other: Self) -> Self {
+        add(&mut self.counts, other.counts);
+        add(&mut self.compared, other.compared);
+        add(&mut self.excluded, other.excluded);
+        add(&mut self.times, other.times);
+        for (reason, (seen, shown)) in other.faults {
+            let both = self.faults.entry(reason).or_default();
+            *both = (both.0 + seen, both.1 + shown);
+        }
+        self.failures.extend(other.failures);
+        self
+    }
+
+    pub fn count(&mut self, what: &'static str, number: u64) {
+        *self.counts.entry(what).or_default() += number;
+    }
+
+    pub fn exclude(&mut self, backend: Backend, reason: &'static str) {
+        *self.excluded.entry((backend, reason)).or_default() += 1;
+    }
+
+    pub fn fault(&mut self, reason: &'static str, is_shown: bool) {
+        let (seen, shown) = self.faults.entry(reason).or_default();
+        *seen += 1;
+        *shown += u64::from(is_shown);
+    }
+
+    /// Fails for what failed, and where a known fault never shows any more.
+    pub fn check(&self) {
+        let gone = self.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
+        assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
+        assert!(self.failures.is_empty(), "{} failures", self.failures.len());
+    }
+}
+
+fn add<K: Ord, V: AddAssign + Default>(all: &mut BTreeMap<K, V>, more: BTreeMap<K, V>) {
+    for (key, value) in more {
+        *all.entry(key).or_default() += value;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, count) in &self.counts {
+            writeln!(f, "{what}: {count}")?;
+        }
+        for (backend, count) in &self.compared {
+            writeln!(f, "{backend}: {count} compared")?;
+        }
+        for ((backend, reason), count) in &self.excluded {
+            writeln!(f, "{backend}: {count} left out: {reason}")?;
+        }
+        for (reason, (seen, shown)) in &self.faults {
+            writeln!(f, "native: {shown} of {seen} differ: {reason}")?;
+        }
+        for (what, time) in &self.times {
+            writeln!(f, "{what}: {:.1} s", time.as_secs_f64())?;
+        }
+        self.failures.iter().try_for_each(|failure| writeln!(f, "\n{failure}"))
+    }
+}
