@@ -1,5 +1,8 @@
 // What the CPU cannot know while recording: counts and clamps of draws whose arguments, or whose place in
 // the capture buffers, only the GPU knows. One workgroup does it for a whole batch.
+//
+// Memory is not coherent, here as in every kernel: what an invocation reads, no other one of the dispatch wrote.
+// They exchange data through shared memory.
 
 // What it is given.
 struct Setup {
@@ -69,7 +72,7 @@ var<private> next_record: u32;
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     for (var i = 0u; i < setup.scan_count; i++) {
-        scan_states(load_input(setup.inputs, load1(multiply_add(setup.scans, i, 4u))), local);
+        scan_states(setup.inputs, load1(multiply_add(setup.scans, i, 4u)), local);
     }
     // Every invocation reads the counters before one of them writes them.
     let positions = start_positions(setup);
@@ -330,8 +333,10 @@ fn store_draw(at: vec2<u32>, made: Draw) {
 
 // -- Restarted draws
 
-// Replaces the summaries of a draw's workgroups by the states before them.
-fn scan_states(input: Input, local: u32) {
+// Replaces the summaries of a draw's workgroups by the states before them, and behind the last one of these
+// leaves the state behind it.
+fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
+    let input = load_input(inputs, number);
     let arguments = arguments_of(input);
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
@@ -347,12 +352,14 @@ fn scan_states(input: Input, local: u32) {
         }
         let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
         if first + local < count {
-            let after = advance(input.topology, vertices, before, run);
-            let words = vec4<u32>(before.primitives, before.open, after.primitives, after.open);
-            store4(states, 4u * (first + local), words);
+            store2(states, 4u * (first + local), vec2<u32>(before.primitives, before.open));
         }
         carried = advance(input.topology, vertices, carried, runs[BLOCKS - 1u]);
         workgroupBarrier();
+    }
+    // Stored by the invocation that reads it.
+    if count != 0u && local == number % SETUP_WIDTH {
+        store2(states, 4u * count - 2u, vec2<u32>(carried.primitives, carried.open));
     }
 }
 

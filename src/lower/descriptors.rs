@@ -39,8 +39,7 @@ pub(super) struct Descriptors {
 struct Array {
     binding: u32,
     count: u32,
-    /// `NonWritable`, or for kernels, whose invocations read what others wrote, `Coherent`.
-    decoration: Option<Decoration>,
+    is_read_only: bool,
     /// Once it is needed.
     variable: Option<Id>,
 }
@@ -56,21 +55,8 @@ impl Descriptors {
         Self {
             user,
             set,
-            reads: Array {
-                binding: 0,
-                count: reads,
-                decoration: Some(Decoration::NonWritable),
-                variable: None,
-            },
-            writes: Array {
-                binding: 1,
-                count: writes,
-                decoration: match user {
-                    User::Capture => None,
-                    User::Kernel => Some(Decoration::Coherent),
-                },
-                variable: None,
-            },
+            reads: Array { binding: 0, count: reads, is_read_only: true, variable: None },
+            writes: Array { binding: 1, count: writes, is_read_only: false, variable: None },
         }
     }
 
@@ -203,8 +189,8 @@ impl Array {
         let offset = [block.0, 0, Decoration::Offset as u32, 0];
         builder.module.push(Section::Annotations, Op::MemberDecorate, &offset);
         let name = if self.binding == 0 { "xfb_reads" } else { "xfb_writes" };
-        if let Some(decoration) = self.decoration {
-            let decoration = [block.0, 0, decoration as u32];
+        if self.is_read_only {
+            let decoration = [block.0, 0, Decoration::NonWritable as u32];
             builder.module.push(Section::Annotations, Op::MemberDecorate, &decoration);
         }
         builder.name(block, &format!("{name}_dwords"));
