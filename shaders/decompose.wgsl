@@ -16,29 +16,21 @@ const TRI_STRIP_ADJ: u32 = 7u;
 // No item or no record: at or above every count.
 const NONE: u32 = 0xffffffffu;
 
-fn may_be_other_than(topology: u32) -> bool {
-    return ((topology != LIST) & may_be_list())
-        | ((topology != LINE_STRIP) & may_be_line_strip())
-        | ((topology != TRI_STRIP) & may_be_tri_strip())
-        | ((topology != TRI_FAN) & may_be_tri_fan())
-        | ((topology != LINE_LIST_ADJ) & may_be_line_list_adj())
-        | ((topology != LINE_STRIP_ADJ) & may_be_line_strip_adj())
-        | ((topology != TRI_LIST_ADJ) & may_be_tri_list_adj())
-        | ((topology != TRI_STRIP_ADJ) & may_be_tri_strip_adj());
+// What pipelines of all topologies are specialised to.
+const ANY_TOPOLOGY: u32 = 0xffffffffu;
+
+// The sysval, unless the pipeline is of one topology.
+fn draw_topology() -> u32 {
+    return select(draw.xfb_topology, pipeline_topology(), pipeline_topology() != ANY_TOPOLOGY);
 }
 
-// The sysval decides, unless a specialised pipeline leaves nothing to decide.
-fn is(topology: u32, may_be: bool) -> bool {
-    return may_be & ((draw.xfb_topology == topology) | !may_be_other_than(topology));
-}
-
-fn is_line_strip() -> bool { return is(LINE_STRIP, may_be_line_strip()); }
-fn is_tri_strip() -> bool { return is(TRI_STRIP, may_be_tri_strip()); }
-fn is_tri_fan() -> bool { return is(TRI_FAN, may_be_tri_fan()); }
-fn is_line_list_adj() -> bool { return is(LINE_LIST_ADJ, may_be_line_list_adj()); }
-fn is_line_strip_adj() -> bool { return is(LINE_STRIP_ADJ, may_be_line_strip_adj()); }
-fn is_tri_list_adj() -> bool { return is(TRI_LIST_ADJ, may_be_tri_list_adj()); }
-fn is_tri_strip_adj() -> bool { return is(TRI_STRIP_ADJ, may_be_tri_strip_adj()); }
+fn is_line_strip() -> bool { return draw_topology() == LINE_STRIP; }
+fn is_tri_strip() -> bool { return draw_topology() == TRI_STRIP; }
+fn is_tri_fan() -> bool { return draw_topology() == TRI_FAN; }
+fn is_line_list_adj() -> bool { return draw_topology() == LINE_LIST_ADJ; }
+fn is_line_strip_adj() -> bool { return draw_topology() == LINE_STRIP_ADJ; }
+fn is_tri_list_adj() -> bool { return draw_topology() == TRI_LIST_ADJ; }
+fn is_tri_strip_adj() -> bool { return draw_topology() == TRI_STRIP_ADJ; }
 
 fn vertex_of_item(item: u32) -> u32 {
     if is_tri_fan() | is_line_strip_adj() {

@@ -189,7 +189,7 @@ const REACH: u32 = 5u;
 
 // The place of the index at `position`. For a restarted draw `item_count` is the number of indices.
 fn place_of_index(position: u32) -> Place {
-    let topology = draw.xfb_topology;
+    let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let blocks = block_count(draw.item_count, draw.index_limit);
     let block = min(position / BLOCK, blocks - 1u);

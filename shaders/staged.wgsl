@@ -32,7 +32,7 @@ fn run_through(work: Work) -> u32 {
         return limit;
     }
     // What a segment has beyond one item a primitive belongs to its last one.
-    let overlap = item_count(draw.xfb_topology, 0u, 0u);
+    let overlap = item_count(draw_topology(), 0u, 0u);
     let primitives = max(min(work.items_through, limit + overlap), overlap) - overlap;
     let records = min(primitives * records_per_step(), work.segment.count);
     return min(min(work.segment.first, limit) + records, limit);

@@ -36,16 +36,10 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 // a * b in 64 bits, low dword first, without the capability Int64.
 fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
-// -- Specialisation: what may occur at all. First the topologies.
+// -- Specialisation: what may occur at all.
 
-fn may_be_list() -> bool { return true; }
-fn may_be_line_strip() -> bool { return true; }
-fn may_be_tri_strip() -> bool { return true; }
-fn may_be_tri_fan() -> bool { return true; }
-fn may_be_line_list_adj() -> bool { return true; }
-fn may_be_line_strip_adj() -> bool { return true; }
-fn may_be_tri_list_adj() -> bool { return true; }
-fn may_be_tri_strip_adj() -> bool { return true; }
+// The topology of all draws, or ANY_TOPOLOGY.
+fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }

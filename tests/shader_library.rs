@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
+use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
 use vkxfb::sysval::setup::{
@@ -182,6 +183,7 @@ fn constants_have_one_value() {
         ("LINE_STRIP_ADJ", XfbTopology::LineStripAdj as u64),
         ("TRI_LIST_ADJ", XfbTopology::TriListAdj as u64),
         ("TRI_STRIP_ADJ", XfbTopology::TriStripAdj as u64),
+        ("ANY_TOPOLOGY", SpecIds::ANY_TOPOLOGY.into()),
         ("INLINE_ATTRIBUTES", size(INLINE_ATTRIBUTES)),
         ("DRAW_SIZE", size(size_of::<DrawSysvals>())),
         ("DRAW_FIRST_WORKGROUP", size(offset_of!(DrawSysvals, first_workgroup))),

@@ -12,8 +12,7 @@ use super::store::Outputs;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
-use crate::spirv::{Id, Module, ParseError, words_from_bytes};
-use crate::topology::XfbTopology;
+use crate::spirv::{Id, Module, ParseError, Section, words_from_bytes};
 
 static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     let words = words_from_bytes(include_bytes!("../../shaders/xfb.spv"))?;
@@ -24,18 +23,6 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
 pub(super) fn library() -> Result<&'static Library, LowerError> {
     LIBRARY.as_ref().map_err(|error| LowerError::Parse(error.clone()))
 }
-
-/// Stubs by the value of [`XfbTopology`].
-const MAY_BE: [&str; XfbTopology::COUNT] = [
-    "may_be_list",
-    "may_be_line_strip",
-    "may_be_tri_strip",
-    "may_be_tri_fan",
-    "may_be_line_list_adj",
-    "may_be_line_strip_adj",
-    "may_be_tri_list_adj",
-    "may_be_tri_strip_adj",
-];
 
 /// The bodies of the stubs for one shader.
 pub(super) struct Stubs<'a> {
@@ -72,9 +59,6 @@ impl Define for Stubs<'_> {
         if let Some(code) = self.memory.define(&mut linker.builder, stub) {
             return Ok(Some(code));
         }
-        if let Some(topology) = MAY_BE.iter().position(|name| *name == stub.name) {
-            return Ok(Some(may_occur(linker, self.spec_ids.topologies[topology])));
-        }
         if let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())
             && let Some(code) = staging.define(linker, &self.outputs, stub)?
         {
@@ -91,6 +75,11 @@ impl Define for Stubs<'_> {
                 code.call(&mut linker.builder, void, shading.function, &[]);
                 code.push(Op::Return, &[]);
                 code
+            }
+            ("pipeline_topology", [], _) => {
+                let uint = linker.builder.uint();
+                let default = [SpecIds::ANY_TOPOLOGY];
+                spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.topology)
             }
             ("may_restart", [], _) => may_occur(linker, self.spec_ids.restart),
             ("may_be_general", [], _) => may_occur(linker, self.spec_ids.general),
@@ -109,14 +98,22 @@ impl Define for Stubs<'_> {
 
 /// A boolean that the pipeline may set to false.
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
+    let bool_type = linker.builder.bool();
+    spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
+}
+
+/// The body of a stub that returns a specialisation constant.
+fn spec_constant(
+    linker: &mut Linker<'_, '_>,
+    op: Op,
+    ty: Id,
+    default: &[u32],
+    spec_id: u32,
+) -> Code {
     let builder = &mut linker.builder;
-    let bool_type = builder.bool();
     let id = builder.module.fresh_id();
-    builder.module.push(
-        crate::spirv::Section::Declarations,
-        Op::SpecConstantTrue,
-        &[bool_type.0, id.0],
-    );
+    let operands = [&[ty.0, id.0], default].concat();
+    builder.module.push(Section::Declarations, op, &operands);
     builder.decorate(id, Decoration::SpecId, &[spec_id]);
     let mut code = Code::default();
     code.push(Op::ReturnValue, &[id.0]);
@@ -128,10 +125,5 @@ fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);
-    SpecIds {
-        topologies: std::array::from_fn(|_| next()),
-        restart: next(),
-        general: next(),
-        wide: next(),
-    }
+    SpecIds { topology: next(), restart: next(), general: next(), wide: next() }
 }

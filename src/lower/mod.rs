@@ -35,7 +35,6 @@ use crate::spirv::entry_point::{EntryPoint, EntryPointError};
 use crate::spirv::link::LinkError;
 use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
-use crate::topology::XfbTopology;
 use crate::vertex_input::NumericClass;
 
 /// Locations that inputs may take. Devices have 16 to 64; without a limit an array could ask for 2^32.
@@ -309,18 +308,23 @@ pub struct Lowered {
     pub has_side_effects: bool,
 }
 
-/// `SpecId`s of boolean constants that all default to true, so that everything is decided at run time.
-/// What is false is folded away.
+/// `SpecId`s of constants by which a pipeline folds away what cannot occur. By their defaults everything is
+/// decided at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpecIds {
-    /// Whether a topology may occur, by the value of [`XfbTopology`].
-    pub topologies: [u32; XfbTopology::COUNT],
-    /// Whether primitive restart may be enabled. Compute only.
+    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws, or [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY), the default.
+    pub topology: u32,
+    /// Whether primitive restart may be enabled, as a boolean. Compute only.
     pub restart: u32,
     /// Whether a dispatch may have several draws, or an index buffer. Compute only.
     pub general: u32,
     /// Whether the device profits from knowing which accesses are aligned to their size.
     pub wide: u32,
+}
+
+impl SpecIds {
+    /// Draws may have any topology.
+    pub const ANY_TOPOLOGY: u32 = u32::MAX;
 }
 
 impl Lowered {

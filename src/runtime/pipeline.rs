@@ -280,7 +280,7 @@ enum Variant {
 #[derive(Default)]
 struct Specialization {
     entries: Vec<vk::SpecializationMapEntry>,
-    values: Vec<vk::Bool32>,
+    values: Vec<u32>,
 }
 
 impl Specialization {
@@ -288,15 +288,12 @@ impl Specialization {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids else { return constants };
         if !desc.dynamic_topology {
-            let wanted = desc.topology.xfb_topology() as usize;
-            for (topology, id) in ids.topologies.into_iter().enumerate() {
-                constants.push(id, topology == wanted);
-            }
+            constants.push(ids.topology, desc.topology.xfb_topology() as u32);
         }
-        constants.push(ids.wide, wide_accesses);
+        constants.push(ids.wide, wide_accesses.into());
         if desc.shader.backend == Backend::Compute {
-            constants.push(ids.restart, desc.primitive_restart);
-            constants.push(ids.general, variant == Variant::General);
+            constants.push(ids.restart, desc.primitive_restart.into());
+            constants.push(ids.general, (variant == Variant::General).into());
         }
         constants
     }
@@ -307,11 +304,12 @@ impl Specialization {
             .data(bytemuck::cast_slice(&self.values))
     }
 
-    fn push(&mut self, constant_id: u32, value: bool) {
-        let size = size_of::<vk::Bool32>();
+    /// A `u32`, or as a `VkBool32` a boolean.
+    fn push(&mut self, constant_id: u32, value: u32) {
+        let size = size_of::<u32>();
         let offset = (self.values.len() * size) as u32;
         self.entries.push(vk::SpecializationMapEntry { constant_id, offset, size });
-        self.values.push(value.into());
+        self.values.push(value);
     }
 }
 
