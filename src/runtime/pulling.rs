@@ -226,7 +226,7 @@ pub(super) fn multiple_of_4(what: impl FnOnce() -> String, value: u64) -> Result
     multiple_of(4, what, value)
 }
 
-fn multiple_of(
+pub(super) fn multiple_of(
     alignment: u64,
     what: impl FnOnce() -> String,
     value: u64,
