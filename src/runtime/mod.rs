@@ -71,6 +71,7 @@
 mod arena;
 mod barrier;
 mod capabilities;
+mod checks;
 mod choice;
 mod context;
 mod descriptors;

@@ -10,6 +10,7 @@
 //! more behind them.
 
 mod check;
+mod vertex_input;
 
 use std::ffi::{CStr, CString};
 
@@ -17,7 +18,7 @@ use ash::vk;
 
 use super::descriptors::with_layout;
 use super::extensions::{with_discard_state, with_vertex_input_state};
-use super::pulling::{self, PulledAttribute};
+use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
 use crate::lower::{Backend, Lowered, ResourcePlan};
@@ -378,8 +379,8 @@ unsafe fn create_graphics(
     layout: vk::PipelineLayout,
     stage: vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    let (bindings, attributes) = pulling::descriptions(desc.vertex_input);
-    let divisors = pulling::divisor_descriptions(desc.vertex_input);
+    let (bindings, attributes) = vertex_input::descriptions(desc.vertex_input);
+    let divisors = vertex_input::divisor_descriptions(desc.vertex_input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
         .primitive_restart_enable(desc.primitive_restart);

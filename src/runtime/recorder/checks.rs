@@ -3,15 +3,13 @@
 
 #![forbid(unsafe_code)]
 
-use ash::vk;
-
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
+use crate::runtime::checks::{check_limit, check_size, multiple_of, multiple_of_4};
 use crate::runtime::draws::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
 };
-use crate::runtime::pulling::{multiple_of, multiple_of_4};
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
@@ -39,14 +37,10 @@ pub(super) fn check_capture_buffers(
     }
     for (index, bound) in buffers.iter().enumerate() {
         let Some(bound) = bound else { continue };
-        if bound.size == vk::WHOLE_SIZE {
-            return Err(RuntimeError::WholeSize { what: format!("capture buffer {index}") });
-        }
+        check_size(|| format!("capture buffer {index}"), bound.size)?;
         multiple_of_4(|| format!("the offset of capture buffer {index}"), bound.offset)?;
-        if bound.size > max {
-            let what = format!("the size of capture buffer {index} in bytes");
-            return Err(RuntimeError::Limit { what, value: bound.size, limit, max });
-        }
+        let what = || format!("the size of capture buffer {index} in bytes");
+        check_limit(what, bound.size, limit, max)?;
     }
     Ok(())
 }
@@ -89,22 +83,14 @@ pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), R
 
 /// Holds the number of a capture buffer against the limit of native transform feedback.
 fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
-    match &ctx.capabilities().transform_feedback {
-        Some(support) if number >= support.max_buffers as usize => Err(RuntimeError::Limit {
-            what: what.to_owned(),
-            value: number as u64 + 1,
-            limit: "maxTransformFeedbackBuffers",
-            max: support.max_buffers.into(),
-        }),
-        _ => Ok(()),
-    }
+    let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
+    let limit = "maxTransformFeedbackBuffers";
+    check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
 pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeError> {
-    if buffer.size == vk::WHOLE_SIZE {
-        return Err(RuntimeError::WholeSize { what: "the index buffer".to_owned() });
-    }
-    let alignment = buffer.index_type.size().into();
+    check_size(|| "the index buffer".to_owned(), buffer.size)?;
+    let alignment = buffer.index_type.size();
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
@@ -137,7 +123,7 @@ pub(super) fn check_range(what: &'static str, first: u32, count: u32) -> Result<
 /// Checks where the arguments of an indirect draw lie.
 pub(super) fn check_indirect(draw: &IndirectDraw) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
-    multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride.into())?;
+    multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride)?;
     match draw.count {
         Some((_, offset)) => multiple_of_4(|| "the offset of a draw count".to_owned(), offset),
         None => Ok(()),
@@ -146,8 +132,8 @@ pub(super) fn check_indirect(draw: &IndirectDraw) -> Result<(), RuntimeError> {
 
 pub(super) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of the counter".to_owned(), draw.counter.offset)?;
-    multiple_of_4(|| "counterOffset".to_owned(), draw.counter_offset.into())?;
-    multiple_of_4(|| "vertexStride".to_owned(), draw.vertex_stride.into())?;
+    multiple_of_4(|| "counterOffset".to_owned(), draw.counter_offset)?;
+    multiple_of_4(|| "vertexStride".to_owned(), draw.vertex_stride)?;
     if draw.vertex_stride == 0 {
         let what = "vertexStride, a divisor,".to_owned();
         return Err(RuntimeError::Misaligned { what, value: 0, alignment: 4 });
