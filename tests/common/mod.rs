@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
 #[cfg(feature = "probe")]
+pub mod descriptor_set;
+#[cfg(feature = "probe")]
 pub mod device;
 pub mod render;
+#[cfg(feature = "probe")]
+pub mod timing;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
