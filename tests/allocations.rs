@@ -18,6 +18,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use common::descriptor_set::DescriptorSet;
 use common::device;
 
 const COMPUTE: Backend = Backend::Compute;
@@ -73,35 +74,14 @@ struct Bench {
     memory: [Buffer; 2],
     counter: Buffer,
     pools: [QueryPool; 2],
-    set_layout: vk::DescriptorSetLayout,
-    set_pool: vk::DescriptorPool,
-    set: vk::DescriptorSet,
+    set: DescriptorSet,
 }
 
 impl Bench {
     fn new(resources: Resources) -> Self {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let ctx = gpu.context().clone();
-        let device = ctx.device();
-        // SAFETY: the device is live.
-        let (set_layout, set_pool, set) = unsafe {
-            let bindings = [vk::DescriptorSetLayoutBinding::default()
-                .descriptor_type(vk::DescriptorType::UNIFORM_BUFFER)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)];
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let layouts = [device.create_descriptor_set_layout(&info, None).unwrap()];
-            let sizes = [vk::DescriptorPoolSize {
-                ty: vk::DescriptorType::UNIFORM_BUFFER,
-                descriptor_count: 1,
-            }];
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-            let pool = device.create_descriptor_pool(&info, None).unwrap();
-            let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(pool)
-                .set_layouts(&layouts);
-            (layouts[0], pool, device.allocate_descriptor_sets(&info).unwrap()[0])
-        };
+        let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER);
         // More attributes than fit in push constants.
         let shader = ProbeShader::attributes();
         let target = ctx.compute_target(1).unwrap();
@@ -113,7 +93,7 @@ impl Bench {
                 provoking_vertex: ProvokingVertex::First,
                 primitive_restart,
                 vertex_input: &shader.vertex_input,
-                set_layouts: &[set_layout],
+                set_layouts: &[set.layout],
                 dynamic_topology: true,
                 render_pass: vk::RenderPass::null(),
                 cache: vk::PipelineCache::null(),
@@ -133,16 +113,12 @@ impl Bench {
         gpu.write(&counter, 0, &[0; 16]).unwrap();
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
             .map(|kind| gpu.create_query_pool(kind, DRAWS).unwrap());
-        Self { gpu, shader, pipelines, memory, counter, pools, set_layout, set_pool, set }
+        Self { gpu, shader, pipelines, memory, counter, pools, set }
     }
 
     fn close(mut self) {
-        let ctx = self.gpu.context().clone();
         // SAFETY: nothing is in flight.
-        unsafe {
-            ctx.device().destroy_descriptor_pool(self.set_pool, None);
-            ctx.device().destroy_descriptor_set_layout(self.set_layout, None);
-        }
+        unsafe { self.set.destroy(self.gpu.context().device()) };
         self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
         let buffers = self.memory.into_iter().chain([self.counter]);
         buffers.for_each(|buffer| self.gpu.destroy_buffer(buffer));
@@ -194,7 +170,7 @@ impl Bench {
             vertex_buffers: &buffers,
             counters: &counters,
         };
-        let (pools, set) = (&self.pools, self.set);
+        let (pools, set) = (&self.pools, self.set.raw);
         self.gpu
             .submit(|ctx, cmd| {
                 let mut result = Ok(());

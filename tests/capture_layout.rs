@@ -20,6 +20,35 @@ fn layout_of_glsl(declarations: &str) -> Result<Layout, CaptureError> {
     layout_of(&common::compile(&format!("#version 450\n{declarations}\nvoid main() {{}}\n"), &[]))
 }
 
+/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and its types and
+/// variables.
+fn layout_of_assembly(
+    outputs: &str,
+    annotations: &str,
+    declarations: &str,
+) -> Result<Layout, CaptureError> {
+    let source = format!(
+        r#"
+        OpCapability Shader
+        OpCapability TransformFeedback
+        OpCapability Float16
+        OpCapability Int64
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint Vertex %main "main" {outputs}
+        {annotations}
+        %void = OpTypeVoid
+        %fn = OpTypeFunction %void
+        %float = OpTypeFloat 32
+        {declarations}
+        %main = OpFunction %void None %fn
+        %label = OpLabel
+        OpReturn
+        OpFunctionEnd
+        "#
+    );
+    layout_of(&common::assemble(&source, "vulkan1.0"))
+}
+
 /// (buffer, offset, components, name)
 fn summary(layout: &Layout) -> Vec<(u32, u32, u32, &str)> {
     layout
@@ -71,18 +100,17 @@ fn per_vertex_without_offsets_captures_nothing() {
     assert_eq!(layout.strides, [None, Some(4), None, None]);
 }
 
-/// (offset, type, buffer index, count, name), as OpenGL lists them.
-fn varyings(layout: &Layout) -> Vec<(u32, String, u32, u32, &str)> {
-    layout
+/// Checks the varyings: (offset, type, buffer index, count, name), as OpenGL lists them.
+#[track_caller]
+fn assert_varyings(layout: &Layout, expected: &[(u32, &str, u32, u32, &str)]) {
+    let types: Vec<String> = layout.varyings.iter().map(|v| v.ty.to_string()).collect();
+    let found: Vec<_> = layout
         .varyings
         .iter()
-        .map(|v| (v.offset, v.ty.to_string(), v.buffer_index, v.count, v.name.as_str()))
-        .collect()
-}
-
-/// The same with `&str` types, to compare with.
-fn expected<'a>(rows: &[(u32, &str, u32, u32, &'a str)]) -> Vec<(u32, String, u32, u32, &'a str)> {
-    rows.iter().map(|(o, ty, b, n, name)| (*o, (*ty).to_owned(), *b, *n, *name)).collect()
+        .zip(&types)
+        .map(|(v, ty)| (v.offset, ty.as_str(), v.buffer_index, v.count, v.name.as_str()))
+        .collect();
+    assert_eq!(found, expected);
 }
 
 /// The tables of Mesa's `nir_gather_xfb_info`.
@@ -99,7 +127,7 @@ mod gathered {
             layout.outputs.iter().map(|o| (o.location, o.offset, o.components)).collect();
         let all: Vec<_> = (0..12).map(|i| (Some(i), i * 16, 4)).collect();
         assert_eq!(outputs, all);
-        assert_eq!(varyings(&layout), expected(&[(0, "GL_FLOAT_MAT4", 0, 3, "var")]));
+        assert_varyings(&layout, &[(0, "GL_FLOAT_MAT4", 0, 3, "var")]);
     }
 
     #[test]
@@ -114,9 +142,9 @@ mod gathered {
              } s2;",
         )
         .unwrap();
-        assert_eq!(
-            varyings(&layout),
-            expected(&[
+        assert_varyings(
+            &layout,
+            &[
                 (0, "GL_FLOAT", 0, 1, "s1.x1_out"),
                 (4, "GL_FLOAT", 0, 1, "s1.x2_AoA[0].x2_Array[0].x2_out"),
                 (8, "GL_FLOAT", 0, 1, "s1.x2_AoA[0].x2_Array[1].x2_out"),
@@ -125,7 +153,7 @@ mod gathered {
                 (20, "GL_FLOAT", 0, 1, "s1.x3_out"),
                 (0, "GL_FLOAT", 1, 1, "s2.y1_out"),
                 (4, "GL_FLOAT_VEC4", 1, 1, "s2.y2_out"),
-            ])
+            ],
         );
     }
 
@@ -140,15 +168,15 @@ mod gathered {
              layout(location = 5, xfb_offset = 4) out vec4 y2_out;",
         )
         .unwrap();
-        assert_eq!(
-            varyings(&layout),
-            expected(&[
+        assert_varyings(
+            &layout,
+            &[
                 (0, "GL_FLOAT", 0, 1, "x1_out"),
                 (4, "GL_FLOAT", 0, 2, "x2_out"),
                 (12, "GL_FLOAT_VEC3", 0, 1, "x3_out"),
                 (0, "GL_FLOAT", 1, 1, "y1_out"),
                 (4, "GL_FLOAT_VEC4", 1, 1, "y2_out"),
-            ])
+            ],
         );
     }
 
@@ -156,13 +184,13 @@ mod gathered {
     fn an_array_of_arrays_is_a_varying_an_element() {
         let layout =
             layout_of_glsl("layout(location = 0, xfb_offset = 0) out float a[3][5];").unwrap();
-        assert_eq!(
-            varyings(&layout),
-            expected(&[
+        assert_varyings(
+            &layout,
+            &[
                 (0, "GL_FLOAT", 0, 5, "a[0]"),
                 (20, "GL_FLOAT", 0, 5, "a[1]"),
                 (40, "GL_FLOAT", 0, 5, "a[2]"),
-            ])
+            ],
         );
     }
 }
@@ -188,7 +216,7 @@ fn structures_of_doubles_are_aligned() {
     let all = [of(0, "inner_struct_a"), of(128, "inner_struct_b")].concat();
     let all: Vec<_> =
         all.iter().map(|(o, t, b, n, name)| (*o, *t, *b, *n, name.as_str())).collect();
-    assert_eq!(varyings(&layout), expected(&all));
+    assert_varyings(&layout, &all);
     // dmat3x4 has three dvec4 columns of two locations each: the structure takes 18.
     assert_eq!(layout.outputs.iter().map(Output::dwords).sum::<u32>(), 62);
     assert_eq!(layout.outputs.last().unwrap().location, Some(17));
@@ -205,14 +233,14 @@ fn an_array_of_blocks_spreads_over_the_buffers() {
     )
     .unwrap();
     assert_eq!(layout.strides, [None, Some(40), Some(40), None]);
-    assert_eq!(
-        varyings(&layout),
-        expected(&[
+    assert_varyings(
+        &layout,
+        &[
             (8, "GL_FLOAT", 0, 1, "B[0].q"),
             (16, "GL_DOUBLE_VEC3", 0, 1, "B[0].z"),
             (8, "GL_FLOAT", 1, 1, "B[1].q"),
             (16, "GL_DOUBLE_VEC3", 1, 1, "B[1].z"),
-        ])
+        ],
     );
     let locations: Vec<_> = layout.outputs.iter().map(|o| o.location).collect();
     // q, z over two locations, and two columns of m.
@@ -222,34 +250,21 @@ fn an_array_of_blocks_spreads_over_the_buffers() {
 /// glslang moves the offset of a block to its members; others need not.
 #[test]
 fn an_offset_on_a_block_lays_out_its_members() {
-    let words = common::assemble(
-        r#"
-        OpCapability Shader
-        OpCapability TransformFeedback
-        OpMemoryModel Logical GLSL450
-        OpEntryPoint Vertex %main "main" %out
-        OpExecutionMode %main Xfb
-        OpDecorate %block Block
-        OpMemberDecorate %block 2 Offset 40
-        OpDecorate %out Location 3
-        OpDecorate %out XfbBuffer 0
-        OpDecorate %out XfbStride 64
-        OpDecorate %out Offset 4
-        %void = OpTypeVoid
-        %fn = OpTypeFunction %void
-        %float = OpTypeFloat 32
-        %vec3 = OpTypeVector %float 3
-        %block = OpTypeStruct %float %vec3 %float %vec3
-        %pointer = OpTypePointer Output %block
-        %out = OpVariable %pointer Output
-        %main = OpFunction %void None %fn
-        %label = OpLabel
-        OpReturn
-        OpFunctionEnd
-        "#,
-        "vulkan1.0",
-    );
-    let layout = layout_of(&words).unwrap();
+    let layout = layout_of_assembly(
+        "%out",
+        "OpExecutionMode %main Xfb
+         OpDecorate %block Block
+         OpMemberDecorate %block 2 Offset 40
+         OpDecorate %out Location 3
+         OpDecorate %out XfbBuffer 0
+         OpDecorate %out XfbStride 64
+         OpDecorate %out Offset 4",
+        "%vec3 = OpTypeVector %float 3
+         %block = OpTypeStruct %float %vec3 %float %vec3
+         %pointer = OpTypePointer Output %block
+         %out = OpVariable %pointer Output",
+    )
+    .unwrap();
     let places: Vec<_> = layout.outputs.iter().map(|o| (o.offset, o.location)).collect();
     assert_eq!(places, [(4, Some(3)), (8, Some(4)), (40, Some(5)), (44, Some(6))]);
 }
@@ -263,81 +278,50 @@ fn what_cannot_be_captured_is_an_error() {
         ("%empties", "nested too deeply"),
         ("%sized", "no 32-bit constant"),
     ] {
-        let words = common::assemble(
+        let layout = layout_of_assembly(
+            "%out",
+            "OpExecutionMode %main Xfb
+             OpName %out \"x\"
+             OpDecorate %out Location 0
+             OpDecorate %out XfbBuffer 0
+             OpDecorate %out XfbStride 2048
+             OpDecorate %out Offset 0",
             &format!(
-                r#"
-                OpCapability Shader
-                OpCapability TransformFeedback
-                OpCapability Float16
-                OpCapability Int64
-                OpMemoryModel Logical GLSL450
-                OpEntryPoint Vertex %main "main" %out
-                OpExecutionMode %main Xfb
-                OpName %out "x"
-                OpDecorate %out Location 0
-                OpDecorate %out XfbBuffer 0
-                OpDecorate %out XfbStride 2048
-                OpDecorate %out Offset 0
-                %void = OpTypeVoid
-                %fn = OpTypeFunction %void
-                %uint = OpTypeInt 32 0
-                %ulong = OpTypeInt 64 0
-                %f16 = OpTypeFloat 16
-                %float = OpTypeFloat 32
-                %bool = OpTypeBool
-                %million = OpConstant %uint 1000000
-                %long_one = OpConstant %ulong 1
-                %many = OpTypeArray %float %million
-                %empty = OpTypeStruct
-                %empties0 = OpTypeArray %empty %million
-                %empties = OpTypeArray %empties0 %million
-                %sized = OpTypeArray %float %long_one
-                %pointer = OpTypePointer Output {ty}
-                %out = OpVariable %pointer Output
-                %main = OpFunction %void None %fn
-                %label = OpLabel
-                OpReturn
-                OpFunctionEnd
-                "#
+                "%uint = OpTypeInt 32 0
+                 %ulong = OpTypeInt 64 0
+                 %f16 = OpTypeFloat 16
+                 %bool = OpTypeBool
+                 %million = OpConstant %uint 1000000
+                 %long_one = OpConstant %ulong 1
+                 %many = OpTypeArray %float %million
+                 %empty = OpTypeStruct
+                 %empties0 = OpTypeArray %empty %million
+                 %empties = OpTypeArray %empties0 %million
+                 %sized = OpTypeArray %float %long_one
+                 %pointer = OpTypePointer Output {ty}
+                 %out = OpVariable %pointer Output"
             ),
-            "vulkan1.0",
         );
-        let error = layout_of(&words).unwrap_err().to_string();
+        let error = layout.unwrap_err().to_string();
         assert!(error.contains("'x") && error.contains(said), "{ty}: {error}");
     }
 }
 
-/// A shader of one output, with the given decorations of %2 and the given execution modes.
+/// A shader of two outputs, with the given decorations of %2 and %3 and the given execution modes.
 fn assembly(decorations: &str, modes: &str) -> Result<Layout, CaptureError> {
-    layout_of(&common::assemble(
-        &format!(
-            r#"
-            OpCapability Shader
-            OpCapability TransformFeedback
-            OpMemoryModel Logical GLSL450
-            OpEntryPoint Vertex %1 "main" %2 %3
-            {modes}
-            {decorations}
-            %4 = OpTypeVoid
-            %5 = OpTypeFunction %4
-            %6 = OpTypeFloat 32
-            %7 = OpTypeVector %6 2
-            %8 = OpTypePointer Output %7
-            %2 = OpVariable %8 Output
-            %3 = OpVariable %8 Output
-            %1 = OpFunction %4 None %5
-            %9 = OpLabel
-            OpReturn
-            OpFunctionEnd
-            "#
-        ),
-        "vulkan1.0",
-    ))
+    layout_of_assembly(
+        "%2 %3",
+        &format!("{modes}\n{decorations}"),
+        "%vec2 = OpTypeVector %float 2
+         %pointer = OpTypePointer Output %vec2
+         %2 = OpVariable %pointer Output
+         %3 = OpVariable %pointer Output",
+    )
 }
 
 #[test]
 fn contradictions_are_named() {
-    const XFB: &str = "OpExecutionMode %1 Xfb";
+    const XFB: &str = "OpExecutionMode %main Xfb";
     let buffer = |variable: u32, buffer: u32, stride: u32, offset: u32| {
         format!(
             "OpDecorate %{variable} XfbBuffer {buffer}
@@ -399,39 +383,26 @@ fn contradictions_are_named() {
 #[test]
 fn members_of_a_plain_structure_are_refused() {
     let shader = |buffer: &str| {
-        layout_of(&common::assemble(
+        layout_of_assembly(
+            "%2 %3",
             &format!(
-                r#"
-                OpCapability Shader
-                OpCapability TransformFeedback
-                OpMemoryModel Logical GLSL450
-                OpEntryPoint Vertex %1 "main" %2 %3
-                OpExecutionMode %1 Xfb
-                OpDecorate %2 Location 0
-                {buffer}
-                OpMemberDecorate %7 0 Offset 4
-                OpDecorate %3 Location 1
-                OpDecorate %3 XfbBuffer 0
-                OpDecorate %3 XfbStride 8
-                OpDecorate %3 Offset 0
-                %4 = OpTypeVoid
-                %5 = OpTypeFunction %4
-                %6 = OpTypeFloat 32
-                %7 = OpTypeStruct %6
-                %8 = OpTypePointer Output %7
-                %9 = OpTypePointer Output %6
-                %2 = OpVariable %8 Output
-                %3 = OpVariable %9 Output
-                %1 = OpFunction %4 None %5
-                %10 = OpLabel
-                OpReturn
-                OpFunctionEnd
-                "#
+                "OpExecutionMode %main Xfb
+                 OpDecorate %2 Location 0
+                 {buffer}
+                 OpMemberDecorate %plain 0 Offset 4
+                 OpDecorate %3 Location 1
+                 OpDecorate %3 XfbBuffer 0
+                 OpDecorate %3 XfbStride 8
+                 OpDecorate %3 Offset 0"
             ),
-            "vulkan1.0",
-        ))
+            "%plain = OpTypeStruct %float
+             %to_plain = OpTypePointer Output %plain
+             %to_float = OpTypePointer Output %float
+             %2 = OpVariable %to_plain Output
+             %3 = OpVariable %to_float Output",
+        )
     };
-    for buffer in ["OpDecorate %2 XfbBuffer 0", "OpMemberDecorate %7 0 XfbBuffer 0"] {
+    for buffer in ["OpDecorate %2 XfbBuffer 0", "OpMemberDecorate %plain 0 XfbBuffer 0"] {
         let error = shader(buffer).unwrap_err();
         assert!(matches!(error, CaptureError::UnsupportedType { .. }), "{error}");
     }
@@ -459,7 +430,7 @@ proptest! {
                 offset * scale
             ))
             .collect();
-        if let Ok(layout) = assembly(&decorations, "OpExecutionMode %1 Xfb") {
+        if let Ok(layout) = assembly(&decorations, "OpExecutionMode %main Xfb") {
             for output in &layout.outputs {
                 let stride = layout.strides[output.buffer as usize].unwrap();
                 prop_assert!(output.offset + output.size() <= stride);

@@ -1,6 +1,4 @@
 //! The hub of a fan does not serialise: a fan takes at most twice as long as a strip of the same size.
-//!
-//! One run compares the two in turns, so that a noisy machine slows both.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "probe")]
@@ -10,22 +8,19 @@ mod common;
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::lower::Backend;
-use vkxfb::lower::{Shader, compute};
+use common::timing::{self, Comparison};
+use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Draw, MemoryLocation, Pipeline, PipelineDesc,
     Recorder, VertexBuffer,
 };
-use vkxfb::spirv::words_from_bytes;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 const VERTICES: u32 = 1_000_000;
 const RECORD: u64 = 32;
 /// Captures in one submission, so that its cost does not count.
 const REPEATS: u32 = 4;
-const ROUNDS: usize = 7;
 
 struct Bench {
     gpu: Gpu,
@@ -38,16 +33,7 @@ impl Bench {
     fn new(specialize: Option<PrimitiveTopology>) -> Self {
         // Without the validation layer: this is about time.
         let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
-        let vertex_input = VertexInput {
-            bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
-            attributes: vec![VertexAttribute {
-                location: 0,
-                binding: 0,
-                format: VertexFormat::R32G32B32A32Sfloat,
-                offset: 0,
-            }],
-        };
-        let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
+        let (words, vertex_input) = timing::stream();
         let options = compute::Options::new(&vertex_input);
         let shader = compute::lower(&Shader::new(&words), &options).unwrap();
         let desc = PipelineDesc {
@@ -124,26 +110,15 @@ impl Bench {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 #[test]
 fn a_fan_costs_at_most_twice_a_strip() {
     let mut bench = Bench::new(None);
     let (fan, strip) = (PrimitiveTopology::TriangleFan, PrimitiveTopology::TriangleStrip);
-    bench.time(fan);
-    bench.time(strip);
-    let pairs: Vec<(f64, f64)> = (0..ROUNDS)
-        .map(|_| (bench.time(fan).as_secs_f64(), bench.time(strip).as_secs_f64()))
-        .collect();
-    let ratio = median(pairs.iter().map(|(fan, strip)| fan / strip).collect());
+    let Comparison { milliseconds: [fan, strip], ratio } =
+        timing::compare([fan, strip], |topology| bench.time(topology));
     println!(
-        "{}: fan {:.3} ms, strip {:.3} ms, ratio {ratio:.2}",
+        "{}: fan {fan:.3} ms, strip {strip:.3} ms, ratio {ratio:.2}",
         bench.gpu.capabilities().device_name,
-        1e3 * median(pairs.iter().map(|p| p.0).collect()),
-        1e3 * median(pairs.iter().map(|p| p.1).collect()),
     );
     bench.destroy();
     assert!(ratio <= 2.0, "a fan takes {ratio:.2} times as long as a strip");

@@ -23,12 +23,16 @@ const COMPUTE: Backend = Backend::Compute;
 /// A device with a pipeline that captures each vertex's index, and a buffer to capture to.
 struct Bench {
     gpu: Gpu,
-    pipeline: Pipeline,
+    setup: Setup,
     stride: u32,
-    target: Buffer,
     /// Four dwords.
     counters: Buffer,
+}
+
+struct Setup {
+    pipeline: Pipeline,
     kernels: Kernels,
+    target: Buffer,
 }
 
 impl Bench {
@@ -54,12 +58,13 @@ impl Bench {
         let counters = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&counters, 0, &[0; 16]).unwrap();
         let kernels = gpu.kernels();
-        Self { gpu, pipeline, stride, target, counters, kernels }
+        let setup = Setup { pipeline, kernels, target };
+        Self { gpu, setup, stride, counters }
     }
 
     fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
-        self.gpu.destroy_buffer(self.target);
+        self.gpu.destroy_pipeline(self.setup.pipeline);
+        self.gpu.destroy_buffer(self.setup.target);
         self.gpu.destroy_buffer(self.counters);
         device::close(self.gpu);
     }
@@ -70,7 +75,8 @@ impl Bench {
 
     /// The first dword of each record.
     fn records(&mut self) -> Vec<u32> {
-        let bytes = self.gpu.read(&self.target, 0..self.target.size()).unwrap();
+        let target = &self.setup.target;
+        let bytes = self.gpu.read(target, 0..target.size()).unwrap();
         let records = bytes.chunks_exact(self.stride as usize);
         records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap())).collect()
     }
@@ -81,35 +87,55 @@ impl Bench {
     }
 }
 
-/// Records one capture of `draws`.
-///
-/// # Safety
-/// As [`Recorder::begin`].
-#[allow(clippy::too_many_arguments, reason = "all that a capture is made of")]
-unsafe fn record(
-    ctx: &Context,
-    cmd: vk::CommandBuffer,
-    arena: &mut Arena,
-    pipeline: &Pipeline,
-    kernels: &Kernels,
-    target: &Buffer,
-    [from, to]: [Option<CounterBuffer>; 2],
-    draws: &[(PrimitiveTopology, Draw)],
-) -> Result<Recorded, RuntimeError> {
-    let desc = CaptureDesc {
-        pipeline,
-        kernels,
-        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })],
-        vertex_buffers: &[],
-        counters: &[from],
-    };
-    // SAFETY: the caller's contract.
-    unsafe {
-        let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
-        for (topology, draw) in draws {
-            recorder.draw(*topology, draw)?;
+impl Setup {
+    /// Records one capture with another pipeline, between two counters.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`].
+    unsafe fn record(
+        &self,
+        pipeline: &Pipeline,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        arena: &mut Arena,
+        [from, to]: [Option<CounterBuffer>; 2],
+        draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Result<Recorded, RuntimeError> {
+        let target = &self.target;
+        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+        let desc = CaptureDesc {
+            pipeline,
+            kernels: &self.kernels,
+            buffers: &[Some(bound)],
+            vertex_buffers: &[],
+            counters: &[from],
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+            draw(&mut recorder)?;
+            recorder.end(&[to])
         }
-        recorder.end(&[to])
+    }
+
+    /// Records one capture of `draws`.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`].
+    unsafe fn record_draws(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        arena: &mut Arena,
+        counters: [Option<CounterBuffer>; 2],
+        draws: &[(PrimitiveTopology, Draw)],
+    ) -> Result<Recorded, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.record(&self.pipeline, ctx, cmd, arena, counters, |recorder| {
+                draws.iter().try_for_each(|(topology, draw)| recorder.draw(*topology, draw))
+            })
+        }
     }
 }
 
@@ -147,12 +173,10 @@ fn share_dispatches(resources: Resources) {
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
         bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1000)).unwrap();
-        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let setup = &bench.setup;
         let recorded = bench.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
-            let recorded = unsafe {
-                record(ctx, cmd, &mut arena, pipeline, kernels, target, [from, to], &draws)
-            };
+            let recorded = unsafe { setup.record_draws(ctx, cmd, &mut arena, [from, to], &draws) };
             recorded.map_err(|source| GpuError::Capture { capture: 0, source })
         });
         let recorded = recorded.unwrap();
@@ -184,10 +208,10 @@ fn large_draws_are_dispatched_alone() {
     let records = expected(&draws);
     let mut bench = Bench::new(Profile::Bifrost, 16 * records.len() as u64);
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 6)).unwrap();
-    let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+    let setup = &bench.setup;
     let recorded = bench.gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
-        unsafe { record(ctx, cmd, &mut arena, pipeline, kernels, target, [None; 2], &draws) }
+        unsafe { setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws) }
             .map_err(|source| GpuError::Capture { capture: 0, source })
     });
     bench.gpu.destroy_arena(arena);
@@ -227,9 +251,8 @@ fn a_command_buffer_is_executed_many_times() {
                 .flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
             device.begin_command_buffer(cmd, &begin).unwrap();
             let counters = [bench.counter(); 2];
-            let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
-            let recorded =
-                record(&ctx, cmd, &mut arena, pipeline, kernels, target, counters, &draws).unwrap();
+            let setup = &bench.setup;
+            let recorded = setup.record_draws(&ctx, cmd, &mut arena, counters, &draws).unwrap();
             assert_eq!(recorded.captured, None);
             device.end_command_buffer(cmd).unwrap();
             let submit = vk::SubmitInfo::default().command_buffers(std::slice::from_ref(&cmd));
@@ -265,43 +288,29 @@ fn no_barrier_can_be_left_out() {
         bench.gpu.context_mut().omit_barrier(omitted);
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
         let counter = bench.counter();
-        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let setup = &bench.setup;
         let strip = PrimitiveTopology::TriangleStrip;
         let recorded = bench.gpu.submit(|ctx, cmd| {
             let draws = [(strip, Draw { vertex_count: 5, instance_count: 1, ..Draw::default() })];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                let known = record(
-                    ctx,
-                    cmd,
-                    &mut arena,
-                    pipeline,
-                    kernels,
-                    target,
-                    [None, counter],
-                    &draws,
-                )?;
-                let desc = CaptureDesc {
-                    pipeline: &restarting,
-                    kernels,
-                    buffers: &[Some(CaptureBuffer {
-                        buffer: target.raw(),
-                        offset: 0,
-                        size: target.size(),
-                    })],
-                    vertex_buffers: &[],
-                    counters: &[],
-                };
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
-                recorder.bind_index_buffer(&IndexBuffer {
-                    buffer: indices.raw(),
-                    offset: 0,
-                    size: 16,
-                    index_type: IndexType::Uint8,
-                })?;
-                let draw = DrawIndexed { index_count: 16, instance_count: 1, ..Default::default() };
-                recorder.draw_indexed(strip, &draw)?;
-                Ok((known.barriers, recorder.end(&[])?.barriers))
+                let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
+                let restarted =
+                    setup.record(&restarting, ctx, cmd, &mut arena, [None; 2], |recorder| {
+                        recorder.bind_index_buffer(&IndexBuffer {
+                            buffer: indices.raw(),
+                            offset: 0,
+                            size: 16,
+                            index_type: IndexType::Uint8,
+                        })?;
+                        let draw = DrawIndexed {
+                            index_count: 16,
+                            instance_count: 1,
+                            ..Default::default()
+                        };
+                        recorder.draw_indexed(strip, &draw)
+                    })?;
+                Ok((known.barriers, restarted.barriers))
             }
         });
         bench.gpu.destroy_arena(arena);
@@ -328,17 +337,17 @@ fn a_consumer_without_its_barrier_is_reported() {
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
     let mut messages = |omitted: Option<Barrier>| {
         bench.gpu.context_mut().omit_barrier(omitted);
-        let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+        let setup = &bench.setup;
         let counters = bench.counters.raw();
         let submitted = bench.gpu.submit(|ctx, cmd| {
             let draw = Draw { vertex_count: 5, instance_count: 1, ..Draw::default() };
             let draws = [(PrimitiveTopology::TriangleStrip, draw)];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                record(ctx, cmd, &mut arena, pipeline, kernels, target, [None; 2], &draws)?;
+                setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws)?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::TRANSFER);
                 let region = vk::BufferCopy { src_offset: 0, dst_offset: 0, size: 16 };
-                ctx.device().cmd_copy_buffer(cmd, target.raw(), counters, &[region]);
+                ctx.device().cmd_copy_buffer(cmd, setup.target.raw(), counters, &[region]);
             }
             Ok(())
         });
@@ -374,38 +383,28 @@ fn few_of_many_indices_are_drawn() {
     let desc = ArenaDesc::for_draws(1, 1);
     let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
     let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
-    let (counter, kernels, target) = (bench.counter(), &bench.kernels, &bench.target);
+    let counter = bench.counter();
+    let setup = &bench.setup;
     let recorded = bench.gpu.submit(|ctx, cmd| {
-        let desc = CaptureDesc {
-            pipeline: &restarting,
-            kernels,
-            buffers: &[Some(CaptureBuffer {
-                buffer: target.raw(),
-                offset: 0,
-                size: target.size(),
-            })],
-            vertex_buffers: &[],
-            counters: &[],
-        };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
-            let index_type = IndexType::Uint16;
-            recorder.bind_index_buffer(&IndexBuffer {
-                buffer: indices.raw(),
-                offset: 0,
-                size,
-                index_type,
+            setup.record(&restarting, ctx, cmd, &mut arena, [None, counter], |recorder| {
+                let index_type = IndexType::Uint16;
+                recorder.bind_index_buffer(&IndexBuffer {
+                    buffer: indices.raw(),
+                    offset: 0,
+                    size,
+                    index_type,
+                })?;
+                let draw = IndirectDraw {
+                    buffer: arguments.raw(),
+                    offset: 0,
+                    draw_count: 1,
+                    stride: 0,
+                    count: None,
+                };
+                recorder.draw_indexed_indirect(PrimitiveTopology::TriangleStrip, &draw)
             })?;
-            let draw = IndirectDraw {
-                buffer: arguments.raw(),
-                offset: 0,
-                draw_count: 1,
-                stride: 0,
-                count: None,
-            };
-            recorder.draw_indexed_indirect(PrimitiveTopology::TriangleStrip, &draw)?;
-            recorder.end(&[counter])?;
         }
         Ok(())
     });
@@ -442,7 +441,7 @@ fn refusals_name_the_rule() {
     let mut bench = Bench::new(Profile::Full, 1024);
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     let counter = bench.counter();
-    let (pipeline, kernels, target) = (&bench.pipeline, &bench.kernels, &bench.target);
+    let Setup { pipeline, kernels, target } = &bench.setup;
     let errors = bench.gpu.submit(|ctx, cmd| {
         let desc = CaptureDesc {
             pipeline,

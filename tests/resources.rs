@@ -7,6 +7,7 @@
 mod common;
 
 use ash::vk;
+use common::descriptor_set::DescriptorSet;
 use common::device::{self, RESOURCES};
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
@@ -37,9 +38,7 @@ struct Bench {
     gpu: Gpu,
     lowered: Lowered,
     pipeline: Pipeline,
-    set_layout: vk::DescriptorSetLayout,
-    pool: vk::DescriptorPool,
-    set: vk::DescriptorSet,
+    set: DescriptorSet,
     target: Buffer,
     buffers: Vec<Buffer>,
 }
@@ -65,38 +64,11 @@ impl Bench {
         let values = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&values, 0, &bytes(&VALUES)).unwrap();
         let device = gpu.context().device();
-        // SAFETY: everything is of the device.
-        let (set_layout, pool, set) = unsafe {
-            let bindings = [vk::DescriptorSetLayoutBinding::default()
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)];
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let layouts = [device.create_descriptor_set_layout(&info, None).unwrap()];
-            let sizes = [vk::DescriptorPoolSize {
-                ty: vk::DescriptorType::STORAGE_BUFFER,
-                descriptor_count: 1,
-            }];
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-            let pool = device.create_descriptor_pool(&info, None).unwrap();
-            let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(pool)
-                .set_layouts(&layouts);
-            let set = device.allocate_descriptor_sets(&info).unwrap()[0];
-            let infos = [vk::DescriptorBufferInfo {
-                buffer: values.raw(),
-                offset: 0,
-                range: vk::WHOLE_SIZE,
-            }];
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(set)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .buffer_info(&infos);
-            device.update_descriptor_sets(&[write], &[]);
-            (layouts[0], pool, set)
-        };
-        let pipeline = make_pipeline(&gpu, &lowered, &[set_layout]).unwrap();
-        Self { gpu, lowered, pipeline, set_layout, pool, set, target, buffers: vec![values] }
+        let set = DescriptorSet::new(device, vk::DescriptorType::STORAGE_BUFFER);
+        // SAFETY: the buffer is one of storage, and nothing was submitted.
+        unsafe { set.write(device, values.raw()) };
+        let pipeline = make_pipeline(&gpu, &lowered, &[set.layout]).unwrap();
+        Self { gpu, lowered, pipeline, set, target, buffers: vec![values] }
     }
 
     /// A buffer of its own for each use.
@@ -147,12 +119,8 @@ impl Bench {
         for buffer in self.buffers {
             self.gpu.destroy_buffer(buffer);
         }
-        let device = self.gpu.context().device();
         // SAFETY: every submission was waited for.
-        unsafe {
-            device.destroy_descriptor_pool(self.pool, None);
-            device.destroy_descriptor_set_layout(self.set_layout, None);
-        }
+        unsafe { self.set.destroy(self.gpu.context().device()) };
         device::close(self.gpu);
     }
 }
@@ -209,7 +177,7 @@ fn draws_may_read_from_many_buffers() {
                 Ok(unsafe { pool.reset(ctx, cmd, 0, 2) }?)
             })
             .unwrap();
-        let set = bench.set;
+        let set = bench.set.raw;
         let arena = ArenaDesc { scratch: 1 << 16, upload: 1 << 16, ..ArenaDesc::for_draws(1, 10) };
         let found = bench.capture(&arena, |recorder| {
             // SAFETY: as `capture` says; the arguments lie in their buffers.
@@ -265,7 +233,7 @@ fn limits_of_descriptors_are_named() {
         (0..12).map(|_| bench.buffer(ctx.indirect_buffer_usage(COMPUTE), &[3, 1, 0, 0])).collect();
     let draw = |buffer| IndirectDraw { buffer, offset: 0, draw_count: 1, stride: 16, count: None };
     let arena = ArenaDesc::for_draws(1, 20);
-    let set = bench.set;
+    let set = bench.set.raw;
     let mut errors = Vec::new();
     let found = bench.capture(&arena, |recorder| {
         // SAFETY: as `capture` says.
@@ -358,7 +326,7 @@ fn counters_and_flushes_go_on() {
         let second = bench.buffer(arguments, &[4, 1, 16, 0]);
         let counter = bench.buffer(ctx.counter_buffer_usage(COMPUTE), &[0, 24]);
         let counter = CounterBuffer { buffer: counter, offset: 4 };
-        let set = bench.set;
+        let set = bench.set.raw;
         let (kernels, pipeline, target) = (bench.gpu.kernels(), &bench.pipeline, &bench.target);
         let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 8) };
         let mut arena = bench.gpu.create_arena(&desc).unwrap();

@@ -11,6 +11,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use ash::vk;
+use common::timing::{self, Comparison};
 use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
@@ -19,11 +20,9 @@ use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, DrawIndexed,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
-use vkxfb::spirv::words_from_bytes;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb::vertex_input::VertexInput;
 
-const ROUNDS: usize = 7;
 /// Indices of a segment, the restart included.
 const SEGMENT: u32 = 101;
 /// Vertices of 16 bytes that the indices go through.
@@ -33,16 +32,7 @@ const COMPUTE: Backend = Backend::Compute;
 
 /// 16 bytes in, 32 bytes out.
 fn stream(gpu: &Gpu) -> (Lowered, VertexInput) {
-    let vertex_input = VertexInput {
-        bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
-        attributes: vec![VertexAttribute {
-            location: 0,
-            binding: 0,
-            format: VertexFormat::R32G32B32A32Sfloat,
-            offset: 0,
-        }],
-    };
-    let words = words_from_bytes(include_bytes!("../shaders/bench/stream.spv")).unwrap();
+    let (words, vertex_input) = timing::stream();
     (lower(gpu, &words, &vertex_input), vertex_input)
 }
 
@@ -163,11 +153,6 @@ fn time(
     start.elapsed()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// Whatever the driver's own cost, so that small captures are not all submission.
 fn ratio(
     gpu: &mut Gpu,
@@ -183,16 +168,12 @@ fn ratio(
     let desc = ArenaDesc { scratch: desc.scratch + scratch, ..desc };
     let mut arena = gpu.create_arena(&desc).unwrap();
     let [without, with] = [false, true].map(|restart| pipeline(gpu, shader, topology, restart));
-    let mut once = |pipeline| time(gpu, &mut arena, pipeline, &memory, topology).as_secs_f64();
-    once(&without);
-    once(&with);
-    let pairs: Vec<(f64, f64)> = (0..ROUNDS).map(|_| (once(&without), once(&with))).collect();
-    let ratio = median(pairs.iter().map(|(without, with)| with / without).collect());
+    let Comparison { milliseconds, ratio } =
+        timing::compare([&with, &without], |p| time(gpu, &mut arena, p, &memory, topology));
     println!(
         "{topology} of {count} indices, {record} bytes a record: without {:.3} ms, with {:.3} ms, \
          ratio {ratio:.2}",
-        1e3 * median(pairs.iter().map(|p| p.0).collect()),
-        1e3 * median(pairs.iter().map(|p| p.1).collect()),
+        milliseconds[1], milliseconds[0],
     );
     gpu.destroy_pipeline(without);
     gpu.destroy_pipeline(with);

@@ -287,57 +287,57 @@ fn inputs_have_as_many_locations_as_the_values_say() {
     }
 }
 
-/// Operations of GLSL on integers a and b, unsigned c and boolean d.
-const OPERATIONS: [&str; 24] = [
-    "a + b",
-    "a - b",
-    "a * b",
-    "a / b",
-    "a % b",
-    "-a",
-    "~a",
-    "a & b",
-    "a | b",
-    "a ^ b",
-    "a << int(c & 31u)",
-    "a >> int(c & 31u)",
-    "int(c >> 3)",
-    "int(c / 7u)",
-    "int(c % 7u)",
-    "int(uint(a) * c)",
-    "int(a < b)",
-    "int(a >= b)",
-    "int(uint(a) < c)",
-    "int(a == b)",
-    "int(d && a != b)",
-    "int(!d || c > 5u)",
-    "d ? a : b",
-    "ivec2(a, b).y * 3",
-];
-
-/// Every operation, with operands `A` to `D` that are declared as `declarations` has it.
-fn operations(declarations: &str, before: &str, locals: &str) -> String {
-    let mut source = format!("#version 450\n{declarations}\n");
-    source += "layout(xfb_buffer = 0, xfb_stride = 96, location = 0, xfb_offset = 0) flat out int results[24];\n";
-    let mut body = String::new();
-    for (index, operation) in OPERATIONS.iter().enumerate() {
-        source += &match before {
-            "" => String::new(),
-            _ => format!("{before} result{index} = {operation};\n"),
-        };
-        body += &match before {
-            "" => format!("results[{index}] = {operation};\n"),
-            _ => format!("results[{index}] = result{index};\n"),
-        };
-    }
-    source + &format!("void main() {{ gl_PointSize = 1.0; {locals}\n{body} }}")
-}
-
 #[cfg(feature = "probe")]
 mod on_a_device {
     use super::*;
     use common::device::{capture, close, open};
     use vkxfb::probe::gpu::Profile;
+
+    /// Operations of GLSL on integers a and b, unsigned c and boolean d.
+    const OPERATIONS: [&str; 24] = [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a / b",
+        "a % b",
+        "-a",
+        "~a",
+        "a & b",
+        "a | b",
+        "a ^ b",
+        "a << int(c & 31u)",
+        "a >> int(c & 31u)",
+        "int(c >> 3)",
+        "int(c / 7u)",
+        "int(c % 7u)",
+        "int(uint(a) * c)",
+        "int(a < b)",
+        "int(a >= b)",
+        "int(uint(a) < c)",
+        "int(a == b)",
+        "int(d && a != b)",
+        "int(!d || c > 5u)",
+        "d ? a : b",
+        "ivec2(a, b).y * 3",
+    ];
+
+    /// Every operation, with operands `A` to `D` that are declared as `declarations` has it.
+    fn operations(declarations: &str, before: &str, locals: &str) -> String {
+        let mut source = format!("#version 450\n{declarations}\n");
+        source += "layout(xfb_buffer = 0, xfb_stride = 96, location = 0, xfb_offset = 0) flat out int results[24];\n";
+        let mut body = String::new();
+        for (index, operation) in OPERATIONS.iter().enumerate() {
+            source += &match before {
+                "" => String::new(),
+                _ => format!("{before} result{index} = {operation};\n"),
+            };
+            body += &match before {
+                "" => format!("results[{index}] = {operation};\n"),
+                _ => format!("results[{index}] = result{index};\n"),
+            };
+        }
+        source + &format!("void main() {{ gl_PointSize = 1.0; {locals}\n{body} }}")
+    }
 
     #[test]
     fn all_backends_capture_what_a_shader_written_with_the_values_does() {

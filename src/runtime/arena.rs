@@ -12,6 +12,7 @@ use std::fmt;
 
 use ash::vk;
 
+use super::checks::check_limit;
 use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
@@ -125,12 +126,9 @@ impl Arena {
                 false => vk::BufferUsageFlags::empty(),
             };
             let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
-            if let Some(limits) = ctx.table()
-                && size > limits.max_range
-            {
-                let what = format!("the size of {name} in bytes");
-                let (limit, max) = ("maxStorageBufferRange", limits.max_range);
-                return Err(RuntimeError::Limit { what, value: size, limit, max });
+            if let Some(limits) = ctx.table() {
+                let what = || format!("the size of {name} in bytes");
+                check_limit(what, size, "maxStorageBufferRange", limits.max_range)?;
             }
             let desc = BufferDesc {
                 name,

@@ -1,8 +1,9 @@
 //! One device, ready for captures: its entry points, its capabilities, what it was created with,
-//! and the barrier that makes captures visible.
+//! and the commands that record [barriers](super::barrier).
 
 use ash::vk;
 
+use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::{Capabilities, RequiredFeatures, RuntimeError};
@@ -25,57 +26,6 @@ pub struct Context {
     max_workgroups_per_axis: u32,
     indirect_dispatch: bool,
     omitted: Option<Barrier>,
-}
-
-/// A barrier of the runtime, by its place.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Barrier {
-    /// [`Context::capture_barrier`].
-    CaptureToConsumer,
-    /// Before the kernels of a capture: what earlier captures wrote, and the scratch memory that they
-    /// may still read where the command buffer is executed again.
-    BeforeSetup,
-    /// From the restart kernel to the setup kernel.
-    RestartToSetup,
-    /// From the setup kernel to the captures.
-    SetupToCapture,
-    /// Before counters and query results are written that the CPU knows.
-    BeforeFinish,
-    /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
-    /// over what another touches.
-    Scarce,
-}
-
-/// Stages, and how they access memory.
-pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
-
-/// Who reads what was captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConsumerScope {
-    /// Stages that read.
-    pub stages: vk::PipelineStageFlags,
-    /// How they read.
-    pub access: vk::AccessFlags,
-}
-
-impl ConsumerScope {
-    /// Draws that read it as vertices.
-    pub const VERTEX_BUFFER: Self = Self {
-        stages: vk::PipelineStageFlags::VERTEX_INPUT,
-        access: vk::AccessFlags::VERTEX_ATTRIBUTE_READ,
-    };
-    /// Copies out of it.
-    pub const TRANSFER: Self =
-        Self { stages: vk::PipelineStageFlags::TRANSFER, access: vk::AccessFlags::TRANSFER_READ };
-    /// Compute shaders that read it, and captures that pull their vertices from it.
-    pub const COMPUTE_SHADER: Self = Self {
-        stages: vk::PipelineStageFlags::COMPUTE_SHADER,
-        access: vk::AccessFlags::SHADER_READ,
-    };
-    /// The host, once a fence has signalled. The memory has to be mapped.
-    pub const HOST: Self =
-        Self { stages: vk::PipelineStageFlags::HOST, access: vk::AccessFlags::HOST_READ };
 }
 
 impl Context {
@@ -381,25 +331,7 @@ impl Context {
     /// # Safety
     /// `cmd` is being recorded, for a queue with compute, and is outside of a render pass instance.
     pub(super) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) -> u32 {
-        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-        let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
-        let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
-        let (from, to) = match which {
-            // The arguments of indirect dispatches are overwritten, and queries that were copied.
-            Barrier::BeforeSetup | Barrier::BeforeFinish => {
-                let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
-                ((earlier, Access::SHADER_WRITE), both)
-            }
-            // Where descriptors are few, a window of counters may lie over what is captured to.
-            Barrier::SetupToCapture => (
-                write,
-                (
-                    Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
-                    both.1 | Access::INDIRECT_COMMAND_READ,
-                ),
-            ),
-            Barrier::RestartToSetup | Barrier::Scarce | Barrier::CaptureToConsumer => (write, both),
-        };
+        let (from, to) = which.scopes();
         // SAFETY: the caller's contract.
         unsafe { self.barrier(cmd, which, from, to) }
     }

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use super::checks::check_limit;
 use super::descriptors::with_layout;
 use super::pipeline::compute_pipelines;
 use super::{Context, RuntimeError};
@@ -33,14 +34,8 @@ impl Kernels {
         }
         let limits = &ctx.capabilities().limits;
         let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
-        if max < kernel::MAX_WORKGROUP_SIZE {
-            return Err(RuntimeError::Limit {
-                what: "the workgroup of the kernels".to_owned(),
-                value: kernel::MAX_WORKGROUP_SIZE.into(),
-                limit: "maxComputeWorkGroupInvocations",
-                max: max.into(),
-            });
-        }
+        let what = || "the workgroup of the kernels".to_owned();
+        check_limit(what, kernel::MAX_WORKGROUP_SIZE, "maxComputeWorkGroupInvocations", max)?;
         // SAFETY: the caller's contract.
         match unsafe { kernels.make(ctx, cache) } {
             Ok(()) => Ok(kernels),

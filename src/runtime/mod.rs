@@ -69,7 +69,9 @@
 //! The vertex backend takes device addresses only.
 
 mod arena;
+mod barrier;
 mod capabilities;
+mod checks;
 mod choice;
 mod context;
 mod descriptors;
@@ -86,11 +88,12 @@ mod queries;
 mod recorder;
 
 pub use arena::{Arena, ArenaDesc};
+#[doc(hidden)]
+pub use barrier::Barrier;
+pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
-#[doc(hidden)]
-pub use context::Barrier;
-pub use context::{ConsumerScope, Context};
+pub use context::Context;
 pub use draws::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
     IndirectDraw, VertexBuffer,

@@ -6,22 +6,24 @@
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
-//! The set layouts are the application's. A compute shader whose [`ResourcePlan`] is by descriptors has one
+//! The set layouts are the application's. A compute shader whose [`ResourcePlan`](crate::lower::ResourcePlan) is by descriptors has one
 //! more behind them.
 
 mod check;
+mod create;
+mod vertex_input;
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use ash::vk;
 
-use super::descriptors::with_layout;
-use super::extensions::{with_discard_state, with_vertex_input_state};
-use super::pulling::{self, PulledAttribute};
+pub(crate) use self::create::compute_pipelines;
+use self::create::{create_layout, create_pipelines};
+use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
-use crate::lower::{Backend, Lowered, ResourcePlan};
-use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, SYSVALS_SIZE};
+use crate::lower::{Backend, Lowered};
+use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
@@ -95,67 +97,15 @@ impl Pipeline {
         let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
             RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
         })?;
-        // Descriptors are accessed dword by dword.
-        let by_address = matches!(shader.resources, Some(ResourcePlan::DeviceAddress));
-        let wide = by_address && ctx.capabilities().wide_accesses();
-        let constants = Specialization::new(desc, Variant::General, wide);
-        let device = ctx.device();
-
-        let stage = match shader.backend {
-            Backend::Native | Backend::Vertex => vk::ShaderStageFlags::VERTEX,
-            Backend::Compute => vk::ShaderStageFlags::COMPUTE,
-        };
-        let ranges = [vk::PushConstantRange { stage_flags: stage, offset: 0, size: SYSVALS_SIZE }];
-        let create_layout = |set_layouts: &[vk::DescriptorSetLayout]| {
-            let info = vk::PipelineLayoutCreateInfo::default()
-                .set_layouts(set_layouts)
-                .push_constant_ranges(match shader.backend {
-                    Backend::Native => &[],
-                    Backend::Vertex | Backend::Compute => &ranges,
-                });
-            // SAFETY: the caller's contract.
-            unsafe { device.create_pipeline_layout(&info, None) }
-                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
-        };
-        let raw_layout = match (ctx.table(), shader.resources) {
-            (Some(limits), Some(ResourcePlan::Descriptors { .. })) => {
-                let mut set_layouts = desc.set_layouts.to_vec();
-                // SAFETY: the caller's contract.
-                unsafe {
-                    with_layout(ctx, limits, |layout| {
-                        set_layouts.push(layout);
-                        create_layout(&set_layouts)
-                    })
-                }
-            }
-            _ => create_layout(desc.set_layouts),
-        }?;
-        let (cache, words) = (desc.cache, &shader.words);
         // SAFETY: the caller's contract.
-        let made = unsafe {
-            match shader.backend {
-                Backend::Compute => {
-                    let plain = Specialization::new(desc, Variant::Plain, wide);
-                    let variants = [constants.info(), plain.info()];
-                    compute_pipelines(device, cache, raw_layout, words, &entry, &variants)
-                }
-                Backend::Native | Backend::Vertex => with_module(device, words, |module| {
-                    let info = constants.info();
-                    let stage = vk::PipelineShaderStageCreateInfo::default()
-                        .stage(stage)
-                        .module(module)
-                        .name(&entry)
-                        .specialization_info(&info);
-                    let raw = create_graphics(device, desc, raw_layout, stage)?;
-                    Ok([raw, vk::Pipeline::null()])
-                }),
-            }
-        };
+        let raw_layout = unsafe { create_layout(ctx, desc) }?;
+        // SAFETY: the caller's contract, and the layout was made for it.
+        let made = unsafe { create_pipelines(ctx, desc, raw_layout, &entry) };
         let [raw, plain] = match made {
             Ok(pipelines) => pipelines,
             Err(error) => {
                 // SAFETY: nothing uses the layout.
-                unsafe { device.destroy_pipeline_layout(raw_layout, None) };
+                unsafe { ctx.device().destroy_pipeline_layout(raw_layout, None) };
                 return Err(error);
             }
         };
@@ -265,151 +215,4 @@ impl Pipeline {
             ctx.device().destroy_pipeline_layout(self.raw_layout, None);
         }
     }
-}
-
-/// The pipelines of a compute capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
-    /// Takes every draw.
-    General,
-    /// One draw without indices.
-    Plain,
-}
-
-/// Specialisation constants that fold away what cannot occur.
-#[derive(Default)]
-struct Specialization {
-    entries: Vec<vk::SpecializationMapEntry>,
-    values: Vec<u32>,
-}
-
-impl Specialization {
-    fn new(desc: &PipelineDesc<'_>, variant: Variant, wide_accesses: bool) -> Self {
-        let mut constants = Self::default();
-        let Some(ids) = desc.shader.spec_ids else { return constants };
-        if !desc.dynamic_topology {
-            constants.push(ids.topology, desc.topology.xfb_topology() as u32);
-        }
-        constants.push(ids.wide, wide_accesses.into());
-        if desc.shader.backend == Backend::Compute {
-            constants.push(ids.restart, desc.primitive_restart.into());
-            constants.push(ids.general, (variant == Variant::General).into());
-        }
-        constants
-    }
-
-    fn info(&self) -> vk::SpecializationInfo<'_> {
-        vk::SpecializationInfo::default()
-            .map_entries(&self.entries)
-            .data(bytemuck::cast_slice(&self.values))
-    }
-
-    /// A `u32`, or as a `VkBool32` a boolean.
-    fn push(&mut self, constant_id: u32, value: u32) {
-        let size = size_of::<u32>();
-        let offset = (self.values.len() * size) as u32;
-        self.entries.push(vk::SpecializationMapEntry { constant_id, offset, size });
-        self.values.push(value);
-    }
-}
-
-/// Compute pipelines of words, which differ in their specialisation.
-///
-/// # Safety
-/// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
-pub(crate) unsafe fn compute_pipelines<const N: usize>(
-    device: &ash::Device,
-    cache: vk::PipelineCache,
-    layout: vk::PipelineLayout,
-    words: &[u32],
-    entry: &CStr,
-    variants: &[vk::SpecializationInfo<'_>; N],
-) -> Result<[vk::Pipeline; N], RuntimeError> {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with_module(device, words, |module| {
-            let infos = variants.each_ref().map(|constants| {
-                let stage = vk::PipelineShaderStageCreateInfo::default()
-                    .stage(vk::ShaderStageFlags::COMPUTE)
-                    .module(module)
-                    .name(entry)
-                    .specialization_info(constants);
-                vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)
-            });
-            match device.create_compute_pipelines(cache, &infos, None) {
-                Ok(made) => exactly(made, "vkCreateComputePipelines"),
-                Err((made, result)) => {
-                    for pipeline in made {
-                        device.destroy_pipeline(pipeline, None);
-                    }
-                    Err(RuntimeError::Vulkan { call: "vkCreateComputePipelines", result })
-                }
-            }
-        })
-    }
-}
-
-/// Calls with a shader module, which pipelines need only while they are made.
-///
-/// # Safety
-/// The words are a valid module for `device`.
-unsafe fn with_module<T>(
-    device: &ash::Device,
-    words: &[u32],
-    make: impl FnOnce(vk::ShaderModule) -> Result<T, RuntimeError>,
-) -> Result<T, RuntimeError> {
-    let info = vk::ShaderModuleCreateInfo::default().code(words);
-    // SAFETY: the caller's contract.
-    let module = unsafe { device.create_shader_module(&info, None) }
-        .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
-    let made = make(module);
-    // SAFETY: the pipelines exist, or never will.
-    unsafe { device.destroy_shader_module(module, None) };
-    made
-}
-
-/// # Safety
-/// `layout`, the render pass and the module of `stage` are live and match.
-unsafe fn create_graphics(
-    device: &ash::Device,
-    desc: &PipelineDesc<'_>,
-    layout: vk::PipelineLayout,
-    stage: vk::PipelineShaderStageCreateInfo<'_>,
-) -> Result<vk::Pipeline, RuntimeError> {
-    let (bindings, attributes) = pulling::descriptions(desc.vertex_input);
-    let divisors = pulling::divisor_descriptions(desc.vertex_input);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
-        .primitive_restart_enable(desc.primitive_restart);
-    // The vertex backend orders its stores itself and needs no extension for it.
-    let provoking = match desc.shader.backend {
-        Backend::Native => desc.provoking_vertex,
-        Backend::Vertex | Backend::Compute => ProvokingVertex::First,
-    };
-    let stages = [stage];
-    with_vertex_input_state(&bindings, &attributes, &divisors, |vertex_input| {
-        with_discard_state(provoking, |rasterization| {
-            let info = vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
-                .vertex_input_state(vertex_input)
-                .input_assembly_state(&assembly)
-                .rasterization_state(rasterization)
-                .layout(layout)
-                .render_pass(desc.render_pass)
-                .subpass(0);
-            // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
-            let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
-            let call = "vkCreateGraphicsPipelines";
-            let made = made.map_err(|(_, result)| RuntimeError::Vulkan { call, result })?;
-            exactly(made, call).map(|[pipeline]| pipeline)
-        })
-    })
-}
-
-/// The pipelines of a call that makes that many.
-fn exactly<const N: usize>(
-    made: Vec<vk::Pipeline>,
-    call: &'static str,
-) -> Result<[vk::Pipeline; N], RuntimeError> {
-    made.try_into().map_err(|_| RuntimeError::Vulkan { call, result: vk::Result::ERROR_UNKNOWN })
 }

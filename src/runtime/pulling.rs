@@ -1,13 +1,14 @@
-//! Vertex input: its validation, and the descriptors by which a compute capture pulls attributes.
+//! Vertex buffers: what attributes read of them, and the descriptors by which a compute capture pulls it.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 
-use super::{Limits, RuntimeError, VertexBuffer};
+use super::checks::{check_size, multiple_of};
+use super::{RuntimeError, VertexBuffer};
 use crate::lower::Backend;
 use crate::sysval::AttributeDescriptor;
-use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
+use crate::vertex_input::VertexInput;
 
 /// An attribute that a compute capture reads: its place in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,32 +25,8 @@ pub(super) struct PulledAttribute {
     pub(super) stride: u32,
 }
 
-/// Holds a vertex input state against itself: no number twice, no attribute without its binding.
-pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
-    for (i, binding) in input.bindings.iter().enumerate() {
-        let number = binding.binding;
-        if input.bindings.iter().take(i).any(|b| b.binding == number) {
-            return Err(RuntimeError::DuplicateVertexInput { what: "binding", number });
-        }
-    }
-    for (i, attribute) in input.attributes.iter().enumerate() {
-        let (location, binding) = (attribute.location, attribute.binding);
-        if input.attributes.iter().take(i).any(|a| a.location == location) {
-            return Err(RuntimeError::DuplicateVertexInput {
-                what: "attribute location",
-                number: location,
-            });
-        }
-        let Some(described) = input.binding(binding) else {
-            return Err(RuntimeError::UnknownBinding { location, binding });
-        };
-        check_stride(binding, location, described.stride, attribute.format.alignment())?;
-    }
-    Ok(())
-}
-
 /// Checks that a stride keeps an attribute aligned.
-fn check_stride(
+pub(super) fn check_stride(
     binding: u32,
     location: u32,
     stride: u32,
@@ -58,68 +35,7 @@ fn check_stride(
     let what = || {
         format!("the stride of vertex binding {binding}, which location {location} is read from,")
     };
-    multiple_of(alignment.into(), what, stride.into())
-}
-
-/// The most that a divisor of the state is, and whether one is 0; `None` where all are 1.
-pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
-    let other = divisor_descriptions(input);
-    let max = other.iter().map(|d| d.divisor).max()?;
-    Some((max, other.iter().any(|d| d.divisor == 0)))
-}
-
-/// The divisors that are not 1, as Vulkan takes them.
-pub(super) fn divisor_descriptions(
-    input: &VertexInput,
-) -> Vec<vk::VertexInputBindingDivisorDescriptionKHR> {
-    let divisor = |b: &VertexBinding| match b.input_rate {
-        InputRate::Vertex | InputRate::Instance { divisor: 1 } => None,
-        InputRate::Instance { divisor } => {
-            Some(vk::VertexInputBindingDivisorDescriptionKHR { binding: b.binding, divisor })
-        }
-    };
-    input.bindings.iter().filter_map(divisor).collect()
-}
-
-/// Holds a vertex input state against the limits of graphics pipelines. A compute capture has none.
-pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), RuntimeError> {
-    let below = |what: String, value: u32, limit, max: u32| match value < max {
-        true => Ok(()),
-        false => Err(RuntimeError::Limit { what, value: value.into(), limit, max: max.into() }),
-    };
-    for b in &input.bindings {
-        let n = b.binding;
-        below(
-            format!("vertex binding {n}"),
-            n,
-            "maxVertexInputBindings",
-            limits.max_vertex_bindings,
-        )?;
-        let max = limits.max_vertex_binding_stride.saturating_add(1);
-        below(
-            format!("the stride of vertex binding {n}"),
-            b.stride,
-            "maxVertexInputBindingStride",
-            max,
-        )?;
-    }
-    for a in &input.attributes {
-        let n = a.location;
-        below(
-            format!("vertex attribute location {n}"),
-            n,
-            "maxVertexInputAttributes",
-            limits.max_vertex_attributes,
-        )?;
-        let max = limits.max_vertex_attribute_offset.saturating_add(1);
-        below(
-            format!("the offset of the attribute at location {n}"),
-            a.offset,
-            "maxVertexInputAttributeOffset",
-            max,
-        )?;
-    }
-    Ok(())
+    multiple_of(alignment, what, stride)
 }
 
 /// The attributes at `locations`, in that order, of a valid vertex input state.
@@ -159,17 +75,14 @@ pub(super) fn check_buffers(
         if buffers.iter().take(i).any(|b| b.binding == binding) {
             return Err(RuntimeError::DuplicateVertexBuffer { binding });
         }
-        if buffer.size == vk::WHOLE_SIZE {
-            let what = format!("the vertex buffer of binding {binding}");
-            return Err(RuntimeError::WholeSize { what });
-        }
+        check_size(|| format!("the vertex buffer of binding {binding}"), buffer.size)?;
     }
     for a in attributes {
         let Ok(buffer) = buffer_of(a, buffers) else { continue };
         let what =
             || format!("the offset of the attribute at location {} in its buffer", a.location);
         let offset = buffer.offset.saturating_add(a.offset.into());
-        multiple_of(a.alignment.into(), what, offset)?;
+        multiple_of(a.alignment, what, offset)?;
         let Some(stride) = buffer.stride.filter(|stride| *stride != a.stride) else { continue };
         if backend != Backend::Compute {
             let (binding, pipeline) = (a.binding, a.stride);
@@ -203,7 +116,7 @@ pub(super) fn descriptors(
         let what = || format!("the address of vertex binding {}", a.binding);
         // Loads are of dwords, whatever Vulkan asks of the format.
         let alignment = a.alignment.min(4);
-        multiple_of(alignment.into(), what, address.wrapping_add(a.offset.into()))?;
+        multiple_of(alignment, what, address.wrapping_add(a.offset.into()))?;
         let stride = buffer.stride.unwrap_or(a.stride);
         Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, stride))
     })
@@ -221,53 +134,17 @@ fn buffer_of<'a>(
     )
 }
 
-/// Checks an offset or a size in bytes.
-pub(super) fn multiple_of_4(what: impl FnOnce() -> String, value: u64) -> Result<(), RuntimeError> {
-    multiple_of(4, what, value)
-}
-
-fn multiple_of(
-    alignment: u64,
-    what: impl FnOnce() -> String,
-    value: u64,
-) -> Result<(), RuntimeError> {
-    match value.is_multiple_of(alignment) {
-        true => Ok(()),
-        false => Err(RuntimeError::Misaligned { what: what(), value, alignment }),
-    }
-}
-
-/// The state as Vulkan takes it.
-pub(super) fn descriptions(
-    input: &VertexInput,
-) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
-    let bindings = input.bindings.iter().map(|b| vk::VertexInputBindingDescription {
-        binding: b.binding,
-        stride: b.stride,
-        input_rate: match b.input_rate {
-            InputRate::Vertex => vk::VertexInputRate::VERTEX,
-            InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
-        },
-    });
-    let attributes = input.attributes.iter().map(|a| vk::VertexInputAttributeDescription {
-        location: a.location,
-        binding: a.binding,
-        format: vk::Format::from_raw(a.format.as_raw()),
-        offset: a.offset,
-    });
-    (bindings.collect(), attributes.collect())
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use ash::vk::Handle;
 
     use super::*;
-    use crate::vertex_input::{VertexAttribute, VertexFormat};
+    use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat};
 
     const BUFFER: u64 = 0x7000_0000_1000;
 
-    fn input() -> VertexInput {
+    /// Three attributes in two bindings.
+    pub(crate) fn input() -> VertexInput {
         let binding =
             |binding, stride| VertexBinding { binding, stride, input_rate: InputRate::Vertex };
         let attribute = |location, binding, offset| VertexAttribute {
@@ -280,6 +157,14 @@ mod tests {
             bindings: vec![binding(0, 16), binding(5, 8)],
             attributes: vec![attribute(0, 0, 0), attribute(1, 0, 8), attribute(9, 5, 0)],
         }
+    }
+
+    /// The same with another attribute in binding 5.
+    pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
+        let mut input = input();
+        input.bindings[1].stride = stride;
+        input.attributes[2].format = format;
+        input
     }
 
     fn bound(binding: u32, offset: u64, size: u64) -> VertexBuffer {
@@ -331,12 +216,6 @@ mod tests {
 
     #[test]
     fn components_decide_the_alignment() {
-        let with = |format, stride| {
-            let mut input = input();
-            input.bindings[1].stride = stride;
-            input.attributes[2].format = format;
-            input
-        };
         for (format, stride) in [
             (VertexFormat::R8G8B8Snorm, 3),
             (VertexFormat::R16G16B16Sfloat, 6),
@@ -344,7 +223,6 @@ mod tests {
             (VertexFormat::R64Sfloat, 0),
         ] {
             let input = with(format, stride);
-            validate(&input).unwrap();
             let attributes = resolve(&input, &[9]).unwrap();
             let alignment = u64::from(format.alignment());
             let buffers = |offset| [bound(5, offset, 64)];
@@ -357,51 +235,11 @@ mod tests {
                 check_buffers(Backend::Compute, &attributes, &buffers(1)).unwrap_err();
             }
         }
-        for (format, stride) in [
-            (VertexFormat::R16Unorm, 3),
-            (VertexFormat::A2B10G10R10UnormPack32, 6),
-            (VertexFormat::R64Sfloat, 12),
-        ] {
-            validate(&with(format, stride)).unwrap_err();
-        }
-    }
-
-    #[test]
-    fn divisors_other_than_1_are_described() {
-        let mut input = input();
-        input.bindings[0].input_rate = InputRate::INSTANCE;
-        assert_eq!(divisors(&input), None);
-        input.bindings[1].input_rate = InputRate::Instance { divisor: 7 };
-        assert_eq!(divisors(&input), Some((7, false)));
-        input.bindings[0].input_rate = InputRate::Instance { divisor: 0 };
-        assert_eq!(divisors(&input), Some((7, true)));
-        let described = divisor_descriptions(&input);
-        let pairs: Vec<_> = described.iter().map(|d| (d.binding, d.divisor)).collect();
-        assert_eq!(pairs, [(0, 0), (5, 7)]);
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
-        let mut bad = input();
-        bad.attributes[2].binding = 6;
-        assert_eq!(
-            text(validate(&bad)),
-            "the vertex attribute at location 9 reads binding 6, which the vertex input state does \
-             not describe"
-        );
-        let mut bad = input();
-        bad.attributes[2].location = 1;
-        assert_eq!(text(validate(&bad)), "vertex input attribute location 1 is described twice");
-        let mut bad = input();
-        bad.bindings[1].stride = 6;
-        assert_eq!(
-            text(validate(&bad)),
-            "the stride of vertex binding 5, which location 9 is read from, is 6 bytes: it must be a \
-             multiple of 4"
-        );
-        assert!(validate(&input()).is_ok());
-
         let attributes = resolve(&input(), &[0, 9]).unwrap();
         assert_eq!(
             text(check_complete(&attributes, &[bound(0, 0, 64)])),

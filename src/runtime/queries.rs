@@ -3,6 +3,7 @@
 
 use ash::vk;
 
+use super::checks::multiple_of;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
 use crate::sysval::setup::QUERY_AVAILABILITY;
@@ -169,10 +170,7 @@ impl QueryPool {
         let start = self.range(first, count)?;
         let size = if format.bits64 { 8 } else { 4 };
         for (what, value) in [("offset", offset), ("stride", stride)] {
-            if value % size != 0 {
-                let what = format!("the {what} of query results");
-                return Err(RuntimeError::Misaligned { what, value, alignment: size });
-            }
+            multiple_of(size, || format!("the {what} of query results"), value)?;
         }
         let values = (0..self.kind.values() as u64).map(|value| 8 * value);
         let values: Vec<u64> =

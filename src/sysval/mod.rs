@@ -148,7 +148,7 @@ pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }
 
-/// What is [split](split).
+/// What is [`split`].
 pub(crate) const fn join([low, high]: Address) -> u64 {
     (high as u64) << 32 | low as u64
 }

@@ -6,9 +6,13 @@
 #[cfg(feature = "probe")]
 pub mod batches;
 #[cfg(feature = "probe")]
+pub mod descriptor_set;
+#[cfg(feature = "probe")]
 pub mod device;
 pub mod render;
 pub mod settings;
+#[cfg(feature = "probe")]
+pub mod timing;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

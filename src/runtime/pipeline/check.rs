@@ -2,9 +2,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::PipelineDesc;
+use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
 use crate::lower::Backend;
+use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, RuntimeError};
 use crate::topology::ProvokingVertex;
@@ -35,7 +36,7 @@ pub(super) fn check(
             }
         }
     }
-    pulling::validate(desc.vertex_input)?;
+    vertex_input::validate(desc.vertex_input)?;
     if backend == Backend::Compute {
         let limits = &caps.limits;
         let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
@@ -58,8 +59,8 @@ pub(super) fn check(
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
-    pulling::check_limits(desc.vertex_input, &caps.limits)?;
-    if let Some((max, some_are_0)) = pulling::divisors(desc.vertex_input) {
+    vertex_input::check_limits(desc.vertex_input, &caps.limits)?;
+    if let Some((max, some_are_0)) = vertex_input::divisors(desc.vertex_input) {
         let feature = "vertexAttributeInstanceRateDivisor";
         need(enabled.vertex_divisor, "a vertex input divisor other than 1", feature)?;
         let feature = "vertexAttributeInstanceRateZeroDivisor";
@@ -100,29 +101,15 @@ fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), Runti
         )?;
         check_limit(
             || format!("the data of a vertex in capture buffer {buffer} in bytes"),
-            layout.outputs_of(buffer).map(|o| o.size()).sum(),
+            layout.outputs_of(buffer).map(|o| o.size()).sum::<u32>(),
             "maxTransformFeedbackBufferDataSize",
             limits.max_buffer_data_size,
         )?;
     }
     check_limit(
         || "the captured data of a vertex in bytes".to_owned(),
-        layout.outputs.iter().map(|o| o.size()).sum(),
+        layout.outputs.iter().map(|o| o.size()).sum::<u32>(),
         "maxTransformFeedbackStreamDataSize",
         limits.max_stream_data_size,
     )
-}
-
-fn check_limit(
-    what: impl FnOnce() -> String,
-    value: u32,
-    limit: &'static str,
-    max: u32,
-) -> Result<(), RuntimeError> {
-    match value <= max {
-        true => Ok(()),
-        false => {
-            Err(RuntimeError::Limit { what: what(), value: value.into(), limit, max: max.into() })
-        }
-    }
 }

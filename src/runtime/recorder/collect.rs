@@ -2,8 +2,9 @@
 
 use ash::vk;
 
+use super::checks::check_topology;
 use super::compute::{Attributes, Compute, PendingDraw};
-use super::{Arguments, check_topology};
+use super::draws::Arguments;
 use crate::draw::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};

@@ -2,7 +2,9 @@
 
 use ash::vk;
 
-use super::{Arguments, CaptureDesc, Captured, Recorded, check_topology};
+use super::checks::check_topology;
+use super::draws::Arguments;
+use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::Backend;

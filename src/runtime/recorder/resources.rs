@@ -262,7 +262,7 @@ impl<'a> Compute<'a> {
     /// The address of `size` bytes at `offset` of a buffer, to be [resolved](Self::resolve).
     ///
     /// # Safety
-    /// As [`Arena::address`].
+    /// As [`Arena::address`](crate::runtime::Arena::address).
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -276,7 +276,8 @@ impl<'a> Compute<'a> {
     }
 
     /// # Safety
-    /// The counters are live buffers with the usage that [`Context::counter_buffer_usage`] names.
+    /// The counters are live buffers with the usage that
+    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage) names.
     pub(super) unsafe fn counter_addresses(
         &mut self,
         counters: &[Option<CounterBuffer>],

@@ -1,0 +1,83 @@
+//! What waits for what: the barriers of the runtime by their places, and who reads captures.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+
+/// Stages, and how they access memory.
+pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
+
+/// A barrier of the runtime, by its place.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barrier {
+    /// [`Context::capture_barrier`](super::Context::capture_barrier).
+    CaptureToConsumer,
+    /// Before the kernels of a capture: what earlier captures wrote, and the scratch memory that they
+    /// may still read where the command buffer is executed again.
+    BeforeSetup,
+    /// From the restart kernel to the setup kernel.
+    RestartToSetup,
+    /// From the setup kernel to the captures.
+    SetupToCapture,
+    /// Before counters and query results are written that the CPU knows.
+    BeforeFinish,
+    /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
+    /// over what another touches.
+    Scarce,
+}
+
+impl Barrier {
+    /// The first and the second
+    /// [synchronization scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
+    /// of a barrier around kernels. A consumer is taken for a compute shader.
+    pub(super) fn scopes(self) -> (Scope, Scope) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
+        let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
+        match self {
+            // The arguments of indirect dispatches are overwritten, and queries that were copied.
+            Self::BeforeSetup | Self::BeforeFinish => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE), both)
+            }
+            // Where descriptors are few, a window of counters may lie over what is captured to.
+            Self::SetupToCapture => (
+                write,
+                (
+                    Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
+                    both.1 | Access::INDIRECT_COMMAND_READ,
+                ),
+            ),
+            Self::RestartToSetup | Self::Scarce | Self::CaptureToConsumer => (write, both),
+        }
+    }
+}
+
+/// Who reads what was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsumerScope {
+    /// Stages that read.
+    pub stages: vk::PipelineStageFlags,
+    /// How they read.
+    pub access: vk::AccessFlags,
+}
+
+impl ConsumerScope {
+    /// Draws that read it as vertices.
+    pub const VERTEX_BUFFER: Self = Self {
+        stages: vk::PipelineStageFlags::VERTEX_INPUT,
+        access: vk::AccessFlags::VERTEX_ATTRIBUTE_READ,
+    };
+    /// Copies out of it.
+    pub const TRANSFER: Self =
+        Self { stages: vk::PipelineStageFlags::TRANSFER, access: vk::AccessFlags::TRANSFER_READ };
+    /// Compute shaders that read it, and captures that pull their vertices from it.
+    pub const COMPUTE_SHADER: Self = Self {
+        stages: vk::PipelineStageFlags::COMPUTE_SHADER,
+        access: vk::AccessFlags::SHADER_READ,
+    };
+    /// The host, once a fence has signalled. The memory has to be mapped.
+    pub const HOST: Self =
+        Self { stages: vk::PipelineStageFlags::HOST, access: vk::AccessFlags::HOST_READ };
+}

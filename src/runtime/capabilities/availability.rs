@@ -1,0 +1,147 @@
+//! Which backends a device can run, and what it lacks for the others.
+
+#![forbid(unsafe_code)]
+
+use ash::{khr, vk};
+
+use super::Capabilities;
+use crate::lower::Backend;
+use crate::runtime::descriptors::MIN_STORAGE_BUFFERS;
+use crate::sysval::SYSVALS_SIZE;
+
+/// A backend that a device cannot run, and everything that it lacks for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the {backend} backend is not available on {device}: {}", .reasons.join("; "))]
+pub struct Unavailable {
+    /// The backend.
+    pub backend: Backend,
+    /// Name of the device.
+    pub device: String,
+    /// What is missing, each by the name of its extension, feature or limit.
+    pub reasons: Vec<String>,
+}
+
+impl Capabilities {
+    /// Whether the device can run that backend.
+    ///
+    /// # Errors
+    /// [`Unavailable`] with everything that is missing, not only the first.
+    pub fn availability(&self, backend: Backend) -> Result<(), Unavailable> {
+        let mut reasons = Vec::new();
+        let mut need = |met: bool, reason: &str| {
+            if !met {
+                reasons.push(reason.to_owned());
+            }
+        };
+        let addresses = "no feature bufferDeviceAddress \
+                         (Vulkan 1.2 or VK_KHR_buffer_device_address)";
+        match backend {
+            Backend::Native => match &self.transform_feedback {
+                Some(_) => {}
+                None if self.has_extension(ash::ext::transform_feedback::NAME) => {
+                    need(false, "no feature transformFeedback, though VK_EXT_transform_feedback");
+                }
+                None => need(false, "no extension VK_EXT_transform_feedback"),
+            },
+            Backend::Vertex => {
+                need(self.vertex_stores, "no feature vertexPipelineStoresAndAtomics");
+                need(self.buffer_device_address.is_some(), addresses);
+            }
+            Backend::Compute => {
+                let obstacles = self.descriptor_obstacles();
+                if self.buffer_device_address.is_none() && !obstacles.is_empty() {
+                    let obstacles = obstacles.join(" and ");
+                    reasons
+                        .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
+                }
+            }
+        }
+        // Every conforming device has them; a layer or an emulator may not conform.
+        if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
+            reasons.push(format!(
+                "maxPushConstantsSize is {}, {SYSVALS_SIZE} are needed",
+                self.limits.max_push_constants
+            ));
+        }
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(Unavailable { backend, device: self.device_name.clone(), reasons })
+    }
+
+    /// What is in the way of the resource plan by descriptors.
+    fn descriptor_obstacles(&self) -> Vec<String> {
+        let mut obstacles = Vec::new();
+        if !self.storage_buffer_indexing {
+            obstacles.push("no feature shaderStorageBufferArrayDynamicIndexing".to_owned());
+        }
+        if self.limits.max_storage_buffers < MIN_STORAGE_BUFFERS {
+            obstacles.push(format!(
+                "maxPerStageDescriptorStorageBuffers is {}, {MIN_STORAGE_BUFFERS} are needed",
+                self.limits.max_storage_buffers
+            ));
+        }
+        if self.api_version < vk::API_VERSION_1_1
+            && !self.has_extension(khr::storage_buffer_storage_class::NAME)
+        {
+            obstacles.push(
+                "no storage class StorageBuffer \
+                 (Vulkan 1.1 or VK_KHR_storage_buffer_storage_class)"
+                    .to_owned(),
+            );
+        }
+        obstacles
+    }
+
+    /// The backends that the device can run, in the order of [`Backend`].
+    pub fn available(&self) -> Vec<Backend> {
+        Backend::ALL.into_iter().filter(|&backend| self.availability(backend).is_ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::capabilities::tests::full;
+
+    #[test]
+    fn every_reason_is_listed_by_name() {
+        let mut caps = full();
+        caps.vertex_stores = false;
+        caps.buffer_device_address = None;
+        caps.transform_feedback = None;
+        caps.limits.max_push_constants = 64;
+        let reasons = |backend| caps.availability(backend).unwrap_err().to_string();
+        assert_eq!(
+            reasons(Backend::Vertex),
+            "the vertex backend is not available on Test: \
+             no feature vertexPipelineStoresAndAtomics; \
+             no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address); \
+             maxPushConstantsSize is 64, 128 are needed"
+        );
+        assert_eq!(
+            reasons(Backend::Native),
+            "the native backend is not available on Test: \
+             no feature transformFeedback, though VK_EXT_transform_feedback"
+        );
+        // Descriptors serve the compute backend, unless something is in their way too.
+        caps.limits.max_push_constants = 128;
+        assert_eq!(caps.availability(Backend::Compute), Ok(()));
+        caps.storage_buffer_indexing = false;
+        caps.limits.max_storage_buffers = 3;
+        caps.api_version = vk::API_VERSION_1_0;
+        caps.extensions.clear();
+        assert_eq!(
+            caps.availability(Backend::Compute).unwrap_err().to_string(),
+            "the compute backend is not available on Test: \
+             no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address), \
+             and for descriptors in its place no feature shaderStorageBufferArrayDynamicIndexing \
+             and maxPerStageDescriptorStorageBuffers is 3, 4 are needed \
+             and no storage class StorageBuffer (Vulkan 1.1 or VK_KHR_storage_buffer_storage_class)"
+        );
+        assert_eq!(
+            caps.availability(Backend::Native).unwrap_err().reasons,
+            ["no extension VK_EXT_transform_feedback"]
+        );
+    }
+}

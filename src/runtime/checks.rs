@@ -1,0 +1,53 @@
+//! Rules that many inputs are held to. `what` names an input in the error.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+
+use super::RuntimeError;
+
+/// Checks an offset, a size or a stride that is one of dwords.
+pub(super) fn multiple_of_4(
+    what: impl FnOnce() -> String,
+    value: impl Into<u64>,
+) -> Result<(), RuntimeError> {
+    multiple_of(4u32, what, value)
+}
+
+/// Checks an offset, a size or a stride in bytes.
+pub(super) fn multiple_of(
+    alignment: impl Into<u64>,
+    what: impl FnOnce() -> String,
+    value: impl Into<u64>,
+) -> Result<(), RuntimeError> {
+    let (value, alignment) = (value.into(), alignment.into());
+    match value.is_multiple_of(alignment) {
+        true => Ok(()),
+        false => Err(RuntimeError::Misaligned { what: what(), value, alignment }),
+    }
+}
+
+/// Holds a value against a limit of the device, the largest value that it has.
+pub(super) fn check_limit(
+    what: impl FnOnce() -> String,
+    value: impl Into<u64>,
+    limit: &'static str,
+    max: impl Into<u64>,
+) -> Result<(), RuntimeError> {
+    let (value, max) = (value.into(), max.into());
+    match value <= max {
+        true => Ok(()),
+        false => Err(RuntimeError::Limit { what: what(), value, limit, max }),
+    }
+}
+
+/// Checks that the size of a bound range is one in bytes.
+pub(super) fn check_size(
+    what: impl FnOnce() -> String,
+    size: vk::DeviceSize,
+) -> Result<(), RuntimeError> {
+    match size {
+        vk::WHOLE_SIZE => Err(RuntimeError::WholeSize { what: what() }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,211 @@
+//! Vertex input state: its validation, and what a graphics pipeline takes it as.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+
+use crate::runtime::checks::check_limit;
+use crate::runtime::pulling::check_stride;
+use crate::runtime::{Limits, RuntimeError};
+use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
+
+/// Holds a vertex input state against itself: no number twice, no attribute without its binding.
+pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
+    for (i, binding) in input.bindings.iter().enumerate() {
+        let number = binding.binding;
+        if input.bindings.iter().take(i).any(|b| b.binding == number) {
+            return Err(RuntimeError::DuplicateVertexInput { what: "binding", number });
+        }
+    }
+    for (i, attribute) in input.attributes.iter().enumerate() {
+        let (location, binding) = (attribute.location, attribute.binding);
+        if input.attributes.iter().take(i).any(|a| a.location == location) {
+            return Err(RuntimeError::DuplicateVertexInput {
+                what: "attribute location",
+                number: location,
+            });
+        }
+        let Some(described) = input.binding(binding) else {
+            return Err(RuntimeError::UnknownBinding { location, binding });
+        };
+        check_stride(binding, location, described.stride, attribute.format.alignment())?;
+    }
+    Ok(())
+}
+
+/// Holds a vertex input state against the limits of graphics pipelines. A compute capture has none.
+pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), RuntimeError> {
+    for b in &input.bindings {
+        let n = b.binding;
+        check_limit(
+            || format!("the number of vertex binding {n}, plus one,"),
+            u64::from(n) + 1,
+            "maxVertexInputBindings",
+            limits.max_vertex_bindings,
+        )?;
+        check_limit(
+            || format!("the stride of vertex binding {n}"),
+            b.stride,
+            "maxVertexInputBindingStride",
+            limits.max_vertex_binding_stride,
+        )?;
+    }
+    for a in &input.attributes {
+        let n = a.location;
+        check_limit(
+            || format!("the number of vertex attribute location {n}, plus one,"),
+            u64::from(n) + 1,
+            "maxVertexInputAttributes",
+            limits.max_vertex_attributes,
+        )?;
+        check_limit(
+            || format!("the offset of the attribute at location {n}"),
+            a.offset,
+            "maxVertexInputAttributeOffset",
+            limits.max_vertex_attribute_offset,
+        )?;
+    }
+    Ok(())
+}
+
+/// The most that a divisor of the state is, and whether one is 0; `None` where all are 1.
+pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
+    let other = divisor_descriptions(input);
+    let max = other.iter().map(|d| d.divisor).max()?;
+    Some((max, other.iter().any(|d| d.divisor == 0)))
+}
+
+/// The divisors that are not 1, as Vulkan takes them.
+pub(super) fn divisor_descriptions(
+    input: &VertexInput,
+) -> Vec<vk::VertexInputBindingDivisorDescriptionKHR> {
+    let divisor = |b: &VertexBinding| match b.input_rate {
+        InputRate::Vertex | InputRate::Instance { divisor: 1 } => None,
+        InputRate::Instance { divisor } => {
+            Some(vk::VertexInputBindingDivisorDescriptionKHR { binding: b.binding, divisor })
+        }
+    };
+    input.bindings.iter().filter_map(divisor).collect()
+}
+
+/// The state as Vulkan takes it.
+pub(super) fn descriptions(
+    input: &VertexInput,
+) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
+    let bindings = input.bindings.iter().map(|b| vk::VertexInputBindingDescription {
+        binding: b.binding,
+        stride: b.stride,
+        input_rate: match b.input_rate {
+            InputRate::Vertex => vk::VertexInputRate::VERTEX,
+            InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
+        },
+    });
+    let attributes = input.attributes.iter().map(|a| vk::VertexInputAttributeDescription {
+        location: a.location,
+        binding: a.binding,
+        format: vk::Format::from_raw(a.format.as_raw()),
+        offset: a.offset,
+    });
+    (bindings.collect(), attributes.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::pulling::tests::{input, with};
+    use crate::vertex_input::VertexFormat;
+
+    #[test]
+    fn divisors_other_than_1_are_described() {
+        let mut input = input();
+        input.bindings[0].input_rate = InputRate::INSTANCE;
+        assert_eq!(divisors(&input), None);
+        input.bindings[1].input_rate = InputRate::Instance { divisor: 7 };
+        assert_eq!(divisors(&input), Some((7, false)));
+        input.bindings[0].input_rate = InputRate::Instance { divisor: 0 };
+        assert_eq!(divisors(&input), Some((7, true)));
+        let described = divisor_descriptions(&input);
+        let pairs: Vec<_> = described.iter().map(|d| (d.binding, d.divisor)).collect();
+        assert_eq!(pairs, [(0, 0), (5, 7)]);
+    }
+
+    #[test]
+    fn components_decide_the_alignment_of_strides() {
+        for (format, stride) in [
+            (VertexFormat::R8G8B8Snorm, 3),
+            (VertexFormat::R16G16B16Sfloat, 6),
+            (VertexFormat::R64Sfloat, 8),
+            (VertexFormat::R64Sfloat, 0),
+        ] {
+            validate(&with(format, stride)).unwrap();
+        }
+        for (format, stride) in [
+            (VertexFormat::R16Unorm, 3),
+            (VertexFormat::A2B10G10R10UnormPack32, 6),
+            (VertexFormat::R64Sfloat, 12),
+        ] {
+            validate(&with(format, stride)).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
+        let mut bad = input();
+        bad.attributes[2].binding = 6;
+        assert_eq!(
+            text(validate(&bad)),
+            "the vertex attribute at location 9 reads binding 6, which the vertex input state does \
+             not describe"
+        );
+        let mut bad = input();
+        bad.attributes[2].location = 1;
+        assert_eq!(text(validate(&bad)), "vertex input attribute location 1 is described twice");
+        let mut bad = input();
+        bad.bindings[1].stride = 6;
+        assert_eq!(
+            text(validate(&bad)),
+            "the stride of vertex binding 5, which location 9 is read from, is 6 bytes: it must be a \
+             multiple of 4"
+        );
+        assert!(validate(&input()).is_ok());
+    }
+
+    /// What is at a limit is taken, and an error has the limit as the device says it.
+    #[test]
+    fn limits_are_those_of_the_device() {
+        type Set = fn(&mut VertexInput, u32);
+        let limits = crate::runtime::capabilities::tests::full().limits;
+        let cases: [(Set, u32, &str); 4] = [
+            (
+                |input, n| (input.bindings[1].binding, input.attributes[2].binding) = (n, n),
+                limits.max_vertex_bindings - 1,
+                "the number of vertex binding 32, plus one, is 33: maxVertexInputBindings is 32",
+            ),
+            (
+                |input, n| input.bindings[1].stride = n,
+                limits.max_vertex_binding_stride,
+                "the stride of vertex binding 5 is 2049: maxVertexInputBindingStride is 2048",
+            ),
+            (
+                |input, n| input.attributes[2].location = n,
+                limits.max_vertex_attributes - 1,
+                "the number of vertex attribute location 32, plus one, is 33: \
+                 maxVertexInputAttributes is 32",
+            ),
+            (
+                |input, n| input.attributes[2].offset = n,
+                limits.max_vertex_attribute_offset,
+                "the offset of the attribute at location 9 is 2048: \
+                 maxVertexInputAttributeOffset is 2047",
+            ),
+        ];
+        for (set, largest, message) in cases {
+            let mut input = input();
+            set(&mut input, largest);
+            check_limits(&input, &limits).unwrap();
+            set(&mut input, largest + 1);
+            assert_eq!(check_limits(&input, &limits).unwrap_err().to_string(), message);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a capture is given, checked before anything of it is recorded. What depends on the shader is checked
+//! where its [attributes](crate::runtime::pulling) and [pipeline](crate::runtime::pipeline) are.
+
+#![forbid(unsafe_code)]
+
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::MAX_BUFFER_SIZE;
+use crate::lower::Backend;
+use crate::runtime::checks::{check_limit, check_size, multiple_of, multiple_of_4};
+use crate::runtime::draws::{
+    ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
+};
+use crate::runtime::{Context, RuntimeError};
+use crate::topology::PrimitiveTopology;
+
+/// Checks the ranges that are captured to, and how many they are.
+pub(super) fn check_capture_buffers(
+    ctx: &Context,
+    backend: Backend,
+    buffers: &[Option<CaptureBuffer>],
+) -> Result<(), RuntimeError> {
+    if buffers.len() > MAX_XFB_BUFFERS {
+        let (count, max) = (buffers.len(), MAX_XFB_BUFFERS);
+        return Err(RuntimeError::TooManyCaptureBuffers { count, max });
+    }
+    let (mut max, mut limit) = (MAX_BUFFER_SIZE, "the last dword that a 32-bit counter reaches");
+    if backend == Backend::Native {
+        let Some(last) = buffers.iter().rposition(Option::is_some) else {
+            return Err(RuntimeError::NoCaptureBuffer);
+        };
+        check_number(ctx, "the number of the last capture buffer, plus one", last)?;
+        if let Some(support) = &ctx.capabilities().transform_feedback
+            && support.max_buffer_size < max
+        {
+            (max, limit) = (support.max_buffer_size, "maxTransformFeedbackBufferSize");
+        }
+    }
+    for (index, bound) in buffers.iter().enumerate() {
+        let Some(bound) = bound else { continue };
+        check_size(|| format!("capture buffer {index}"), bound.size)?;
+        multiple_of_4(|| format!("the offset of capture buffer {index}"), bound.offset)?;
+        let what = || format!("the size of capture buffer {index} in bytes");
+        check_limit(what, bound.size, limit, max)?;
+    }
+    Ok(())
+}
+
+/// Checks the counters that a capture begins with or ends in.
+pub(super) fn check_counters(
+    ctx: &Context,
+    backend: Backend,
+    counters: &[Option<CounterBuffer>],
+) -> Result<(), RuntimeError> {
+    if counters.len() > MAX_XFB_BUFFERS {
+        let (count, max) = (counters.len(), MAX_XFB_BUFFERS);
+        return Err(RuntimeError::TooManyCounters { count, max });
+    }
+    if backend == Backend::Native
+        && let Some(last) = counters.iter().rposition(Option::is_some)
+    {
+        check_number(ctx, "the number of the last counter, plus one", last)?;
+    }
+    for (index, counter) in counters.iter().enumerate() {
+        if let Some(counter) = counter {
+            multiple_of_4(|| format!("the offset of counter {index}"), counter.offset)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no two counters are written to one place. To begin with, buffers may share a counter.
+pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
+    for (second, counter) in counters.iter().enumerate() {
+        // Offsets are multiples of 4.
+        if counter.is_some()
+            && let Some(first) = counters.iter().take(second).position(|other| other == counter)
+        {
+            return Err(RuntimeError::DuplicateCounter { first, second });
+        }
+    }
+    Ok(())
+}
+
+/// Holds the number of a capture buffer against the limit of native transform feedback.
+fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
+    let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
+    let limit = "maxTransformFeedbackBuffers";
+    check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
+}
+
+pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeError> {
+    check_size(|| "the index buffer".to_owned(), buffer.size)?;
+    let alignment = buffer.index_type.size();
+    multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
+}
+
+/// Holds the topology of a draw against that of a pipeline that takes only one.
+pub(super) fn check_topology(
+    fixed: Option<PrimitiveTopology>,
+    topology: PrimitiveTopology,
+) -> Result<(), RuntimeError> {
+    match fixed {
+        Some(pipeline) if pipeline != topology => {
+            Err(RuntimeError::TopologyMismatch { draw: topology, pipeline })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the indices of vertices and instances are numbers of 32 bits.
+pub(super) fn check_draw(draw: &Draw) -> Result<(), RuntimeError> {
+    check_range("vertex", draw.first_vertex, draw.vertex_count)?;
+    check_range("instance", draw.first_instance, draw.instance_count)
+}
+
+pub(super) fn check_range(what: &'static str, first: u32, count: u32) -> Result<(), RuntimeError> {
+    match u64::from(first) + u64::from(count) <= 1 << 32 {
+        true => Ok(()),
+        false => Err(RuntimeError::IndexOverflow { what, first, count }),
+    }
+}
+
+/// Checks where the arguments of an indirect draw lie.
+pub(super) fn check_indirect(draw: &IndirectDraw) -> Result<(), RuntimeError> {
+    multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
+    multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride)?;
+    match draw.count {
+        Some((_, offset)) => multiple_of_4(|| "the offset of a draw count".to_owned(), offset),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), RuntimeError> {
+    multiple_of_4(|| "the offset of the counter".to_owned(), draw.counter.offset)?;
+    multiple_of_4(|| "counterOffset".to_owned(), draw.counter_offset)?;
+    multiple_of_4(|| "vertexStride".to_owned(), draw.vertex_stride)?;
+    if draw.vertex_stride == 0 {
+        let what = "vertexStride, a divisor,".to_owned();
+        return Err(RuntimeError::Misaligned { what, value: 0, alignment: 4 });
+    }
+    check_range("instance", draw.first_instance, draw.instance_count)
+}

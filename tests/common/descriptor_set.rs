@@ -1,0 +1,60 @@
+//! A descriptor set of the application, beside what captures bind.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
+
+use ash::vk;
+
+/// A set with one descriptor, binding 0 of compute shaders.
+pub struct DescriptorSet {
+    pub layout: vk::DescriptorSetLayout,
+    pool: vk::DescriptorPool,
+    pub raw: vk::DescriptorSet,
+    ty: vk::DescriptorType,
+}
+
+impl DescriptorSet {
+    pub fn new(device: &ash::Device, ty: vk::DescriptorType) -> Self {
+        let bindings = [vk::DescriptorSetLayoutBinding::default()
+            .descriptor_type(ty)
+            .descriptor_count(1)
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: the device is live.
+        let layout = unsafe { device.create_descriptor_set_layout(&info, None) }.unwrap();
+        let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: 1 }];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        // SAFETY: the device is live.
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }.unwrap();
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pool)
+            .set_layouts(std::slice::from_ref(&layout));
+        // SAFETY: the pool has room for this one set.
+        let raw = unsafe { device.allocate_descriptor_sets(&info) }.unwrap()[0];
+        Self { layout, pool, raw, ty }
+    }
+
+    /// Makes the descriptor name a whole buffer.
+    ///
+    /// # Safety
+    /// The buffer is live and has the usage of the descriptor's type, and no submission uses the set.
+    pub unsafe fn write(&self, device: &ash::Device, buffer: vk::Buffer) {
+        let infos = [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(self.raw)
+            .descriptor_type(self.ty)
+            .buffer_info(&infos);
+        // SAFETY: the caller's contract.
+        unsafe { device.update_descriptor_sets(&[write], &[]) };
+    }
+
+    /// # Safety
+    /// Every submission that used the set was waited for.
+    pub unsafe fn destroy(self, device: &ash::Device) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.destroy_descriptor_pool(self.pool, None);
+            device.destroy_descriptor_set_layout(self.layout, None);
+        }
+    }
+}
