@@ -26,14 +26,21 @@ impl Compute<'_> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
-        let mut bound = std::mem::take(&mut self.arena.pending.vertex_buffers);
-        bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
+        let pending = &mut self.arena.pending;
+        let mut bound = std::mem::take(&mut pending.next_vertex_buffers);
+        bound.clear();
+        let is_kept = |old: &&VertexBuffer| buffers.iter().all(|new| new.binding != old.binding);
+        bound.extend(pending.vertex_buffers.iter().filter(is_kept));
         bound.extend_from_slice(buffers);
-        let mut descriptors = std::mem::take(&mut self.arena.pending.descriptors);
+        let mut descriptors = std::mem::take(&mut pending.descriptors);
         let attributes = self.place_attributes(&bound, &mut descriptors);
-        self.arena.pending.vertex_buffers = bound;
-        self.arena.pending.descriptors = descriptors;
-        self.arena.pending.attributes.extend(attributes?);
+        let pending = &mut self.arena.pending;
+        pending.descriptors = descriptors;
+        pending.next_vertex_buffers = bound;
+        // What is refused is not bound.
+        pending.attributes.extend(attributes?);
+        pending.vertex_buffers.clear();
+        pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
         Ok(())
     }
 

@@ -32,7 +32,7 @@ use super::draws::{
 use super::pulling::{self, multiple_of_4};
 use super::{Arena, Context, Kernels, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::MAX_BUFFER_SIZE;
+use crate::draw::{DrawCounts, MAX_BUFFER_SIZE};
 use crate::lower::Backend;
 use crate::topology::PrimitiveTopology;
 
@@ -54,7 +54,7 @@ pub struct CaptureDesc<'a, 'b> {
     pub counters: &'b [Option<CounterBuffer>],
 }
 
-/// What a capture did, by the rules of the specification.
+/// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Captured {
     /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
@@ -63,6 +63,13 @@ pub struct Captured {
     pub primitives_needed: u64,
     /// Bytes from the start of each bound range that records fill: what the counters would hold.
     pub positions: [u64; MAX_XFB_BUFFERS],
+}
+
+impl Captured {
+    const fn add(&mut self, counts: &DrawCounts) {
+        self.primitives_written = self.primitives_written.wrapping_add(counts.primitives_written);
+        self.primitives_needed = self.primitives_needed.wrapping_add(counts.primitives_needed);
+    }
 }
 
 /// What was recorded for a capture.
