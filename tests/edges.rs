@@ -204,6 +204,24 @@ fn nothing_is_captured_without_draws() {
     }
 }
 
+/// A query that no record has ended yet is not available, whoever counted it.
+#[test]
+fn queries_are_available_once_they_end() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        for resumed in [None, Some(0)] {
+            let draw = Draw { vertex_count: 3, instance_count: 1, ..Draw::default() };
+            bench.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
+                pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                // SAFETY: as `capture` says.
+                unsafe { recorder.draw(POINTS, &draw) }
+            });
+            assert_eq!(bench.results(), [None; 2], "{resources:?} {resumed:?}");
+        }
+        bench.close();
+    }
+}
+
 /// What is drawn outside of a capture is generated, and neither written nor needed.
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
