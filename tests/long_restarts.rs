@@ -9,7 +9,7 @@ mod common;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
+use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
@@ -43,8 +43,9 @@ struct Case {
 }
 
 impl Case {
-    /// A workgroup of the restart kernel looks through 8192 indices.
-    fn new(seed: u64) -> Self {
+    /// A workgroup of the restart kernel looks through 8192 indices. Without indirect draws, which a device
+    /// without indirect dispatches has to capture by as many invocations as there could be, none is.
+    fn new(seed: u64, has_indirect: bool) -> Self {
         let mut random = Random(seed);
         let index_type = IndexType::ALL[random.below(3) as usize];
         let restart = index_type.restart_index();
@@ -53,13 +54,13 @@ impl Case {
             0 => restart,
             _ => random.below(restart.min(1 << 20)),
         };
-        let count = [8191, 8192, 8193, 20_000, 40_000][random.below(5) as usize];
+        let count = [100, 8191, 8192, 8193, 20_000, 40_000][random.below(6) as usize];
         let indices = (0..count).map(|_| index(&mut random)).collect();
         let draw = |random: &mut Random| {
             let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
             let rest = count.saturating_sub(first_index);
             // Some stop short of the end of the indices, and some pass it.
-            let index_count = [rest, random.below(rest + 1), rest + random.below(10_000)];
+            let index_count = [rest, random.below(rest + 1), rest + random.below(30_000)];
             DrawIndexed {
                 index_count: index_count[random.below(3) as usize],
                 instance_count: random.below(3),
@@ -70,7 +71,9 @@ impl Case {
         };
         let topology = |random: &mut Random| PrimitiveTopology::ALL[random.below(10) as usize];
         let draws = (0..3)
-            .map(|_| (topology(&mut random), draw(&mut random), random.below(2) == 0))
+            .map(|_| {
+                (topology(&mut random), draw(&mut random), has_indirect && random.below(2) == 0)
+            })
             .collect();
         Self { index_type, indices, draws }
     }
@@ -222,13 +225,13 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
 
 #[test]
 fn restarts_are_found_by_many_workgroups() {
-    for resources in device::RESOURCES {
-        let options = OpenOptions { resources, ..Default::default() };
-        let mut gpu = device::open_with(options);
+    let profiles = [Profile::Full, Profile::Bifrost];
+    for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
+        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
         let ways = [ProvokingVertex::First, ProvokingVertex::Last];
         let pipelines = ways.map(|provoking| pipeline(&gpu, provoking));
-        for seed in 0..30 {
-            let case = Case::new(seed);
+        for seed in 0..60 {
+            let case = Case::new(seed, gpu.context().has_indirect_dispatch());
             let way = seed as usize % 2;
             let all = case.model(ways[way], usize::MAX / STRIDE);
             let most = all.len() / STRIDE;
