@@ -33,6 +33,8 @@ struct Bench {
     counter: Buffer,
     vertices: Buffer,
     pools: [QueryPool; 2],
+    /// Bytes that are bound to capture to.
+    size: u64,
 }
 
 fn bytes(words: &[u32]) -> Vec<u8> {
@@ -60,7 +62,8 @@ impl Bench {
         let counter = buffer(4, ctx.counter_buffer_usage(COMPUTE));
         let vertices = buffer(1 << 12, ctx.vertex_buffer_usage(COMPUTE));
         let pools = KINDS.map(|kind| gpu.create_query_pool(kind, 1).unwrap());
-        Self { gpu, pipeline, target, counter, vertices, pools }
+        let size = target.size();
+        Self { gpu, pipeline, target, counter, vertices, pools, size }
     }
 
     fn close(mut self) {
@@ -86,7 +89,7 @@ impl Bench {
         let mut arena = gpu.create_arena(arena).unwrap();
         let kernels = gpu.kernels();
         let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
-        let (buffer, size) = (self.target.raw(), self.target.size());
+        let (buffer, size) = (self.target.raw(), self.size);
         let desc = CaptureDesc {
             pipeline: &self.pipeline,
             kernels: &kernels,
@@ -109,7 +112,7 @@ impl Bench {
             }
         });
         gpu.destroy_arena(arena);
-        let found = words(&gpu.read(&self.target, 0..size).unwrap());
+        let found = words(&gpu.read(&self.target, 0..self.target.size()).unwrap());
         let position = words(&gpu.read(&self.counter, 0..4).unwrap())[0];
         (recorded.unwrap(), found, position)
     }
@@ -200,6 +203,67 @@ fn nothing_is_captured_without_draws() {
             assert_eq!(recorded.captures, 0);
             assert_eq!(bench.results(), [Some(QueryResult::default()); 2]);
         }
+        bench.close();
+    }
+}
+
+/// Ranges that hold no record: nothing is written, everything is needed.
+#[test]
+fn empty_ranges_hold_nothing() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        for (size, resumed) in
+            [0, 3, 15].into_iter().flat_map(|size| [(size, None), (size, Some(0))])
+        {
+            bench.size = size;
+            let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
+            let arena = ArenaDesc::for_draws(1, 3);
+            let (_, found, position) = bench.capture(&arena, &[], resumed, |recorder, pools| {
+                pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                // SAFETY: as `capture` says.
+                unsafe { recorder.draw(POINTS, &draw) }?;
+                KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+            });
+            assert_eq!((found, position), (vec![BEFORE; DWORDS], 0), "{resources:?} {size}");
+            let stream = QueryResult { first: 0, second: 6 };
+            let generated = QueryResult { first: 6, second: 0 };
+            assert_eq!(bench.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
+        }
+        bench.close();
+    }
+}
+
+/// In one command buffer a query is counted, reset and counted again, if what ended it is flushed.
+#[test]
+fn queries_are_used_again_behind_a_flush() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 4) };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let (kernels, pool) = (bench.gpu.kernels(), &bench.pools[1]);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                pool.reset(ctx, cmd, 0, 1)?;
+                let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels);
+                for vertex_count in [5, 3] {
+                    recorder.begin_query(pool, 0)?;
+                    let draw = Draw { vertex_count, instance_count: 1, ..Draw::default() };
+                    recorder.draw(POINTS, &draw)?;
+                    recorder.end_query(pool.kind())?;
+                    if vertex_count == 5 {
+                        recorder.flush()?;
+                        pool.reset(ctx, cmd, 0, 1)?;
+                    }
+                }
+                recorder.end(&[])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+            }
+            Ok(())
+        });
+        recorded.unwrap();
+        assert_eq!(bench.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
+        bench.gpu.destroy_arena(arena);
         bench.close();
     }
 }

@@ -54,7 +54,7 @@ impl Case {
             0 => restart,
             _ => random.below(restart.min(1 << 20)),
         };
-        let count = [100, 8191, 8192, 8193, 20_000, 40_000][random.below(6) as usize];
+        let count = [0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize];
         let indices = (0..count).map(|_| index(&mut random)).collect();
         let draw = |random: &mut Random| {
             let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
@@ -140,9 +140,9 @@ fn pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
-/// A buffer of those bytes, and of the dword that the last of them is in.
+/// A buffer of those bytes, and of the dword that the last of them is in, or of one.
 fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
-    let size = (bytes.len() as u64).next_multiple_of(4);
+    let size = (bytes.len() as u64).next_multiple_of(4).max(4);
     let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
     gpu.write(&buffer, 0, bytes).unwrap();
     buffer
