@@ -9,10 +9,11 @@
 //   xfb_compute   each invocation joins the state before its workgroup of blocks, the summary of the
 //                 blocks between, and the bit mask of its own block.
 //
-// In memory, for a draw of n blocks: n blocks of 16 bytes (mask of restarts; summary of what lies before
-// it in its workgroup), then for each workgroup 16 bytes (its summary, which xfb_setup replaces by the
-// state before it). The last block holds no restart: it stands for all indices from its first on, which
-// lie beyond the index buffer or the draw.
+// In memory, for each workgroup 16 bytes (its summary, which xfb_setup replaces by the state before it),
+// then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup).
+// So the place of a block does not depend on how many there are: a capture may stop short of them. The last
+// block holds no restart: it stands for all indices from its first on, which lie beyond the index buffer or
+// the draw.
 
 const BLOCK: u32 = 32u; // indices
 const BLOCKS: u32 = 256u; // of a workgroup
@@ -56,8 +57,14 @@ fn block_count(count: u32, limit: u32) -> u32 {
     return indices / BLOCK + select(0u, 1u, indices % BLOCK != 0u) + 1u;
 }
 
-fn states_of(table: vec2<u32>, blocks: u32) -> vec2<u32> {
-    return multiply_add(table, blocks, 16u);
+// Numbers of 16 bytes in a table.
+
+fn state_entry(workgroup: u32) -> u32 {
+    return workgroup * (BLOCKS + 1u);
+}
+
+fn block_entry(block: u32) -> u32 {
+    return block + block / BLOCKS + 1u;
 }
 
 // The run of `length` indices whose restarts are the bits of `mask`.
@@ -130,11 +137,12 @@ fn xfb_restart(
     if block < blocks {
         // At most 8192 indices: 14 bits each.
         let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
-        store4(input.restart_table, 4u * block, vec4<u32>(mask, packed, before.primitives, 0u));
+        let words = vec4<u32>(mask, packed, before.primitives, 0u);
+        store4(input.restart_table, 4u * block_entry(block), words);
         if local == 0u {
             let all = runs[BLOCKS - 1u];
             let state = vec4<u32>(all.restarts, all.head, all.primitives, all.tail);
-            store4(states_of(input.restart_table, blocks), 4u * (block / BLOCKS), state);
+            store4(input.restart_table, 4u * state_entry(block / BLOCKS), state);
         }
     }
 }
@@ -194,8 +202,8 @@ fn place_of_index(position: u32) -> Place {
     let blocks = block_count(draw.item_count, draw.index_limit);
     let block = min(position / BLOCK, blocks - 1u);
     let in_block = position - block * BLOCK;
-    let entry = load4(multiply_add(draw.restart_table, block, 16u));
-    let before = load2(multiply_add(states_of(draw.restart_table, blocks), block / BLOCKS, 16u));
+    let entry = load4(multiply_add(draw.restart_table, block_entry(block), 16u));
+    let before = load2(multiply_add(draw.restart_table, state_entry(block / BLOCKS), 16u));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
     // Only the last block is longer than 32, and it has no restart.
     let bit = min(in_block, 31u);
@@ -206,7 +214,7 @@ fn place_of_index(position: u32) -> Place {
     // How much of the segment follows, as far as it matters.
     var next = 0u;
     if block + 1u < blocks {
-        next = load1(multiply_add(draw.restart_table, block + 1u, 16u));
+        next = load1(multiply_add(draw.restart_table, block_entry(block + 1u), 16u));
     }
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
     let until_restart = firstTrailingBit(following | (1u << REACH));

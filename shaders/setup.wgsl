@@ -340,7 +340,6 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
     let arguments = arguments_of(input);
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
-    let states = states_of(input.restart_table, blocks);
     // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
     let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
     let count = select(0u, summaries, summaries > 1u);
@@ -348,18 +347,20 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
     for (var first = 0u; first < count; first += BLOCKS) {
         var run = Run();
         if first + local < count {
-            run = load_run(multiply_add(states, first + local, 16u));
+            run = load_run(multiply_add(input.restart_table, state_entry(first + local), 16u));
         }
         let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
         if first + local < count {
-            store2(states, 4u * (first + local), vec2<u32>(before.primitives, before.open));
+            let words = vec2<u32>(before.primitives, before.open);
+            store2(input.restart_table, 4u * state_entry(first + local), words);
         }
         carried = advance(input.topology, vertices, carried, runs[BLOCKS - 1u]);
         workgroupBarrier();
     }
     // Stored by the invocation that reads it.
     if count != 0u && local == number % SETUP_WIDTH {
-        store2(states, 4u * count - 2u, vec2<u32>(carried.primitives, carried.open));
+        let words = vec2<u32>(carried.primitives, carried.open);
+        store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
     }
 }
 
@@ -373,12 +374,14 @@ fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
     let count = (blocks + BLOCKS - 1u) / BLOCKS;
-    let last = load4(multiply_add(states_of(input.restart_table, blocks), count - 1u, 16u));
+    let last = load4(multiply_add(input.restart_table, state_entry(count - 1u), 16u));
     var state = State(last.z, last.w);
     if count == 1u {
         state = advance(input.topology, vertices, State(), Run(last.x, last.y, last.z, last.w));
-        store4(states_of(input.restart_table, blocks), 0u, vec4<u32>());
+        store4(input.restart_table, 4u * state_entry(0u), vec4<u32>());
     }
-    let rest = arguments.count - min(arguments.count, BLOCK * (blocks - 1u));
+    // The blocks before the last pass 2^32 where as many indices are bound.
+    let before_last = saturated(product(BLOCK, blocks - 1u));
+    let rest = arguments.count - min(arguments.count, before_last);
     return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
 }

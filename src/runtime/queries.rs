@@ -103,7 +103,8 @@ impl QueryPool {
     /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html).
     ///
     /// Records a `vkCmdFillBuffer` between two barriers that order it behind earlier captures and
-    /// copies and before later ones.
+    /// copies and before later ones. Draws and ends of queries that a [`Recorder`](super::Recorder) has not
+    /// [flushed](super::Recorder::flush) are later ones.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].
@@ -146,7 +147,8 @@ impl QueryPool {
     /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
     /// A query that has not ended gives what it has counted so far (`VK_QUERY_RESULT_PARTIAL_BIT`).
     ///
-    /// Records a barrier that makes the counts of earlier captures visible, and `vkCmdCopyBuffer`.
+    /// Records a barrier that makes the counts of earlier captures visible, and `vkCmdCopyBuffer`. What a
+    /// [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) is not among them.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::Misaligned`].

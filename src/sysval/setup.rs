@@ -177,7 +177,7 @@ pub fn restart_blocks(count: u64, limit: u64) -> u64 {
     count.min(limit).div_ceil(RESTART_BLOCK) + 1
 }
 
-/// Bytes of the table of that many blocks.
+/// Bytes of the table of that many blocks: 16 for each, and for each workgroup of them.
 pub fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }

@@ -245,6 +245,17 @@ impl<'a> Generator<'a> {
         self.push(Step::VertexBuffers(self.vertices));
     }
 
+    /// The vertex buffers from other elements on.
+    fn bind_vertices_behind(&mut self) {
+        let strides = [VERTEX_STRIDE, INSTANCE_STRIDE];
+        let ranges = [0, 1].map(|binding| {
+            let Range { offset, size } = self.vertices[binding];
+            let skipped = u64::from(strides[binding] * self.rng.below(5));
+            Range { offset: offset + skipped, size: size - skipped }
+        });
+        self.push(Step::VertexBuffers(ranges));
+    }
+
     /// A Begin and its End.
     fn capture(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
@@ -281,6 +292,9 @@ impl<'a> Generator<'a> {
     fn draws(&mut self) {
         for _ in 0..self.rng.range(1, 4) {
             self.maybe_begin_query(15);
+            if self.rng.percent(25) {
+                self.bind_vertices_behind();
+            }
             self.draw();
             if self.rng.percent(30) {
                 self.maybe_end_queries();

@@ -8,7 +8,7 @@
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
-//! A failure names its seed, and shows the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
+//! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
 //! Seeds, threads, and what a driver that crashes leaves behind: tests/common/batches.rs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]

@@ -32,6 +32,9 @@ fn omitted() -> Option<Barrier> {
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
 }
 
+/// Failures of a thread that are shrunk, which takes hundreds of runs each.
+const SHRUNK: usize = 3;
+
 /// A device, and what was done with it.
 pub struct DrawWorker {
     gpu: Gpu,
@@ -203,7 +206,7 @@ impl DrawWorker {
 
     fn fail(&mut self, program: &Program, backend: Backend, error: &str) {
         let mut text = format!("seed {}, {}: {error}\n", program.seed, backend.name());
-        if !self.perturb {
+        if !self.perturb && self.report.failures.len() < SHRUNK {
             let mut smallest_error = String::new();
             let smallest = shrink(program, |program| {
                 let found = self.difference(program, backend);

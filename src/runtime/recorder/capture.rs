@@ -190,7 +190,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
-    /// has ended is [reset](QueryPool::reset) before it is begun again.
+    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this record, before
+    /// it is begun again.
     ///
     /// # Errors
     /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryRange`], [`RuntimeError::NoAddress`],

@@ -27,14 +27,21 @@ impl Compute<'_> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
-        let mut bound = std::mem::take(&mut self.arena.pending.vertex_buffers);
-        bound.retain(|old| buffers.iter().all(|new| new.binding != old.binding));
+        let pending = &mut self.arena.pending;
+        let mut bound = std::mem::take(&mut pending.next_vertex_buffers);
+        bound.clear();
+        let is_kept = |old: &&VertexBuffer| buffers.iter().all(|new| new.binding != old.binding);
+        bound.extend(pending.vertex_buffers.iter().filter(is_kept));
         bound.extend_from_slice(buffers);
-        let mut descriptors = std::mem::take(&mut self.arena.pending.descriptors);
+        let mut descriptors = std::mem::take(&mut pending.descriptors);
         let attributes = self.place_attributes(&bound, &mut descriptors);
-        self.arena.pending.vertex_buffers = bound;
-        self.arena.pending.descriptors = descriptors;
-        self.arena.pending.attributes.extend(attributes?);
+        let pending = &mut self.arena.pending;
+        pending.descriptors = descriptors;
+        pending.next_vertex_buffers = bound;
+        // What is refused is not bound.
+        pending.attributes.extend(attributes?);
+        pending.vertex_buffers.clear();
+        pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
         Ok(())
     }
 
@@ -301,10 +308,8 @@ impl Compute<'_> {
         let Some(room) = buffers.map(|b| b.primitives_left(vertices)).min() else { return 0 };
         let per_item = if draw.topology.shape() == Shape::TriFan { 2 } else { 1 };
         if draw.is_restarted() {
-            // As in shaders/setup.wgsl; and every instance may have as few as one primitive.
-            let reached = u64::from(index_limit) + 6 * (room + 1);
-            let instances = u64::from(instance_count).min(room);
-            return (u64::from(count).min(reached) * per_item).saturating_mul(instances);
+            return most_restarted(count, index_limit, instance_count, room)
+                .saturating_mul(per_item);
         }
         most_items(draw.topology, count, instance_count, room) * per_item
     }
@@ -318,6 +323,20 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     let instances = u64::from(instance_count).min(all);
     let first = topology.item_count(1);
     instances * first + (all - instances) * (topology.item_count(2) - first)
+}
+
+/// The same for indices with restarts, of which the index buffer holds `index_limit`: what shaders/setup.wgsl
+/// makes of any number of primitives that an instance may have.
+fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
+    let items = |primitives: u64| {
+        let reached = u64::from(index_limit) + 6 * (primitives + 1);
+        u64::from(count).min(reached)
+    };
+    let instances = u64::from(instance_count).min(room);
+    // The more primitives an instance has, the fewer instances fit, down to one and a part. That product is
+    // largest at one of its ends.
+    let fitting = room.saturating_mul(items(1)).max(2 * items(room));
+    instances.saturating_mul(items(room)).min(fitting)
 }
 
 #[cfg(test)]
@@ -343,6 +362,27 @@ mod tests {
             let buffer = BoundBuffer { size, position: 0, stride: 4 };
             let counts = DrawCounts::new(topology, count, instances, [buffer]);
             prop_assert!(items_up_to_the_last(topology, &counts) <= bound);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_restarted_draw_has_more_items_than_the_bound(
+            count in 0..300u32,
+            most in 0..300u32,
+            index_limit in 0..100u32,
+            instances in 1..100u64,
+            most_instances in 0..100u64,
+            primitives in 1..300u64,
+            room in 1..2000u64,
+        ) {
+            let most_instances = instances.max(most_instances) as u32;
+            let bound = most_restarted(count.max(most), index_limit, most_instances, room);
+            // As draw_of in shaders/setup.wgsl has it.
+            let written = (primitives * instances).min(room);
+            let instances = (written - 1) / primitives + 1;
+            let reached = u64::from(index_limit) + 6 * (primitives.min(written) + 1);
+            prop_assert!(instances * u64::from(count).min(reached) <= bound);
         }
     }
 

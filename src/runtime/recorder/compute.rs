@@ -26,6 +26,8 @@ use crate::topology::{PrimitiveTopology, Shape};
 pub(in crate::runtime) struct Pending {
     pub(super) draws: Vec<PendingDraw>,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
+    /// Those that are being bound.
+    pub(super) next_vertex_buffers: Vec<VertexBuffer>,
     pub(super) attributes: Vec<Attributes>,
     /// Of all [`Attributes`], those beyond the inline ones.
     pub(super) attribute_table: Vec<AttributeDescriptor>,

@@ -32,11 +32,18 @@ pub(in crate::runtime) struct Dispatch {
     batch: Address,
 }
 
-/// What the CPU counted for a query that the GPU does not know yet.
+/// What the CPU counted for a query that the GPU does not know yet. It wraps, as sums of the GPU do.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
     values: [u64; 2],
+}
+
+impl Tally {
+    fn add(&mut self, values: [u64; 2]) {
+        let [a, b] = self.values;
+        self.values = [a.wrapping_add(values[0]), b.wrapping_add(values[1])];
+    }
 }
 
 /// Where the next draw goes.
@@ -112,12 +119,12 @@ impl Compute<'_> {
         });
         let Input { count, instance_count, .. } = draw.input;
         let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
-        cursor.stream.values[0] += counts.primitives_written;
-        cursor.stream.values[1] += counts.primitives_needed;
-        cursor.generated.values[0] += counts.primitives_needed;
-        if let Some(captured) = &mut cursor.captured {
-            captured.primitives_written += counts.primitives_written;
-            captured.primitives_needed += counts.primitives_needed;
+        cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
+        cursor.generated.add([counts.primitives_needed, 0]);
+        if self.pipeline.is_some()
+            && let Some(captured) = &mut cursor.captured
+        {
+            captured.add(&counts);
         }
         if counts.output_limit == 0 {
             return Ok(());
@@ -183,6 +190,9 @@ impl Compute<'_> {
     /// As [`Recorder::flush`](super::Recorder::flush).
     unsafe fn record_placed(&mut self) -> Result<(), RuntimeError> {
         // Whatever may fail comes before the first command.
+        if self.sets_disturbed && !self.arena.pending.dispatches.is_empty() {
+            self.check_sets()?;
+        }
         for i in 0..self.arena.pending.dispatches.len() {
             let dispatch = self.arena.pending.dispatches[i];
             fold(dispatch.workgroups.into(), self.ctx.max_workgroups_per_axis())?;

@@ -41,8 +41,9 @@ impl Recorder<'_> {
     ///
     /// With primitive restart, the compute backend takes an invocation, for a triangle fan two, for each index
     /// of each instance, as only they find the restarts. It is a limit where the GPU sizes the dispatch that a
-    /// draw has no more than 2^32 - 1: what further ones would write is missing, while counters and queries
-    /// count it. Where the CPU does, it is [`RuntimeError::DispatchTooLarge`].
+    /// draw has no more than 2^32 - 1, and an instance no more than 2^31 - 1 indices: what further ones would
+    /// write is missing, while counters and queries count it. Where the CPU does, it is
+    /// [`RuntimeError::DispatchTooLarge`].
     ///
     /// # Errors
     /// As [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`], [`RuntimeError::Unsupported`]

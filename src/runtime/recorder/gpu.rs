@@ -48,8 +48,10 @@ impl Compute<'_> {
         &mut self,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
-        self.check_sets()?;
         self.make_groups();
+        if self.arena.pending.groups.iter().any(|group| group.workgroups != Some(0)) {
+            self.check_sets()?;
+        }
         // Whatever may fail comes before the first command.
         for group in &self.arena.pending.groups {
             fold(group.workgroups.unwrap_or(1), self.ctx.max_workgroups_per_axis())?;

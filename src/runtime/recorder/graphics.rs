@@ -261,8 +261,7 @@ impl<'a> Graphics<'a> {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         let counts = DrawCounts::new(topology, count, instances, buffers);
         if let Some(captured) = &mut self.captured {
-            captured.primitives_written += counts.primitives_written;
-            captured.primitives_needed += counts.primitives_needed;
+            captured.add(&counts);
         }
         for (buffer, _) in self.targets.iter_mut().flatten() {
             buffer.position += counts.bytes_written(buffer.stride);

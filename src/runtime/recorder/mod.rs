@@ -29,6 +29,7 @@ use self::graphics::Graphics;
 use super::draws::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use super::{Kernels, Pipeline};
 use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::DrawCounts;
 
 /// What a capture begins with.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +49,7 @@ pub struct CaptureDesc<'a, 'b> {
     pub counters: &'b [Option<CounterBuffer>],
 }
 
-/// What a capture did, by the rules of the specification.
+/// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Captured {
     /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
@@ -57,6 +58,13 @@ pub struct Captured {
     pub primitives_needed: u64,
     /// Bytes from the start of each bound range that records fill: what the counters would hold.
     pub positions: [u64; MAX_XFB_BUFFERS],
+}
+
+impl Captured {
+    const fn add(&mut self, counts: &DrawCounts) {
+        self.primitives_written = self.primitives_written.wrapping_add(counts.primitives_written);
+        self.primitives_needed = self.primitives_needed.wrapping_add(counts.primitives_needed);
+    }
 }
 
 /// What was recorded for a capture.

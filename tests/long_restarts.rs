@@ -1,0 +1,246 @@
+//! Draws with primitive restart of so many indices that several workgroups look through them: segments that
+//! end anywhere, draws that begin anywhere in the index buffer and pass its end, and overflow, against a model
+//! that goes index by index.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(feature = "probe")]
+
+mod common;
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb::probe::shaders::ProbeShader;
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
+    IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use common::device;
+
+const COMPUTE: Backend = Backend::Compute;
+/// Bytes of a record.
+const STRIDE: usize = 16;
+/// What memory holds before it is captured to.
+const BEFORE: u8 = 0xa5;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * u64::from(end)) >> 32) as u32
+    }
+}
+
+/// Draws with one index buffer, and where each takes its arguments from.
+struct Case {
+    index_type: IndexType,
+    indices: Vec<u32>,
+    draws: Vec<(PrimitiveTopology, DrawIndexed, bool)>,
+}
+
+impl Case {
+    /// A workgroup of the restart kernel looks through 8192 indices. Without indirect draws, which a device
+    /// without indirect dispatches has to capture by as many invocations as there could be, none is.
+    fn new(seed: u64, has_indirect: bool) -> Self {
+        let mut random = Random(seed);
+        let index_type = IndexType::ALL[random.below(3) as usize];
+        let restart = index_type.restart_index();
+        let rarely = [2, 7, 40, 1000, 9000, u32::MAX][random.below(6) as usize];
+        let index = |random: &mut Random| match random.below(rarely) {
+            0 => restart,
+            _ => random.below(restart.min(1 << 20)),
+        };
+        let count = [0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize];
+        let indices = (0..count).map(|_| index(&mut random)).collect();
+        let draw = |random: &mut Random| {
+            let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
+            let rest = count.saturating_sub(first_index);
+            // Some stop short of the end of the indices, and some pass it.
+            let index_count = [rest, random.below(rest + 1), rest + random.below(30_000)];
+            DrawIndexed {
+                index_count: index_count[random.below(3) as usize],
+                instance_count: random.below(3),
+                first_index,
+                vertex_offset: random.below(1000).cast_signed() - 500,
+                first_instance: random.below(1 << 30),
+            }
+        };
+        let topology = |random: &mut Random| PrimitiveTopology::ALL[random.below(10) as usize];
+        let draws = (0..3)
+            .map(|_| {
+                (topology(&mut random), draw(&mut random), has_indirect && random.below(2) == 0)
+            })
+            .collect();
+        Self { index_type, indices, draws }
+    }
+
+    /// The records of all draws, where there is room for so many.
+    fn model(&self, provoking: ProvokingVertex, room: usize) -> Vec<u8> {
+        let shader = ProbeShader::identify();
+        let restart = self.index_type.restart_index();
+        let mut bytes = Vec::new();
+        for (topology, draw, _) in &self.draws {
+            let m = u64::from(topology.vertices_per_primitive());
+            let end = draw.first_index + draw.index_count;
+            // Indices beyond the end are 0.
+            let index = |at| self.indices.get(at as usize).copied().unwrap_or(0);
+            let indices: Vec<u32> = (draw.first_index..end).map(index).collect();
+            for instance in 0..draw.instance_count {
+                for segment in indices.split(|index| *index == restart) {
+                    for primitive in 0..topology.primitive_count(segment.len() as u32) {
+                        if bytes.len() + m as usize * STRIDE > room * STRIDE {
+                            continue;
+                        }
+                        for output in primitive * m..(primitive + 1) * m {
+                            let vertex = segment[topology.gather(provoking, output) as usize];
+                            let mut record = [0; STRIDE];
+                            shader.record(
+                                0,
+                                draw.first_instance + instance,
+                                vertex.wrapping_add_signed(draw.vertex_offset),
+                                &mut record,
+                            );
+                            bytes.extend(record);
+                        }
+                    }
+                }
+            }
+        }
+        bytes
+    }
+
+    fn index_bytes(&self) -> Vec<u8> {
+        let size = self.index_type.size() as usize;
+        let bytes: Vec<u8> =
+            self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size)).collect();
+        bytes
+    }
+}
+
+fn pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
+    let shader = ProbeShader::identify();
+    let lowered = device::lower(gpu, &shader, COMPUTE);
+    assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
+    let desc = PipelineDesc {
+        shader: &lowered,
+        topology: PrimitiveTopology::TriangleStrip,
+        provoking_vertex,
+        primitive_restart: true,
+        vertex_input: &shader.vertex_input,
+        set_layouts: &[],
+        dynamic_topology: true,
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// A buffer of those bytes, and of the dword that the last of them is in, or of one.
+fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
+    let size = (bytes.len() as u64).next_multiple_of(4).max(4);
+    let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&buffer, 0, bytes).unwrap();
+    buffer
+}
+
+/// Captures where there is room for so many records.
+fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
+    let ctx = gpu.context().clone();
+    let target = vec![BEFORE; room * STRIDE + 12];
+    let target = buffer(gpu, ctx.capture_buffer_usage(COMPUTE), &target);
+    let counter = buffer(gpu, ctx.counter_buffer_usage(COMPUTE), &[BEFORE; 4]);
+    let indices = case.index_bytes();
+    let size = indices.len() as u64;
+    let indices = buffer(gpu, ctx.index_buffer_usage(COMPUTE), &indices);
+    let commands: Vec<[u32; 5]> = case
+        .draws
+        .iter()
+        .map(|(_, d, _)| {
+            let offset = d.vertex_offset.cast_unsigned();
+            [d.index_count, d.instance_count, d.first_index, offset, d.first_instance]
+        })
+        .collect();
+    let usage = ctx.indirect_buffer_usage(COMPUTE);
+    let arguments = buffer(gpu, usage, bytemuck::cast_slice(&commands));
+    let draws = case.draws.len() as u64;
+    let desc = ArenaDesc::for_draws(1, draws);
+    let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
+    let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let kernels = gpu.kernels();
+
+    let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+    let desc = CaptureDesc {
+        pipeline,
+        kernels: &kernels,
+        buffers: &[Some(bound)],
+        vertex_buffers: &[],
+        counters: &[],
+    };
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+            recorder.bind_index_buffer(&IndexBuffer {
+                buffer: indices.raw(),
+                offset: 0,
+                size,
+                index_type: case.index_type,
+            })?;
+            for (number, (topology, draw, is_indirect)) in (0..).zip(&case.draws) {
+                let indirect = IndirectDraw {
+                    buffer: arguments.raw(),
+                    offset: 20 * number,
+                    draw_count: 1,
+                    stride: 0,
+                    count: None,
+                };
+                match is_indirect {
+                    true => recorder.draw_indexed_indirect(*topology, &indirect)?,
+                    false => recorder.draw_indexed(*topology, draw)?,
+                }
+            }
+            recorder.end(&[Some(CounterBuffer { buffer: counter.raw(), offset: 0 })])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+
+    let what = format!("{:?}, {} indices, {:?}", case.index_type, case.indices.len(), case.draws);
+    let found = gpu.read(&target, 0..target.size()).unwrap();
+    let behind = std::iter::repeat(&BEFORE);
+    let differs = found.iter().zip(expected.iter().chain(behind)).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "first byte that differs of {}: {what}", expected.len());
+    let position = gpu.read(&counter, 0..4).unwrap();
+    assert_eq!(position, (expected.len() as u32).to_le_bytes(), "{what}");
+    gpu.destroy_arena(arena);
+    for buffer in [target, counter, indices, arguments] {
+        gpu.destroy_buffer(buffer);
+    }
+}
+
+#[test]
+fn restarts_are_found_by_many_workgroups() {
+    let profiles = [Profile::Full, Profile::Bifrost];
+    for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
+        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+        let ways = [ProvokingVertex::First, ProvokingVertex::Last];
+        let pipelines = ways.map(|provoking| pipeline(&gpu, provoking));
+        for seed in 0..60 {
+            let case = Case::new(seed, gpu.context().has_indirect_dispatch());
+            let way = seed as usize % 2;
+            let all = case.model(ways[way], usize::MAX / STRIDE);
+            let most = all.len() / STRIDE;
+            // Everything fits, or the draw in the middle overflows.
+            let room = if seed % 3 == 0 { most / 2 } else { most };
+            let expected = case.model(ways[way], room);
+            check(&mut gpu, &pipelines[way], &case, &expected, room);
+        }
+        pipelines.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
+        device::close(gpu);
+    }
+}
