@@ -73,12 +73,9 @@ fn xfb_compute_staged(
         outputs.y = output_of(work.segment, records.y);
         outputs.z = output_of(work.segment, records.z);
     }
-    store_beyond(outputs.x, begin, end);
-    if most_records_of_item() > 1u {
-        store_beyond(outputs.y, begin, end);
-    }
-    if most_records_of_item() > 2u {
-        store_beyond(outputs.z, begin, end);
+    // A loop, as it is seldom that one is stored, and its code is long.
+    for (var i = 0u; i < most_records_of_item(); i++) {
+        store_beyond(select(select(outputs.z, outputs.y, i == 1u), outputs.x, i == 0u), begin, end);
     }
 
     for (var first = begin; first < end; first += staged_records()) {
