@@ -11,9 +11,11 @@
 //
 // In memory, for each workgroup 16 bytes (its summary, which xfb_setup replaces by the state before it),
 // then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup).
-// So the place of a block does not depend on how many there are: a capture may stop short of them. The last
-// block holds no restart: it stands for all indices from its first on, which lie beyond the index buffer or
-// the draw.
+// The last workgroup's entry has the state behind all of them besides, in its last 8 bytes. The last block holds
+// no restart: it stands for all indices from its first on, which lie beyond the index buffer or the draw.
+//
+// The place of a block does not depend on how many there are: of an instance of more than MOST_ITEMS indices, a
+// capture stops short of them.
 
 const BLOCK: u32 = 32u; // indices
 const BLOCKS: u32 = 256u; // of a workgroup

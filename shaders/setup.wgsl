@@ -115,7 +115,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 add_to_query(previous.stream_query, stream_query.before, previous.kind == STREAM_QUERY_END);
             }
             let is_generated_start = any(input.generated_query != previous.generated_query);
-            generated_query = sum_runs(local, is_generated_start, vec4<u32>(placed.needed, 0u, 0u), generated_query.last);
+            let needed = vec4<u32>(placed.needed, 0u, 0u);
+            generated_query = sum_runs(local, is_generated_start, needed, generated_query.last);
             if is_generated_start {
                 add_to_query(previous.generated_query, generated_query.before, previous.kind == GENERATED_QUERY_END);
             }
@@ -142,6 +143,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         store4(batch, 0u, vec4<u32>(draws, members.y, 0u));
         store4(batch, 4u, positions);
     }
+    // What is drawn may be as many vertices as a counter says that is written now.
+    storageBarrier();
     if local == 0u {
         if setup.input_count > 0u {
             let last = load_input(setup.inputs, setup.input_count - 1u);
@@ -333,8 +336,8 @@ fn store_draw(at: vec2<u32>, made: Draw) {
 
 // -- Restarted draws
 
-// Replaces the summaries of a draw's workgroups by the states before them, and behind the last one of these
-// leaves the state behind it.
+// Replaces the summary of each of a draw's workgroups by the state before it. The last entry also takes the
+// state behind all of them.
 fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
     let input = load_input(inputs, number);
     let arguments = arguments_of(input);
@@ -357,7 +360,8 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
         carried = advance(input.topology, vertices, carried, runs[BLOCKS - 1u]);
         workgroupBarrier();
     }
-    // Stored by the invocation that reads it.
+    // Stored by the invocation that reads it, once what stands there was loaded.
+    storageBarrier();
     if count != 0u && local == number % SETUP_WIDTH {
         let words = vec2<u32>(carried.primitives, carried.open);
         store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
@@ -374,11 +378,14 @@ fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
     let count = (blocks + BLOCKS - 1u) / BLOCKS;
-    let last = load4(multiply_add(input.restart_table, state_entry(count - 1u), 16u));
-    var state = State(last.z, last.w);
+    let last = multiply_add(input.restart_table, state_entry(count - 1u), 16u);
+    var state = State();
     if count == 1u {
-        state = advance(input.topology, vertices, State(), Run(last.x, last.y, last.z, last.w));
-        store4(input.restart_table, 4u * state_entry(0u), vec4<u32>());
+        state = advance(input.topology, vertices, state, load_run(last));
+        store4(last, 0u, vec4<u32>());
+    } else {
+        let behind = load2(multiply_add(last, 1u, 8u));
+        state = State(behind.x, behind.y);
     }
     // The blocks before the last pass 2^32 where as many indices are bound.
     let before_last = saturated(product(BLOCK, blocks - 1u));

@@ -347,9 +347,6 @@ impl PrimitiveTopology {
 }
 
 impl XfbTopology {
-    /// How many values there are.
-    pub const COUNT: usize = 8;
-
     /// How items form primitives.
     pub const fn shape(self) -> Shape {
         match self {

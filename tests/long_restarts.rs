@@ -43,8 +43,8 @@ struct Case {
 }
 
 impl Case {
-    /// A workgroup of the restart kernel looks through 8192 indices. Without indirect draws, which a device
-    /// without indirect dispatches has to capture by as many invocations as there could be, none is.
+    /// A workgroup of the restart kernel looks through 8192 indices. Where dispatches are not indirect, an indirect
+    /// draw takes as many invocations as there are indices, times the primitives that fit: there it has few.
     fn new(seed: u64, has_indirect: bool) -> Self {
         let mut random = Random(seed);
         let index_type = IndexType::ALL[random.below(3) as usize];
@@ -54,13 +54,18 @@ impl Case {
             0 => restart,
             _ => random.below(restart.min(1 << 20)),
         };
-        let count = [0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize];
+        let is_short = !has_indirect && seed % 2 == 1;
+        let may_be_indirect = has_indirect || is_short;
+        let (count, beyond) = match is_short {
+            false => ([0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize], 30_000),
+            true => ([0, 31, 32, 100][random.below(4) as usize], 50),
+        };
         let indices = (0..count).map(|_| index(&mut random)).collect();
         let draw = |random: &mut Random| {
             let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
             let rest = count.saturating_sub(first_index);
             // Some stop short of the end of the indices, and some pass it.
-            let index_count = [rest, random.below(rest + 1), rest + random.below(30_000)];
+            let index_count = [rest, random.below(rest + 1), rest + random.below(beyond)];
             DrawIndexed {
                 index_count: index_count[random.below(3) as usize],
                 instance_count: random.below(3),
@@ -72,7 +77,7 @@ impl Case {
         let topology = |random: &mut Random| PrimitiveTopology::ALL[random.below(10) as usize];
         let draws = (0..3)
             .map(|_| {
-                (topology(&mut random), draw(&mut random), has_indirect && random.below(2) == 0)
+                (topology(&mut random), draw(&mut random), may_be_indirect && random.below(2) == 0)
             })
             .collect();
         Self { index_type, indices, draws }

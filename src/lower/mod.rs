@@ -312,7 +312,8 @@ pub struct Lowered {
 /// decided at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpecIds {
-    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws, or [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY), the default.
+    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws, or by default
+    /// [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
     pub topology: u32,
     /// Whether primitive restart may be enabled, as a boolean. Compute only.
     pub restart: u32,

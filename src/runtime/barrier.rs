@@ -30,7 +30,8 @@ pub enum Barrier {
 impl Barrier {
     /// The first and the second
     /// [synchronization scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
-    /// of a barrier around kernels. A consumer is taken for a compute shader.
+    /// of a barrier around kernels. Who consumes a capture gives the scopes of [`Self::CaptureToConsumer`];
+    /// here it is another capture.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);

@@ -41,8 +41,8 @@ pub(super) fn check_limit(
     }
 }
 
-/// Checks that the size of a bound range is one in bytes.
-pub(super) fn check_size(
+/// Refuses `VK_WHOLE_SIZE`: who binds a range says how many bytes it has.
+pub(super) fn not_whole_size(
     what: impl FnOnce() -> String,
     size: vk::DeviceSize,
 ) -> Result<(), RuntimeError> {
@@ -50,4 +50,17 @@ pub(super) fn check_size(
         vk::WHOLE_SIZE => Err(RuntimeError::WholeSize { what: what() }),
         _ => Ok(()),
     }
+}
+
+/// Checks that a stride keeps an attribute aligned.
+pub(super) fn check_stride(
+    binding: u32,
+    location: u32,
+    stride: u32,
+    alignment: u32,
+) -> Result<(), RuntimeError> {
+    let what = || {
+        format!("the stride of vertex binding {binding}, which location {location} is read from,")
+    };
+    multiple_of(alignment, what, stride)
 }

@@ -203,8 +203,9 @@ impl Context {
     /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports: panvk on
     /// Bifrost ignores the command. Without it a capture is dispatched over the most that it can be, as
     /// far as the capture buffers bound it, and does nothing in the surplus. Of an indirect draw with primitive
-    /// restart that may be an invocation for each bound index and each primitive that fits, which can take
-    /// longer than the driver waits: bind no more indices and no larger capture buffers than are needed.
+    /// restart those may be as many invocations as there are bound indices, times the primitives that fit,
+    /// which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
+    /// needed.
     pub const fn set_indirect_dispatch(&mut self, works: bool) {
         self.indirect_dispatch = works;
     }

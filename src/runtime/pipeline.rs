@@ -6,8 +6,8 @@
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
-//! The set layouts are the application's. A compute shader whose [`ResourcePlan`](crate::lower::ResourcePlan) is by descriptors has one
-//! more behind them.
+//! The set layouts are the application's. A compute shader whose
+//! [`ResourcePlan`](crate::lower::ResourcePlan) is by descriptors has one more behind them.
 
 mod check;
 mod create;

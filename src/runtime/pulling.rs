@@ -4,7 +4,7 @@
 
 use ash::vk;
 
-use super::checks::{check_size, multiple_of};
+use super::checks::{check_stride, multiple_of, not_whole_size};
 use super::{RuntimeError, VertexBuffer};
 use crate::lower::Backend;
 use crate::sysval::AttributeDescriptor;
@@ -23,19 +23,6 @@ pub(super) struct PulledAttribute {
     pub(super) alignment: u32,
     /// Bytes from one element to the next, unless the buffer is bound with another stride.
     pub(super) stride: u32,
-}
-
-/// Checks that a stride keeps an attribute aligned.
-pub(super) fn check_stride(
-    binding: u32,
-    location: u32,
-    stride: u32,
-    alignment: u32,
-) -> Result<(), RuntimeError> {
-    let what = || {
-        format!("the stride of vertex binding {binding}, which location {location} is read from,")
-    };
-    multiple_of(alignment, what, stride)
 }
 
 /// The attributes at `locations`, in that order, of a valid vertex input state.
@@ -75,7 +62,7 @@ pub(super) fn check_buffers(
         if buffers.iter().take(i).any(|b| b.binding == binding) {
             return Err(RuntimeError::DuplicateVertexBuffer { binding });
         }
-        check_size(|| format!("the vertex buffer of binding {binding}"), buffer.size)?;
+        not_whole_size(|| format!("the vertex buffer of binding {binding}"), buffer.size)?;
     }
     for a in attributes {
         let Ok(buffer) = buffer_of(a, buffers) else { continue };

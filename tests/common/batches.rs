@@ -33,7 +33,7 @@ pub trait Worker: Send {
 pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + Sync) -> Report {
     let first = number("VKXFB_SEED", 0);
     let threads = number("VKXFB_THREADS", 2).min(count.div_ceil(size)).max(1);
-    let failures = number("VKXFB_FAILURES", 20);
+    let failures = number("VKXFB_FAILURES", 20).max(1);
     let next = AtomicU64::new(0);
     let work = || {
         let mut worker = open();
@@ -42,7 +42,7 @@ pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + 
         let mut running = file.unwrap();
         loop {
             let start = next.fetch_add(size, Ordering::Relaxed);
-            if start >= count || worker.report().failures.len() as u64 > failures {
+            if start >= count || worker.report().failures.len() as u64 >= failures {
                 return worker;
             }
             let end = count.min(start + size);
@@ -69,7 +69,7 @@ pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + 
 pub struct Report {
     /// What there was of each kind.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Cases that were compared.
+    /// Cases that were compared, but for those in `faults`.
     pub compared: BTreeMap<Backend, u64>,
     /// Cases that were left out, and why.
     pub excluded: BTreeMap<(Backend, &'static str), u64>,
@@ -108,8 +108,9 @@ impl Report {
         *shown += u64::from(is_shown);
     }
 
-    /// Fails for what failed, and where a known fault never shows any more.
+    /// Fails for what failed, where nothing was compared, and where a known fault never shows any more.
     pub fn check(&self) {
+        assert!(self.compared.values().sum::<u64>() > 0, "nothing was compared");
         let gone = self.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);
         assert_eq!(gone.count(), 0, "a known fault of the driver is gone");
         assert!(self.failures.is_empty(), "{} failures", self.failures.len());

@@ -1,8 +1,5 @@
 //! A descriptor set of the application, beside what captures bind.
 
-#![allow(dead_code, reason = "each test uses some of it")]
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
-
 use ash::vk;
 
 /// A set with one descriptor, binding 0 of compute shaders.

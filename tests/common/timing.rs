@@ -1,7 +1,4 @@
-//! Which of two captures takes longer.
-
-#![allow(dead_code, reason = "each test uses some of it")]
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
+//! Which of two captures takes longer, and a shader to time them with.
 
 use std::time::Duration;
 

@@ -199,7 +199,6 @@ impl ShaderWorker {
         };
         let start = Instant::now();
         for (job, result) in jobs.iter().zip(results) {
-            *self.report.compared.entry(job.backend).or_default() += 1;
             let mut expected = job.case.expected();
             if self.perturb {
                 expected.perturb();
@@ -209,7 +208,10 @@ impl ShaderWorker {
             let fault = known::fault(&self.gpu, shader).filter(|_| job.backend == Backend::Native);
             if let Some(fault) = fault {
                 self.report.fault(fault.reason, compared.is_err());
-            } else if let Err(error) = compared {
+                continue;
+            }
+            *self.report.compared.entry(job.backend).or_default() += 1;
+            if let Err(error) = compared {
                 self.fail(job.case, job.backend.name(), &job.case.shader.words, &error);
             }
         }

@@ -4,8 +4,7 @@
 
 use ash::vk;
 
-use crate::runtime::checks::check_limit;
-use crate::runtime::pulling::check_stride;
+use crate::runtime::checks::{check_limit, check_stride};
 use crate::runtime::{Limits, RuntimeError};
 use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
 

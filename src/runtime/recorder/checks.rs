@@ -6,7 +6,7 @@
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
-use crate::runtime::checks::{check_limit, check_size, multiple_of, multiple_of_4};
+use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
 use crate::runtime::draws::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
 };
@@ -37,7 +37,7 @@ pub(super) fn check_capture_buffers(
     }
     for (index, bound) in buffers.iter().enumerate() {
         let Some(bound) = bound else { continue };
-        check_size(|| format!("capture buffer {index}"), bound.size)?;
+        not_whole_size(|| format!("capture buffer {index}"), bound.size)?;
         multiple_of_4(|| format!("the offset of capture buffer {index}"), bound.offset)?;
         let what = || format!("the size of capture buffer {index} in bytes");
         check_limit(what, bound.size, limit, max)?;
@@ -89,7 +89,7 @@ fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeE
 }
 
 pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeError> {
-    check_size(|| "the index buffer".to_owned(), buffer.size)?;
+    not_whole_size(|| "the index buffer".to_owned(), buffer.size)?;
     let alignment = buffer.index_type.size();
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }

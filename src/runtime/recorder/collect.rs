@@ -40,8 +40,7 @@ impl Compute<'_> {
         pending.next_vertex_buffers = bound;
         // What is refused is not bound.
         pending.attributes.extend(attributes?);
-        pending.vertex_buffers.clear();
-        pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
+        std::mem::swap(&mut pending.vertex_buffers, &mut pending.next_vertex_buffers);
         Ok(())
     }
 
@@ -333,10 +332,8 @@ fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) 
         u64::from(count).min(reached)
     };
     let instances = u64::from(instance_count).min(room);
-    // The more primitives an instance has, the fewer instances fit, down to one and a part. That product is
-    // largest at one of its ends.
-    let fitting = room.saturating_mul(items(1)).max(2 * items(room));
-    instances.saturating_mul(items(room)).min(fitting)
+    // As many primitives take most items where each instance has one.
+    instances.saturating_mul(items(room)).min(room.saturating_mul(items(1)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::topology::{PrimitiveTopology, Shape};
 pub(in crate::runtime) struct Pending {
     pub(super) draws: Vec<PendingDraw>,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
-    /// Those that are being bound.
+    /// Room for those that a bind makes of them: kept, so that recording allocates nothing.
     pub(super) next_vertex_buffers: Vec<VertexBuffer>,
     pub(super) attributes: Vec<Attributes>,
     /// Of all [`Attributes`], those beyond the inline ones.

@@ -40,8 +40,8 @@ impl Recorder<'_> {
     /// Captures an indexed draw.
     ///
     /// With primitive restart, the compute backend takes an invocation, for a triangle fan two, for each index
-    /// of each instance, as only they find the restarts. It is a limit where the GPU sizes the dispatch that a
-    /// draw has no more than 2^32 - 1, and an instance no more than 2^31 - 1 indices: what further ones would
+    /// of each instance, as only they find the restarts. Where the GPU sizes the dispatch,
+    /// 2^32 - 1 invocations of a draw and 2^31 - 1 indices of an instance are the limit: what further ones would
     /// write is missing, while counters and queries count it. Where the CPU does, it is
     /// [`RuntimeError::DispatchTooLarge`].
     ///
