@@ -40,7 +40,9 @@ impl Compute<'_> {
         pending.next_vertex_buffers = bound;
         // What is refused is not bound.
         pending.attributes.extend(attributes?);
-        std::mem::swap(&mut pending.vertex_buffers, &mut pending.next_vertex_buffers);
+        // Not swapped: each would have to grow in a record of its own.
+        pending.vertex_buffers.clear();
+        pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
         Ok(())
     }
 
