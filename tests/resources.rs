@@ -385,3 +385,19 @@ fn counters_and_flushes_go_on() {
         bench.close();
     }
 }
+
+/// What no memory holds is an error, however much it is.
+#[test]
+fn arenas_of_absurd_sizes_are_refused() {
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        for desc in [
+            ArenaDesc { upload: 16, scratch: 1 << 62, descriptor_sets: 1 },
+            ArenaDesc { upload: u64::MAX, scratch: 16, descriptor_sets: 1 },
+            ArenaDesc::for_draws(1 << 31, u64::MAX),
+        ] {
+            gpu.create_arena(&desc).unwrap_err();
+        }
+        device::close(gpu);
+    }
+}

@@ -63,12 +63,17 @@ impl ArenaDesc {
         restart_table_size(restart_blocks(index_count, index_count))
     }
 
-    /// An arena for captures of so many draws in all, without attributes or primitive restart.
+    /// An arena for captures of so many draws in all, without attributes or primitive restart. More than can
+    /// be said is the most that can be said.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
+        const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
+            captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
+        }
+        let sets = captures.saturating_mul(2);
         Self {
-            upload: captures * Self::UPLOAD_PER_SETUP + draws * Self::UPLOAD_PER_DRAW,
-            scratch: captures * Self::SCRATCH_PER_SETUP + draws * Self::SCRATCH_PER_DRAW,
-            descriptor_sets: if captures > 1 << 31 { u32::MAX } else { 2 * captures as u32 },
+            upload: size(captures, Self::UPLOAD_PER_SETUP, draws, Self::UPLOAD_PER_DRAW),
+            scratch: size(captures, Self::SCRATCH_PER_SETUP, draws, Self::SCRATCH_PER_DRAW),
+            descriptor_sets: if sets > u32::MAX as u64 { u32::MAX } else { sets as u32 },
         }
     }
 }
@@ -125,7 +130,8 @@ impl Arena {
                 // A native capture takes nothing from its arena.
                 false => vk::BufferUsageFlags::empty(),
             };
-            let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+            // Of a size without such a multiple no device has the memory, which is the error then.
+            let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(ALIGNMENT);
             if let Some(limits) = ctx.table() {
                 let what = || format!("the size of {name} in bytes");
                 check_limit(what, size, "maxStorageBufferRange", limits.max_range)?;
