@@ -13,27 +13,18 @@ use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
-    IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+    IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use common::device;
+use common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.
 const STRIDE: usize = 16;
 /// What memory holds before it is captured to.
 const BEFORE: u8 = 0xa5;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (((self.0 >> 32) * u64::from(end)) >> 32) as u32
-    }
-}
 
 /// Draws with one index buffer, and where each takes its arguments from.
 struct Case {
@@ -46,11 +37,11 @@ impl Case {
     /// A workgroup of the restart kernel looks through 8192 indices. Where dispatches are not indirect, an indirect
     /// draw takes as many invocations as there are indices, times the primitives that fit: there it has few.
     fn new(seed: u64, has_indirect: bool) -> Self {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let index_type = IndexType::ALL[random.below(3) as usize];
         let restart = index_type.restart_index();
         let rarely = [2, 7, 40, 1000, 9000, u32::MAX][random.below(6) as usize];
-        let index = |random: &mut Random| match random.below(rarely) {
+        let index = |random: &mut Rng| match random.below(rarely) {
             0 => restart,
             _ => random.below(restart.min(1 << 20)),
         };
@@ -61,7 +52,7 @@ impl Case {
             true => ([0, 31, 32, 100][random.below(4) as usize], 50),
         };
         let indices = (0..count).map(|_| index(&mut random)).collect();
-        let draw = |random: &mut Random| {
+        let draw = |random: &mut Rng| {
             let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
             let rest = count.saturating_sub(first_index);
             // Some stop short of the end of the indices, and some pass it.
@@ -74,7 +65,7 @@ impl Case {
                 first_instance: random.below(1 << 30),
             }
         };
-        let topology = |random: &mut Random| PrimitiveTopology::ALL[random.below(10) as usize];
+        let topology = |random: &mut Rng| PrimitiveTopology::ALL[random.below(10) as usize];
         let draws = (0..3)
             .map(|_| {
                 (topology(&mut random), draw(&mut random), may_be_indirect && random.below(2) == 0)
@@ -120,29 +111,8 @@ impl Case {
 
     fn index_bytes(&self) -> Vec<u8> {
         let size = self.index_type.size() as usize;
-        let bytes: Vec<u8> =
-            self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size)).collect();
-        bytes
+        self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size)).collect()
     }
-}
-
-fn pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
-    let shader = ProbeShader::identify();
-    let lowered = device::lower(gpu, &shader, COMPUTE);
-    assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex,
-        primitive_restart: true,
-        vertex_input: &shader.vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        cache: vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
 /// A buffer of those bytes, and of the dword that the last of them is in, or of one.
@@ -233,8 +203,10 @@ fn restarts_are_found_by_many_workgroups() {
     let profiles = [Profile::Full, Profile::Bifrost];
     for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
         let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+        let lowered = device::lower(&gpu, &ProbeShader::identify(), COMPUTE);
+        assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
         let ways = [ProvokingVertex::First, ProvokingVertex::Last];
-        let pipelines = ways.map(|provoking| pipeline(&gpu, provoking));
+        let pipelines = ways.map(|provoking| device::restarting_pipeline(&gpu, provoking));
         for seed in 0..60 {
             let case = Case::new(seed, gpu.context().has_indirect_dispatch());
             let way = seed as usize % 2;

@@ -18,6 +18,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use common::device::{self, PipelineOptions};
+use common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.
@@ -34,17 +35,6 @@ enum Way {
     Resumed,
     /// By the setup kernel, which sizes the dispatches, too.
     Indirect,
-}
-
-/// Numbers without a pattern that blocks, draws or queries could share.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (((self.0 >> 32) * u64::from(end)) >> 32) as u32
-    }
 }
 
 /// What is recorded, in order.
@@ -70,7 +60,7 @@ impl Program {
     /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of one in
     /// `rarely`; every query is used once.
     fn new(draws: u32, rarely: u32) -> Self {
-        let mut random = Random((u64::from(draws) << 32) | u64::from(rarely));
+        let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
         let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);
         for _ in 0..draws {
             for (i, kind) in KINDS.into_iter().enumerate() {

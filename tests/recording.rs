@@ -12,7 +12,7 @@ use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
     CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
-    MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder, RuntimeError,
+    MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -283,7 +283,7 @@ fn no_barrier_can_be_left_out() {
         .gpu
         .write(&indices, 0, &[0, 1, 2, 3, 255, 4, 5, 6, 7, 8, 9, 255, 10, 11, 12, 13])
         .unwrap();
-    let restarting = restarting_pipeline(&bench.gpu);
+    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let mut barriers = |omitted: Option<Barrier>| {
         bench.gpu.context_mut().omit_barrier(omitted);
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
@@ -379,7 +379,7 @@ fn few_of_many_indices_are_drawn() {
     let usage = bench.gpu.context().indirect_buffer_usage(COMPUTE);
     let arguments = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
     bench.gpu.write(&arguments, 0, bytemuck::cast_slice(&[DRAWN, 1, 0, 0, 0])).unwrap();
-    let restarting = restarting_pipeline(&bench.gpu);
+    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let desc = ArenaDesc::for_draws(1, 1);
     let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
     let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
@@ -415,24 +415,6 @@ fn few_of_many_indices_are_drawn() {
     bench.gpu.destroy_buffer(indices);
     bench.gpu.destroy_buffer(arguments);
     bench.close();
-}
-
-fn restarting_pipeline(gpu: &Gpu) -> Pipeline {
-    let shader = ProbeShader::identify();
-    let lowered = device::lower(gpu, &shader, COMPUTE);
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: true,
-        vertex_input: &shader.vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        cache: vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
 /// What cannot be captured is refused by name.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{Seek, Write};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vkxfb::lower::Backend;
 
@@ -16,7 +16,15 @@ pub trait Worker: Send {
     /// Runs the cases of some seeds.
     fn batch(&mut self, seeds: &[u64]);
 
-    fn report(&self) -> &Report;
+    fn report(&mut self) -> &mut Report;
+
+    /// Does something, and adds the time that it takes to the report.
+    fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
+        let start = Instant::now();
+        let result = f(self);
+        *self.report().times.entry(what).or_default() += start.elapsed();
+        result
+    }
 
     /// Closes the device.
     fn finish(self) -> Report;

@@ -77,6 +77,24 @@ pub fn pipeline(
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
+/// A compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.
+pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
+    let shader = ProbeShader::identify();
+    let desc = PipelineDesc {
+        shader: &lower(gpu, &shader, Backend::Compute),
+        topology: PrimitiveTopology::TriangleStrip,
+        provoking_vertex,
+        primitive_restart: true,
+        vertex_input: &shader.vertex_input,
+        set_layouts: &[],
+        dynamic_topology: true,
+        render_pass: ash::vk::RenderPass::null(),
+        cache: ash::vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
 /// The bound range of a capture buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {

@@ -10,6 +10,7 @@ pub mod descriptor_set;
 #[cfg(feature = "probe")]
 pub mod device;
 pub mod render;
+pub mod rng;
 pub mod settings;
 #[cfg(feature = "probe")]
 pub mod timing;

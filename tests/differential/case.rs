@@ -5,9 +5,9 @@ use vkxfb::probe::sentinel;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use crate::common::rng::Rng;
 use crate::generator::interface::BuiltIn;
 use crate::generator::program::Cell;
-use crate::generator::rng::Rng;
 use crate::generator::types::Scalar;
 use crate::generator::{Generated, Space, generate};
 

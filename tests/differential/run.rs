@@ -71,8 +71,8 @@ impl Worker for ShaderWorker {
         }
     }
 
-    fn report(&self) -> &Report {
-        &self.report
+    fn report(&mut self) -> &mut Report {
+        &mut self.report
     }
 
     fn finish(mut self) -> Report {
@@ -101,13 +101,6 @@ impl ShaderWorker {
             .collect();
         let (tools, report) = (has_tools(), Report::default());
         Self { gpu, space, topologies, tools, perturb: false, report }
-    }
-
-    fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
-        let start = Instant::now();
-        let result = f(self);
-        *self.report.times.entry(what).or_default() += start.elapsed();
-        result
     }
 
     fn prepare<'a>(&mut self, case: &'a Case, backend: Backend, jobs: &mut Vec<Job<'a>>) {

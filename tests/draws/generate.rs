@@ -7,9 +7,9 @@ use vkxfb::probe::sentinel;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 pub use self::space::Space;
+use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
 use crate::program::{Counters, IndexBuffer, Program, Range, State, Step};
-use crate::rng::Rng;
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
 /// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that

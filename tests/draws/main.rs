@@ -24,8 +24,6 @@ mod known;
 mod model;
 mod native;
 mod program;
-#[path = "../differential/generator/rng.rs"]
-mod rng;
 mod run;
 mod shaders;
 mod shrink;

@@ -1,7 +1,6 @@
 //! Runs batches of programs on a device, and compares.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use ash::vk;
 use vkxfb::lower::{Backend, ResourcePlan};
@@ -77,8 +76,8 @@ impl Worker for DrawWorker {
         self.run(Backend::Compute, &taken);
     }
 
-    fn report(&self) -> &Report {
-        &self.report
+    fn report(&mut self) -> &mut Report {
+        &mut self.report
     }
 
     fn finish(mut self) -> Report {
@@ -116,13 +115,6 @@ impl DrawWorker {
             perturb: false,
             report: Report::default(),
         }
-    }
-
-    fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
-        let start = Instant::now();
-        let result = f(self);
-        *self.report.times.entry(what).or_default() += start.elapsed();
-        result
     }
 
     /// Whether to run a program by compute. On the floor an indirect draw with restarts takes as many invocations

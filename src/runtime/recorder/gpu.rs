@@ -49,7 +49,8 @@ impl Compute<'_> {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
         self.make_groups();
-        if self.arena.pending.groups.iter().any(|group| group.workgroups != Some(0)) {
+        let has_captures = self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0));
+        if has_captures {
             self.check_sets()?;
         }
         // Whatever may fail comes before the first command.
@@ -71,9 +72,7 @@ impl Compute<'_> {
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
             }
             self.dispatch_kernel(for_kernels, Kernel::Setup, placed.setup, [1, 1]);
-            if let Some(pipeline) = self.capturing()
-                && self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0))
-            {
+            if has_captures && let Some(pipeline) = self.capturing() {
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
                 self.record_groups(pipeline, for_captures, placed.batches)?;
             }

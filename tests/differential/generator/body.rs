@@ -2,9 +2,9 @@
 
 use super::interface::{BuiltIn, Variable};
 use super::program::{Access, Expr, Op, Program, Stmt, Value, Via};
-use super::rng::Rng;
 use super::types::{Length, Scalar, Type};
 use super::{Attribute, Space};
+use crate::common::rng::Rng;
 
 /// What a scalar may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

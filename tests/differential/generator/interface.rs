@@ -1,8 +1,8 @@
 //! What a shader declares: its outputs with their locations, and which of them are captured where.
 
 use super::Space;
-use super::rng::Rng;
 use super::types::{Length, Palette, Scalar, Type};
+use crate::common::rng::Rng;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltIn {

@@ -11,13 +11,12 @@ pub mod emit_body;
 pub mod interface;
 pub mod module;
 pub mod program;
-pub mod rng;
 pub mod types;
 mod values;
 
+use crate::common::rng::Rng;
 use interface::{BuiltIn, Interface};
 use program::{Cell, Inputs, Program};
-use rng::Rng;
 use types::{Length, Palette, Scalar};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,

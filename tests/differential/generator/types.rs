@@ -4,7 +4,7 @@
 //! and shares nothing with the crate: components go one by one, everything is tightly packed, and what
 //! contains 64-bit components starts at a multiple of 8.
 
-use super::rng::Rng;
+use crate::common::rng::Rng;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scalar {
