@@ -1,8 +1,8 @@
 //! What lowering costs: a shader of common size, and two that grow tenfold each, over which the time should
 //! grow tenfold too; the same of declarations.
 //!
-//! The modules are made of a probe shader and as many functions as it takes: straight code and a
-//! branch over floats, with the names and decorations that compilers emit. `cargo bench --bench rewrite`
+//! The modules are made of a probe shader and as many functions, which it calls, as it takes: straight code
+//! and a branch over floats, with the names and decorations that compilers emit. `cargo bench --bench rewrite`
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
@@ -71,16 +71,43 @@ fn module(size: usize) -> Vec<u32> {
     let mut module = Module::parse(&words).unwrap();
     let mut builder = Builder::new(&mut module);
     let mut length = words.len();
-    let mut functions = 0;
+    let mut functions = Vec::new();
     while length < size {
-        length += add_function(&mut builder, functions);
-        functions += 1;
+        let (function, words) = add_function(&mut builder, functions.len());
+        functions.push(function);
+        length += words;
     }
+    call_all(&mut builder, &functions);
     builder.module.words()
 }
 
-/// `float step(float x) { float y = x; ...; if (x < y) y = -y; return y; }`. Returns its words.
-fn add_function(builder: &mut Builder<'_>, number: u32) -> usize {
+/// Lets the entry point call the functions before it returns.
+fn call_all(builder: &mut Builder<'_>, functions: &[Id]) {
+    let entry = builder.module.section(Section::EntryPoints).next().unwrap().id(1);
+    let float = builder.declare(Op::TypeFloat, &[32]);
+    let one = builder.declare(Op::Constant, &[float.0, 1f32.to_bits()]);
+    let old: Vec<Vec<u32>> =
+        builder.module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
+    let mut code = Code::default();
+    let mut is_entry = false;
+    for words in old {
+        let op = Op::from_u32(words[0] & 0xffff);
+        if op == Some(Op::Function) {
+            is_entry = words[2] == entry.0;
+        }
+        if is_entry && op == Some(Op::Return) {
+            for function in functions {
+                code.call(builder, float, *function, &[one]);
+            }
+        }
+        code.push(op.unwrap(), &words[1..]);
+    }
+    builder.module.retain(Section::Functions, |_| false);
+    builder.module.push_code(Section::Functions, &code);
+}
+
+/// `float step(float x) { float y = x; ...; if (x < y) y = -y; return y; }`. Returns it, and its words.
+fn add_function(builder: &mut Builder<'_>, number: usize) -> (Id, usize) {
     let float = builder.declare(Op::TypeFloat, &[32]);
     let ty = builder.declare(Op::TypeFunction, &[float.0, float.0]);
     let pointer = builder.pointer(StorageClass::Function, float);
@@ -116,10 +143,10 @@ fn add_function(builder: &mut Builder<'_>, number: u32) -> usize {
     code.push(Op::ReturnValue, &[result.0]);
     code.push(Op::FunctionEnd, &[]);
 
-    builder.module.push_encoded(Section::Functions, code.words());
+    builder.module.push_code(Section::Functions, &code);
     builder.name(function, &format!("step{number}"));
     for result in &decorated {
         builder.decorate(*result, Decoration::NoContraction, &[]);
     }
-    code.words().len() + 5 + 3 * decorated.len()
+    (function, code.words().len() + 5 + 3 * decorated.len())
 }

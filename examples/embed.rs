@@ -1,7 +1,8 @@
 //! Transform feedback in a Vulkan application whose driver may have none.
 //!
 //! The application creates its instance, device, memory and command buffer as ever, asks vkxfb what to
-//! enable, and records a capture of a triangle strip. Run it with `cargo run --example embed`.
+//! enable, and records a capture of a triangle strip and a triangle fan. Run it with
+//! `cargo run --example embed`. [`make_pipeline`] and [`capture`] are what the README shows.
 
 use std::path::Path;
 
@@ -9,18 +10,30 @@ use anyhow::{Context as _, Result};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, BufferDesc, Capabilities, CaptureBuffer, CaptureDesc, ConsumerScope,
-    Context, Draw, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorder, required_features,
-};
+use vkxfb::runtime::*;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 const API_VERSION: u32 = vk::API_VERSION_1_2;
+/// Vertices of each draw.
 const VERTICES: u32 = 5;
+
+/// The captured record: the position, and its components in reverse plus 1.
+pub type Record = [[f32; 4]; 2];
 
 /// Runs the example.
 pub fn main() -> Result<()> {
+    let (captured, records) = run()?;
+    println!("{} primitives written", captured.primitives_written);
+    for (primitive, records) in records.chunks(3).enumerate() {
+        let vertices: Vec<String> = records.iter().map(|r| format!("v{}", r[0][0])).collect();
+        println!("primitive {primitive}: {}", vertices.join(" "));
+    }
+    Ok(())
+}
+
+/// Captures vertices whose position begins with their number.
+pub fn run() -> Result<(Captured, Vec<Record>)> {
     // SAFETY: one thread, no other Vulkan object; everything is destroyed in the reverse order, when the
     // device is idle.
     unsafe {
@@ -56,54 +69,65 @@ pub fn main() -> Result<()> {
             allocation_sizes: gpu_allocator::AllocationSizes::default(),
         })?;
 
-        capture(&context, allocator, queue)?;
+        let result = submit(&context, allocator, queue)?;
 
         device.destroy_device(None);
         instance.destroy_instance(None);
+        Ok(result)
     }
-    Ok(())
 }
 
-/// Captures a strip, and prints which vertex went where.
+/// Records, submits, and reads what was captured.
 ///
 /// # Safety
 /// The context, the allocator and the queue are of one live device, and the queue is of family 0.
-unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue) -> Result<()> {
+unsafe fn submit(
+    context: &Context,
+    mut allocator: Allocator,
+    queue: vk::Queue,
+) -> Result<(Captured, Vec<Record>)> {
     let device = context.device();
 
-    // Any vertex shader with transform feedback decorations. This one captures 16 bytes a vertex, which
-    // begin with VertexIndex.
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/probe/identify.spv");
-    let words = vkxfb::spirv::words_from_bytes(&std::fs::read(file)?)?;
-    let vertex_input = VertexInput::default();
-    let shader = compute::lower(
-        &Shader::new(&words),
-        &compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? },
-    )?;
-    let topology = PrimitiveTopology::TriangleStrip;
-    let desc = PipelineDesc {
-        shader: &shader,
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: vk::RenderPass::null(),
-        cache: vk::PipelineCache::null(),
+    // Any vertex shader with transform feedback decorations. This one captures 32 bytes a vertex.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/bench/stream.spv");
+    let spirv = vkxfb::spirv::words_from_bytes(&std::fs::read(file)?)?;
+    let vertex_input = VertexInput {
+        bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
+        attributes: vec![VertexAttribute {
+            location: 0,
+            binding: 0,
+            format: VertexFormat::R32G32B32A32Sfloat,
+            offset: 0,
+        }],
     };
+    let pipeline = make_pipeline(context, &spirv, &vertex_input)?;
 
     // SAFETY: the caller's contract; everything outlives the submission, which is waited for.
     unsafe {
-        let pipeline = Pipeline::new(context, &desc)?;
-        let mut arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
+        let mut arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 2))?;
         let kernels = Kernels::new(context, vk::PipelineCache::null())?;
+        let positions: Vec<[f32; 4]> = (0..VERTICES).map(|v| [v as f32, 0.0, 0.0, 1.0]).collect();
+        let mut source = Buffer::new(
+            context,
+            &mut allocator,
+            &BufferDesc {
+                name: "vertices",
+                size: size_of_val(&*positions) as u64,
+                usage: context.vertex_buffer_usage(Backend::Compute),
+                location: MemoryLocation::Upload,
+            },
+        )?;
+        source.mapped_mut().copy_from_slice(bytemuck::cast_slice(&positions));
+        let records: u64 = [PrimitiveTopology::TriangleStrip, PrimitiveTopology::TriangleFan]
+            .map(|topology| topology.output_count(VERTICES))
+            .iter()
+            .sum();
         let target = Buffer::new(
             context,
             &mut allocator,
             &BufferDesc {
                 name: "captured",
-                size: topology.output_count(VERTICES) * 16,
+                size: records * size_of::<Record>() as u64,
                 usage: context.capture_buffer_usage(Backend::Compute),
                 // An application that draws what it captured takes device memory.
                 location: MemoryLocation::Readback,
@@ -116,18 +140,15 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         let command_buffers = device.allocate_command_buffers(&info)?;
         let cmd = command_buffers[0];
         device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())?;
-        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-        let desc = CaptureDesc {
-            pipeline: &pipeline,
-            kernels: &kernels,
-            buffers: &[Some(bound)],
-            vertex_buffers: &[],
-            counters: &[],
+        let vertices = VertexBuffer {
+            binding: 0,
+            buffer: source.raw(),
+            offset: 0,
+            size: source.size(),
+            stride: None,
         };
-        let mut recorder = Recorder::begin(context, &mut arena, cmd, &desc)?;
-        let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Draw::default() };
-        recorder.draw(topology, &draw)?;
-        let recorded = recorder.end(&[])?;
+        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+        let recorded = capture(context, &mut arena, cmd, &pipeline, &kernels, bound, vertices)?;
         context.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
         device.end_command_buffer(cmd)?;
 
@@ -135,21 +156,63 @@ unsafe fn capture(context: &Context, mut allocator: Allocator, queue: vk::Queue)
         device.queue_submit(queue, &[submit], vk::Fence::null())?;
         device.queue_wait_idle(queue)?;
         target.invalidate(context)?;
-
-        if let Some(captured) = recorded.captured {
-            println!("{} primitives written", captured.primitives_written);
-        }
-        let records: &[[u32; 4]] = bytemuck::cast_slice(target.mapped());
-        for (primitive, records) in records.chunks(3).enumerate() {
-            let vertices: Vec<String> = records.iter().map(|r| format!("v{}", r[0])).collect();
-            println!("primitive {primitive}: {}", vertices.join(" "));
-        }
+        let records = bytemuck::cast_slice(target.mapped()).to_vec();
 
         device.destroy_command_pool(pool, None);
+        source.destroy(context, &mut allocator);
         target.destroy(context, &mut allocator);
         arena.destroy(context, &mut allocator);
         kernels.destroy(context);
         pipeline.destroy(context);
+        let captured = recorded.captured.context("the CPU knows what direct draws capture")?;
+        Ok((captured, records))
     }
-    Ok(())
+}
+
+fn make_pipeline(context: &Context, spirv: &[u32], vertex_input: &VertexInput) -> Result<Pipeline> {
+    let options = compute::Options { vertex_input, target: context.compute_target(0)? };
+    let shader = compute::lower(&Shader::new(spirv), &options)?;
+    let desc = PipelineDesc {
+        shader: &shader,
+        topology: PrimitiveTopology::TriangleStrip,
+        dynamic_topology: true, // draws of all topologies; otherwise of that one, and faster
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+        vertex_input,
+        set_layouts: &[],
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    Ok(unsafe { Pipeline::new(context, &desc) }?)
+}
+
+/// # Safety
+/// Outside of a render pass; the handles live until `cmd` is reset.
+unsafe fn capture(
+    context: &Context,
+    arena: &mut Arena,
+    cmd: vk::CommandBuffer,
+    pipeline: &Pipeline,
+    kernels: &Kernels,
+    target: CaptureBuffer,
+    vertices: VertexBuffer,
+) -> Result<Recorded, RuntimeError> {
+    let desc = CaptureDesc {
+        pipeline,
+        kernels,
+        buffers: &[Some(target)],
+        vertex_buffers: &[vertices],
+        counters: &[], // from the start of the buffer
+    };
+    let draw = Draw { vertex_count: 5, instance_count: 1, first_vertex: 0, first_instance: 0 };
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut recorder = Recorder::begin(context, arena, cmd, &desc)?;
+        recorder.draw(PrimitiveTopology::TriangleStrip, &draw)?;
+        recorder.draw(PrimitiveTopology::TriangleFan, &draw)?; // appends
+        let recorded = recorder.end(&[])?;
+        context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
+        Ok(recorded)
+    }
 }

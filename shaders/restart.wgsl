@@ -4,7 +4,7 @@
 // operation (`join`), so that a reduction and a scan, of any number of workgroups and without
 // communication between them, find the state before each run:
 //
-//   xfb_restart   each invocation summarises a block of 32 indices, each workgroup 256 blocks;
+//   xfb_restart   each invocation summarises a block of 32 indices, or several, each workgroup 256 blocks;
 //   xfb_setup     one workgroup scans over the workgroups' summaries;
 //   xfb_compute   each invocation joins the state before its workgroup of blocks, the summary of the
 //                 blocks between, and the bit mask of its own block.
@@ -96,11 +96,11 @@ struct Reduction {
     reserved: u32,
 }
 
-var<workgroup> runs: array<Run, BLOCKS>;
+var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // Of each block, by bits.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
 
-@compute @workgroup_size(BLOCKS)
+@compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_restart(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
@@ -125,37 +125,57 @@ fn xfb_restart(
     let vertices = vertices_per_primitive(input.flags);
     let blocks = block_count(arguments.count, arguments.index_limit);
     let first_block = (workgroup - entry.y) * BLOCKS;
-    let block = first_block + local;
 
     find_restarts(arguments, input.flags & INDEX_SIZE, first_block * BLOCK, local);
-    var mask = 0u;
+    // Blocks of the invocation, one behind the other.
+    let width = kernel_width();
+    let share = BLOCKS / width;
     var run = Run();
-    if block < blocks - 1u {
-        mask = atomicLoad(&restarts[local]);
-        run = run_of_mask(input.topology, vertices, mask, min(BLOCK, arguments.count - block * BLOCK));
+    for (var i = 0u; i < share; i++) {
+        let next = run_of_block(input.topology, vertices, arguments.count, blocks, first_block, local * share + i);
+        run = join(input.topology, vertices, run, next);
     }
 
-    let before = scan_runs(input.topology, vertices, local, run);
-    if block < blocks {
-        // At most 8192 indices: 14 bits each.
-        let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
-        let words = vec4<u32>(mask, packed, before.primitives, 0u);
-        store4(input.restart_table, 4u * block_entry(block), words);
-        if local == 0u {
-            let all = runs[BLOCKS - 1u];
-            let state = vec4<u32>(all.restarts, all.head, all.primitives, all.tail);
-            store4(input.restart_table, 4u * state_entry(block / BLOCKS), state);
+    var before = scan_runs(input.topology, vertices, local, run);
+    for (var i = 0u; i < share; i++) {
+        let number = local * share + i;
+        if first_block + number < blocks {
+            // At most 8192 indices: 14 bits each.
+            let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
+            let words = vec4<u32>(atomicLoad(&restarts[number]), packed, before.primitives, 0u);
+            store4(input.restart_table, 4u * block_entry(first_block + number), words);
         }
+        let next = run_of_block(input.topology, vertices, arguments.count, blocks, first_block, number);
+        before = join(input.topology, vertices, before, next);
     }
+    if local == 0u && first_block < blocks {
+        let all = runs[width - 1u];
+        let state = vec4<u32>(all.restarts, all.head, all.primitives, all.tail);
+        store4(input.restart_table, 4u * state_entry(first_block / BLOCKS), state);
+    }
+}
+
+// The run of a block, by its number in the workgroup. The last block of a draw has none, and neither has what
+// lies behind it.
+fn run_of_block(topology: u32, vertices: u32, count: u32, blocks: u32, first_block: u32, number: u32) -> Run {
+    let block = first_block + number;
+    if block >= blocks - 1u {
+        return Run();
+    }
+    let mask = atomicLoad(&restarts[number]);
+    return run_of_mask(topology, vertices, mask, min(BLOCK, count - block * BLOCK));
 }
 
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
 fn find_restarts(arguments: Arguments, size: u32, start: u32, local: u32) {
     let restart = largest_index(size);
     let count = min(BLOCKS * BLOCK, arguments.count - min(arguments.count, start));
-    atomicStore(&restarts[local], 0u);
+    let width = kernel_width();
+    for (var i = local; i < BLOCKS; i += width) {
+        atomicStore(&restarts[i], 0u);
+    }
     workgroupBarrier();
-    for (var i = local; i < count; i += BLOCKS) {
+    for (var i = local; i < count; i += width) {
         if load_index(arguments.index_address, arguments.index_limit, size, start + i) == restart {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
@@ -164,11 +184,11 @@ fn find_restarts(arguments: Arguments, size: u32, start: u32, local: u32) {
 }
 
 // Scans over the runs of a workgroup. What lies before the invocation's own is the result; all of them
-// together are left in the last element of `runs`.
+// together are left in the element of `runs` of the last invocation.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
-    for (var step = 1u; step < BLOCKS; step *= 2u) {
+    for (var step = 1u; step < kernel_width(); step *= 2u) {
         var joined = runs[local];
         if local >= step {
             joined = join(topology, vertices, runs[local - step], joined);

@@ -50,7 +50,8 @@ const BATCH_SIZE: u32 = 48u;
 
 // Items of a restarted draw: a fan has two invocations for each.
 const MOST_ITEMS: u32 = 0x7fffffffu;
-const SETUP_WIDTH: u32 = 256u;
+// Of a kernel's workgroup. Its shared memory is made for as many.
+const MAX_KERNEL_WIDTH: u32 = 256u;
 
 // What a draw comes to, and where it goes.
 struct Placed {
@@ -68,9 +69,10 @@ struct Placed {
 var<private> room: u32;
 var<private> next_record: u32;
 
-@compute @workgroup_size(SETUP_WIDTH)
+@compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
+    let width = kernel_width();
     for (var i = 0u; i < setup.scan_count; i++) {
         scan_states(setup.inputs, load1(multiply_add(setup.scans, i, 4u)), local);
     }
@@ -84,7 +86,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     var stream_query = Sum();
     var generated_query = Sum();
     var workgroups = Sum();
-    for (var first = 0u; first < setup.input_count; first += SETUP_WIDTH) {
+    for (var first = 0u; first < setup.input_count; first += width) {
         let number = first + local;
         let exists = number < setup.input_count;
         var input = Input();
@@ -136,7 +138,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    for (var i = local; i < setup.group_count; i += SETUP_WIDTH) {
+    for (var i = local; i < setup.group_count; i += width) {
         let members = load2(multiply_add(setup.groups, i, 8u));
         let batch = multiply_add(setup.batches, i, BATCH_SIZE);
         let draws = multiply_add(setup.draws, members.x, DRAW_SIZE);
@@ -240,9 +242,10 @@ var<workgroup> round: Round;
 // primitives: a new round places those. It takes a record at least before there is another, so in all blocks
 // together there are at most 3 rounds more than blocks.
 fn place(local: u32, unplaced: Placed) -> Placed {
+    let width = kernel_width();
     var placed = unplaced;
     var first = 0u;
-    while first < SETUP_WIDTH {
+    while first < width {
         // As if nothing were before it in this round.
         var records = 0u;
         if local >= first {
@@ -253,7 +256,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
             let left = room - before.x;
             placed.written = min(records, left) / placed.vertices;
             placed.base_record = next_record + before.x;
-            if records > left || local == SETUP_WIDTH - 1u {
+            if records > left || local == width - 1u {
                 round = Round(local + 1u, before.x + placed.written * placed.vertices);
             }
         }
@@ -346,8 +349,9 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
     // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
     let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
     let count = select(0u, summaries, summaries > 1u);
+    let width = kernel_width();
     var carried = State();
-    for (var first = 0u; first < count; first += BLOCKS) {
+    for (var first = 0u; first < count; first += width) {
         var run = Run();
         if first + local < count {
             run = load_run(multiply_add(input.restart_table, state_entry(first + local), 16u));
@@ -357,12 +361,12 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
             let words = vec2<u32>(before.primitives, before.open);
             store2(input.restart_table, 4u * state_entry(first + local), words);
         }
-        carried = advance(input.topology, vertices, carried, runs[BLOCKS - 1u]);
+        carried = advance(input.topology, vertices, carried, runs[width - 1u]);
         workgroupBarrier();
     }
     // Stored by the invocation that reads it, once what stands there was loaded.
     storageBarrier();
-    if count != 0u && local == number % SETUP_WIDTH {
+    if count != 0u && local == number % width {
         let words = vec2<u32>(carried.primitives, carried.open);
         store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
     }

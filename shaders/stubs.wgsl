@@ -52,6 +52,11 @@ fn may_be_wide() -> bool { return true; }
 
 fn workgroup_size() -> u32 { return 64u; }
 
+// -- Kernels
+
+// Invocations of a kernel's workgroup: a power of two, at most MAX_KERNEL_WIDTH.
+fn kernel_width() -> u32 { return MAX_KERNEL_WIDTH; }
+
 // -- The application's shader.
 
 // Sets what the shader reads: built-ins and attributes.

@@ -10,10 +10,10 @@ struct Sum {
 }
 
 // Each step reads one half and writes the other. With `runs` it is 14 KiB: every device has 16.
-var<workgroup> sums: array<vec4<u32>, 2u * SETUP_WIDTH>;
+var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
 // 1 where a run starts within what the sum is of: no bools, which NVIDIA's driver 580.159.04 loses in shared
 // memory.
-var<workgroup> has_start: array<u32, 2u * SETUP_WIDTH>;
+var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
 // `starts`: whether the invocation's input is the first of a run. `carried`: over the run so far.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {
@@ -25,13 +25,14 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> S
     sums[local] = sum;
     has_start[local] = select(0u, 1u, started);
     workgroupBarrier();
+    let width = kernel_width();
     var half = 0u;
-    for (var step = 1u; step < SETUP_WIDTH; step *= 2u) {
+    for (var step = 1u; step < width; step *= 2u) {
         if local >= step && !started {
             sum = add_pairs(sums[half + local - step], sum);
             started = has_start[half + local - step] != 0u;
         }
-        half = SETUP_WIDTH - half;
+        half = width - half;
         sums[half + local] = sum;
         has_start[half + local] = select(0u, 1u, started);
         workgroupBarrier();
@@ -40,7 +41,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> S
     if local > 0u {
         before = sums[half + local - 1u];
     }
-    let last = sums[half + SETUP_WIDTH - 1u];
+    let last = sums[half + width - 1u];
     workgroupBarrier();
     return Sum(before, last);
 }

@@ -8,7 +8,7 @@ mod decode;
 mod format;
 
 pub(crate) use self::format::Field;
-pub use self::format::{NumericFormat, UnsupportedFormat, VertexFormat};
+pub use self::format::{NumericFormat, UnknownFormat, UnsupportedFormat, VertexFormat};
 
 /// Numeric class of a format or of a shader's variable; the two must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

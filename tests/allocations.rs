@@ -27,6 +27,8 @@ const DRAWS: u32 = 1000;
 const INDICES: u32 = 10_000;
 /// Bytes of what is read, and of what is captured to: each flushed draw has room for a primitive.
 const SIZES: [u64; 2] = [1 << 16, 1 << 22];
+/// Bytes between dynamic offsets: the most that their alignment may be.
+const OFFSET: u32 = 256;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
 /// What a capture consists of.
@@ -42,6 +44,7 @@ enum Kind {
     Counters,
     Queries,
     VertexBuffers,
+    /// Each draw has other dynamic offsets than the one before.
     DescriptorSets,
     /// Each draw is flushed, and reaches the same as the one before.
     Flushes,
@@ -81,7 +84,7 @@ impl Bench {
     fn new(resources: Resources) -> Self {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let ctx = gpu.context().clone();
-        let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER);
+        let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
         // More attributes than fit in push constants.
         let shader = ProbeShader::attributes();
         let target = ctx.compute_target(1).unwrap();
@@ -104,10 +107,13 @@ impl Bench {
         let usage = ctx.vertex_buffer_usage(COMPUTE)
             | ctx.index_buffer_usage(COMPUTE)
             | ctx.indirect_buffer_usage(COMPUTE)
-            | ctx.capture_buffer_usage(COMPUTE);
+            | ctx.capture_buffer_usage(COMPUTE)
+            | vk::BufferUsageFlags::UNIFORM_BUFFER;
         let memory =
             SIZES.map(|size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap());
         gpu.write(&memory[0], 0, &vec![0; memory[0].size() as usize]).unwrap();
+        // SAFETY: the buffer has the usage, and nothing was submitted.
+        unsafe { set.write_range(ctx.device(), memory[0].raw(), 0, 16) };
         let usage = ctx.counter_buffer_usage(COMPUTE);
         let counter = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&counter, 0, &[0; 16]).unwrap();
@@ -181,7 +187,7 @@ impl Bench {
                     }
                     let mut record = || {
                         let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
-                        recorder.bind_descriptor_sets(0, &[set], &[]);
+                        recorder.bind_descriptor_sets(0, &[set], &[0])?;
                         recorder.bind_index_buffer(&IndexBuffer {
                             buffer: source.raw(),
                             offset: 0,
@@ -258,7 +264,7 @@ unsafe fn draw(
                 recorder.draw(STRIP, &plain)
             }
             Kind::DescriptorSets => {
-                recorder.bind_descriptor_sets(0, &[set], &[]);
+                recorder.bind_descriptor_sets(0, &[set], &[OFFSET * (number % 4)])?;
                 recorder.draw(STRIP, &plain)
             }
             Kind::Flushes | Kind::FlushesOfOthers => {

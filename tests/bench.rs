@@ -164,6 +164,34 @@ fn timestamps_that_do_not_cover_the_work_are_not_used() {
     }
 }
 
+/// A fan of which one invocation would store the hub for too long is no case of the vertex backend, and the
+/// others are measured.
+#[test]
+fn fans_that_the_vertex_backend_refuses_are_measured_without_it() {
+    let arguments = [
+        "--part",
+        "draw",
+        "--topology",
+        "triangle-fan",
+        "--vertices",
+        "65537,65538",
+        "--rounds",
+        "1",
+    ];
+    let report = json(&arguments);
+    let [taken, refused] = report["cases"].as_array().unwrap().as_slice() else {
+        panic!("{report}")
+    };
+    assert_eq!(names(&taken["results"], "contestant"), ALL);
+    assert_eq!(names(&refused["results"], "contestant"), [ALL[0], ALL[2], ALL[3], ALL[4]]);
+    assert_eq!(names(&refused["missing"], "contestant"), ["vertex"]);
+    let reason = "the backend does not do triangle fans of more than 65537 vertices";
+    assert_eq!(refused["missing"][0]["reason"], reason);
+    let shown = bench(&arguments);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains(&format!("missing: vertex: {reason}")), "{}", shown.stdout);
+}
+
 #[test]
 fn compute_alone_is_measured_on_the_floor() {
     let report = json(&[

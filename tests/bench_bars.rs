@@ -83,6 +83,21 @@ fn below(bars: &Value, report: &Value) -> Vec<String> {
             below.push(format!("{workload} {topology}: dispatch is {found:.2}, at least {least}"));
         }
     }
+    for bar in bars["times"].as_array().unwrap() {
+        let time = |case: &Value| {
+            let case = largest(report, &case["workload"], &case["topology"])?;
+            result(case, &bar["contestant"])?["time_ns"]["median"].as_f64()
+        };
+        let most = bar["most"].as_f64().unwrap();
+        match (time(&bar["of"]), time(&bar["to"])) {
+            (Some(of), Some(to)) if of / to <= most => {}
+            (of, to) => {
+                let found = of.zip(to).map(|(of, to)| of / to);
+                let what = format!("{} to {}", bar["of"], bar["to"]);
+                below.push(format!("{what}: time is {found:?}, at most {most}"));
+            }
+        }
+    }
     below
 }
 
@@ -129,6 +144,16 @@ fn a_ratio_below_its_bar_is_found() {
             })),
         }
     }
+    let slow_restart = |report: &Value| {
+        let mut report = report.clone();
+        let cases = report["cases"].as_array_mut().unwrap().iter_mut();
+        for case in cases.filter(|case| case["workload"] == "indexed-strips-restart") {
+            for result in case["results"].as_array_mut().unwrap() {
+                result["time_ns"]["median"] = 3.5.into();
+            }
+        }
+        below(&bars, &report)
+    };
     let report = serde_json::json!({ "device": { "name": "llvmpipe (test)" }, "cases": cases });
     assert_eq!(below(&bars, &report), Vec::<String>::new());
 
@@ -149,6 +174,8 @@ fn a_ratio_below_its_bar_is_found() {
     }
     let slow = spoil(&|case| case["results"][0]["time_ns"]["median"] = 2.0.into());
     assert!(slow.len() == 1 && slow[0].contains("dispatch"), "{slow:?}");
+    let slow = slow_restart(&report);
+    assert!(slow.len() == 1 && slow[0].contains("at most 3"), "{slow:?}");
     let gone = spoil(&|case| case["results"] = Value::Array(Vec::new()));
     assert_eq!(gone.len(), 2, "{gone:?}");
     assert!(gone.iter().all(|text| text.contains("not measured")), "{gone:?}");

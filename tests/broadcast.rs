@@ -534,7 +534,7 @@ fn what_cannot_be_broadcast_is_named() {
     );
     assert_eq!(
         assemble("%13 = OpTypeVector %12 4", "%13 = OpTypeStruct %12 %12 %12 %12"),
-        Err(BroadcastError::Type { variable: "%2".to_owned(), ty: "a structure".to_owned() })
+        Err(BroadcastError::Type { variable: "%2".to_owned(), ty: "struct".to_owned() })
     );
 }
 

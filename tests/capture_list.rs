@@ -8,6 +8,7 @@ use spirv::BuiltIn;
 use vkxfb::capture::{
     BufferMode, Capture, CaptureError, CaptureList, Layout, Selector, locations_used,
 };
+use vkxfb::lower::native;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::{EntryPoint, find_vertex_shader};
@@ -22,7 +23,15 @@ struct Shader {
 impl Shader {
     fn of(declarations: &str, arguments: &[&str]) -> Self {
         let source = format!("#version 450\n{declarations}\nvoid main() {{}}\n");
-        let module = Module::parse(&common::compile(&source, arguments)).unwrap();
+        Self::parse(&common::compile(&source, arguments))
+    }
+
+    fn assembled(source: &str) -> Self {
+        Self::parse(&common::assemble(source, "vulkan1.0"))
+    }
+
+    fn parse(words: &[u32]) -> Self {
+        let module = Module::parse(words).unwrap();
         let entry = find_vertex_shader(&module, None).unwrap();
         Self { declarations: Declarations::of(&module), entry, module }
     }
@@ -133,6 +142,154 @@ fn names_that_lead_nowhere_are_errors() {
     let stripped = Shader::of("layout(location = 0) out vec4 colour;", &["-g0"]);
     let error = stripped.varyings(&["colour"], BufferMode::Interleaved).unwrap_err();
     assert!(error.to_string().contains("OpName"), "{error}");
+}
+
+/// What compilers call outputs: DXC, Slang, glslang's HLSL, and names that begin as others do. Nothing has
+/// a name that GLSL would give it.
+const COMPILERS: &str = "
+    OpCapability Shader
+    OpCapability ClipDistance
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint Vertex %1 \"main\" %20 %21 %22 %23 %24 %25
+    OpName %20 \"out.var.COLOR0\"
+    OpName %21 \"entryPointParam_main.c\"
+    OpName %22 \"@entryPointOutput.uv[0]\"
+    OpName %23 \"light\"
+    OpName %24 \"light.power\"
+    OpName %9 \"Light\"
+    OpMemberName %9 0 \"power\"
+    OpMemberName %9 1 \"power.at\"
+    OpDecorate %20 Location 0
+    OpDecorate %21 Location 1
+    OpDecorate %22 Location 2
+    OpDecorate %23 Location 3
+    OpDecorate %24 Location 5
+    OpMemberDecorate %10 0 BuiltIn Position
+    OpMemberDecorate %10 1 BuiltIn ClipDistance
+    OpDecorate %10 Block
+    %2 = OpTypeVoid
+    %3 = OpTypeFunction %2
+    %4 = OpTypeFloat 32
+    %5 = OpTypeVector %4 4
+    %6 = OpTypeInt 32 0
+    %7 = OpConstant %6 2
+    %8 = OpTypeArray %4 %7
+    %9 = OpTypeStruct %4 %5
+    %10 = OpTypeStruct %5 %8
+    %11 = OpTypePointer Output %5
+    %12 = OpTypePointer Output %9
+    %13 = OpTypePointer Output %4
+    %14 = OpTypePointer Output %10
+    %20 = OpVariable %11 Output
+    %21 = OpVariable %11 Output
+    %22 = OpVariable %11 Output
+    %23 = OpVariable %12 Output
+    %24 = OpVariable %13 Output
+    %25 = OpVariable %14 Output
+    %1 = OpFunction %2 None %3
+    %30 = OpLabel
+    OpReturn
+    OpFunctionEnd";
+
+/// The variable and path of the only piece that a text selects, and its components.
+fn selected(shader: &Shader, text: &str) -> (u32, Vec<u32>, u32) {
+    let layout = shader.varyings(&[text], BufferMode::Interleaved);
+    let layout = layout.unwrap_or_else(|error| panic!("{text}: {error}"));
+    let [only] = layout.outputs.as_slice() else { panic!("{text}: {:?}", layout.outputs) };
+    (only.variable.0, only.path.clone(), only.components)
+}
+
+#[test]
+fn names_with_dots_are_tried_whole() {
+    let shader = Shader::assembled(COMPILERS);
+    for (name, found) in [
+        ("out.var.COLOR0", (20, vec![], 4)),
+        ("entryPointParam_main.c", (21, vec![], 4)),
+        ("@entryPointOutput.uv[0]", (22, vec![], 4)),
+        // The variable of that very name, not the member of a shorter one.
+        ("light.power", (24, vec![], 1)),
+        ("light.power.at", (23, vec![1], 4)),
+    ] {
+        assert_eq!(selected(&shader, name), found, "{name}");
+    }
+    for wrong in ["out", "out.var", "out.var.COLOR0.x", "light.", "light.power.at.x", "light.powe"]
+    {
+        let error = shader.varyings(&[wrong], BufferMode::Interleaved).unwrap_err();
+        assert!(matches!(error, CaptureError::NoSuchOutput { .. }), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn built_ins_are_found_by_what_they_are() {
+    let shader = Shader::assembled(COMPILERS);
+    for (name, found) in [
+        ("gl_Position", (25, vec![0], 4)),
+        ("@Position", (25, vec![0], 4)),
+        ("gl_ClipDistance[1]", (25, vec![1, 1], 1)),
+        ("@ClipDistance[0]", (25, vec![1, 0], 1)),
+        ("@Position.z", (25, vec![0, 2], 1)),
+        ("@ClipDistance.y", (25, vec![1, 1], 1)),
+    ] {
+        assert_eq!(selected(&shader, name), found, "{name}");
+    }
+    let stripped = COMPILERS.lines().filter(|line| !line.contains("Name")).collect::<Vec<_>>();
+    let stripped = Shader::assembled(&stripped.join("\n"));
+    assert_eq!(selected(&stripped, "gl_Position"), (25, vec![0], 4));
+    let error = stripped.varyings(&["colour"], BufferMode::Interleaved).unwrap_err().to_string();
+    assert!(error.contains("OpName") && error.contains("@0, @1, @2, @3, @5, @Position"), "{error}");
+}
+
+#[test]
+fn outputs_are_named_by_place() {
+    let shader = Shader::of(
+        "struct Light { vec3 position; float power; };
+         layout(location = 0) out vec4 colour;
+         layout(location = 1) out mat2x3 matrix;
+         layout(location = 3) flat out dvec3 wide;
+         layout(location = 5) out Light lights[2];
+         layout(location = 9, component = 1) out vec2 low;
+         layout(location = 9, component = 3) out float high;
+         layout(location = 10) out Block { vec2 a; float b[3]; };",
+        &[],
+    );
+    let captured = |text: &str| {
+        let layout = shader.varyings(&[text], BufferMode::Interleaved);
+        let layout = layout.unwrap_or_else(|error| panic!("{text}: {error}"));
+        pieces(&layout)
+    };
+    for (place, name) in [
+        ("@0", "colour"),
+        ("@1", "matrix"),
+        ("@3", "wide"),
+        ("@5", "lights"),
+        ("@5[1].position", "lights[1].position"),
+        ("@9.yz", "low"),
+        ("@9.w", "high"),
+        ("@10", "a"),
+        ("@11[2]", "b[2]"),
+    ] {
+        assert_eq!(captured(place), captured(name), "{place}");
+    }
+    // A column of what begins before, and parts of what is there.
+    assert_eq!(captured("@2"), [(0, 0, 3, 32, vec![1])]);
+    assert_eq!(captured("@0.yz"), [(0, 0, 1, 32, vec![1]), (0, 4, 1, 32, vec![2])]);
+    assert_eq!(captured("@3.zw"), [(0, 0, 1, 64, vec![1])]);
+
+    let refused = |text: &str| shader.varyings(&[text], BufferMode::Interleaved).unwrap_err();
+    let several = refused("@9");
+    assert!(matches!(several, CaptureError::SeveralOutputs { .. }), "{several}");
+    assert!(several.to_string().contains("low (@9.yz), high (@9.w)"), "{several}");
+    for wrong in
+        ["@", "@0.zx", "@0.xz", "@0.xyzwx", "@2[0]", "@40", "@Colour", "@CullDistance", "@-1"]
+    {
+        let error = refused(wrong);
+        assert!(matches!(error, CaptureError::NoSuchOutput { .. }), "{wrong}: {error}");
+        // So that nobody has to guess again.
+        let listed = "colour (@0), matrix (@1), wide (@3), lights (@5), low (@9.yz)";
+        assert!(error.to_string().contains(listed), "{error}");
+    }
+    let misaligned = shader.varyings(&["@9.w", "@3.xy"], BufferMode::Interleaved).unwrap_err();
+    assert!(matches!(misaligned, CaptureError::Misaligned { alignment: 8, .. }), "{misaligned}");
 }
 
 /// Every piece by its location gives what its decorations give.
@@ -261,4 +418,34 @@ fn a_hostile_component_takes_few_locations() {
     let captures = vec![Capture { selector, buffer: 0, offset: 0 }];
     let list = CaptureList { captures, strides: [Some(8), None, None, None] };
     assert_eq!(Layout::from_list(&declarations, &entry, &list).unwrap().outputs.len(), 2);
+}
+
+/// Outputs of 16 bits cannot be captured, but they take locations: those behind them in a block follow, and no
+/// output that native emission adds may collide with them.
+#[test]
+fn narrow_outputs_take_their_locations() {
+    let shader = Shader::of(
+        "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+         layout(location = 0) out vec4 colour;
+         layout(location = 1) out f16vec4 narrow[2];
+         layout(location = 3) out Block { float16_t a; vec4 b; f16vec3 c; vec2 d; };",
+        &[],
+    );
+    let used = locations_used(&shader.declarations, &shader.entry);
+    assert_eq!(used.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+    let capture = |location, components, offset| Capture {
+        selector: Selector::Location { location, component: 0, components },
+        buffer: 0,
+        offset,
+    };
+    let captures = vec![capture(4, 4, 0), capture(6, 2, 16), capture(0, 4, 32), capture(0, 4, 48)];
+    let list = CaptureList { captures, strides: [Some(64), None, None, None] };
+    let layout = shader.list(&list).unwrap();
+    let names: Vec<_> = layout.outputs.iter().map(|o| o.name.as_deref()).collect();
+    assert_eq!(names, [Some("b"), Some("d"), Some("colour"), Some("colour")]);
+
+    let words = shader.module.words();
+    let emitted = native::emit(&words, &native::Options::new(&list)).unwrap();
+    assert_eq!(emitted.locations, [7]);
+    common::validate(&emitted.lowered.words, "vulkan1.1");
 }

@@ -134,7 +134,12 @@ fn help_has_examples() {
     for part in ["Examples:", "vkxfb info", "vkxfb probe --quick --html", "VKXFB_LOG"] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
-    vkxfb(&["probe", "--help"]).exits(0);
+    for command in ["bench", "broadcast-color", "inspect", "lower", "probe", "split-blocks"] {
+        let help = vkxfb(&[command, "--help"]).exits(0).stdout;
+        for part in ["Examples:", &format!("vkxfb {command} "), "Exit status: 0"] {
+            assert!(help.contains(part), "{command}: no {part} in {help}");
+        }
+    }
     vkxfb(&[]).exits(2);
 
     // The example of records is one.
@@ -265,16 +270,28 @@ fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
+/// A foreign architecture's manifest may come first in the directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_driver_of_this_machine_is_chosen() {
+    let own = common::driver::lavapipe();
+    let directory = Shaders::new();
+    directory.file("libforeign.so", b"\x7fELF, of a machine that this is not");
+    let manifest = br#"{ "file_format_version": "1.0.0",
+        "ICD": { "library_path": "./libforeign.so", "api_version": "1.3.230" } }"#;
+    directory.file("lvp_icd.aarch64.json", manifest);
+    directory.file("lvp_icd.broken.json", b"{");
+    assert_eq!(common::driver::lavapipe_in(directory.0.path()), None);
+    let copy = directory.path("lvp_icd.zzz.json");
+    std::fs::copy(&own, &copy).unwrap();
+    assert_eq!(common::driver::lavapipe_in(directory.0.path()), Some(copy));
+}
+
 /// The driver's manifest twice is two devices, each with its own command.
 #[cfg(target_os = "linux")]
 #[test]
 fn several_devices_are_told_apart() {
-    let directory = Path::new("/usr/share/vulkan/icd.d");
-    let manifests = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let lavapipe = manifests
-        .map(|entry| entry.path())
-        .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("lvp_icd"))
-        .expect("lavapipe (tests/setup.sh installs it)");
+    let lavapipe = common::driver::lavapipe();
     let copies = Shaders::new();
     let second = copies.file("second.json", &std::fs::read(&lavapipe).unwrap());
     let drivers = format!("{}:{second}", lavapipe.display());
@@ -308,7 +325,9 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
     let plain = "
         #version 450
         void main() { gl_Position = vec4(0); }";
-    refuses(&shaders.glsl("plain.spv", plain), "execution mode Xfb");
+    let plain = shaders.glsl("plain.spv", plain);
+    refuses(&plain, "execution mode Xfb");
+    refuses(&plain, "vkxfb lower FILE --backend native --varyings");
     let set = "
         #version 450
         layout(set = 1, binding = 2) uniform Block { vec4 value; };
@@ -435,11 +454,16 @@ fn a_shader_is_lowered_and_inspected() {
     let json =
         vkxfb(&["inspect", &shader, "--varyings", "gl_Position,matrix", "--json"]).exits(0).json();
     assert_eq!(json["buffers"][0]["stride"], 32);
-    assert_eq!(json["varyings"][1]["type"], "GL_FLOAT_MAT2");
+    assert_eq!(json["varyings"][1]["type"], "mat2");
+    assert_eq!(json["varyings"][1]["gl_type"], "GL_FLOAT_MAT2");
     assert_eq!(json["outputs"][1]["location"], 3);
     assert_eq!(json["locations_left"], 30);
-    let text = vkxfb(&["inspect", &shader, "--varyings", "matrix", "--separate"]).exits(0).stdout;
-    assert!(text.contains("GL_FLOAT_MAT2") && text.contains("locations used: 3 4"), "{text}");
+    let inspect = ["inspect", &shader, "--varyings", "matrix", "--separate"];
+    let text = vkxfb(&inspect).exits(0).stdout;
+    assert!(text.contains("mat2") && text.contains("locations used: 3 4"), "{text}");
+    assert!(!text.contains("GL_"), "{text}");
+    let text = vkxfb(&[&inspect[..], &["--gl"]].concat()).exits(0).stdout;
+    assert!(text.contains("GL_FLOAT_MAT2") && text.contains("buffer index"), "{text}");
 
     for backend in ["native", "vertex", "compute"] {
         let lowered = shaders.path("lowered.spv");
@@ -453,11 +477,84 @@ fn a_shader_is_lowered_and_inspected() {
     }
     let split = vkxfb(&["split-blocks", &shader, "--text"]).exits(0).stdout;
     assert!(split.contains("matrix"), "{split}");
+    let block = "#version 450\nlayout(location = 2) out Block { vec4 a; mat2 b; } block;
+        void main() { block.a = vec4(0); gl_Position = vec4(0); }";
+    let block = shaders.glsl("block.spv", block);
+    let json = vkxfb(&["split-blocks", &block, "--json"]).exits(0).json();
+    let locations: Vec<_> =
+        json["members"].as_array().unwrap().iter().map(|m| &m["location"]).collect();
+    assert_eq!(locations, [2, 3]);
     let vertex_shader = vkxfb(&["broadcast-color", &shader, "--text"]);
     vertex_shader.refuses(&["plain.spv", "no fragment shader"]);
-    vkxfb(&["inspect", &shader]).refuses(&["plain.spv", "execution mode Xfb"]);
-    vkxfb(&["inspect", &shader, "--varyings", "colour"]).refuses(&["'colour'"]);
-    vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output"]);
+    vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output", "--text"]);
+}
+
+#[test]
+fn what_is_captured_of_nothing_is_told() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec3 position;
+        layout(location = 3) out mat2 matrix;
+        layout(location = 5, component = 1) out vec2 low;
+        layout(location = 5, component = 3) out float high;
+        layout(location = 6) out Block { dvec3 wide; float list[3]; } block;
+        void main() { gl_Position = vec4(position, 1); }";
+    let shader = shaders.glsl("plain.spv", source);
+    // There is still an interface to be seen.
+    let text = vkxfb(&["inspect", &shader]).exits(0).stdout;
+    for part in ["lacks the execution mode Xfb", "--varyings", "@3", "mat2", "@Position", "vec4"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let json = vkxfb(&["inspect", &shader, "--json"]).exits(0).json();
+    assert!(json["nothing_captured"].as_str().unwrap().contains("Xfb"), "{json}");
+    assert_eq!(json["inputs"][0]["type"], "vec3");
+    let row = |output: &Value| {
+        let text = |field: &str| output[field].as_str().unwrap_or_default().to_owned();
+        (text("selector"), text("type"), text("name"), output["size"].as_u64())
+    };
+    let outputs: Vec<_> = json["shader_outputs"].as_array().unwrap().iter().map(row).collect();
+    for (selector, ty, name, size) in [
+        ("@3", "mat2", "matrix", 16),
+        ("@5.yz", "vec2", "low", 8),
+        ("@5.w", "float", "high", 4),
+        ("@6", "dvec3", "block.wide", 24),
+        ("@8", "float[3]", "block.list", 12),
+        ("@Position", "vec4", "gl_Position", 16),
+    ] {
+        let row = (selector.to_owned(), ty.to_owned(), name.to_owned(), Some(size));
+        assert!(outputs.contains(&row), "no {row:?} in {outputs:?}");
+        // Both forms are taken, and lead to the same.
+        let by =
+            |output| vkxfb(&["inspect", &shader, "--varyings", output, "--json"]).exits(0).json();
+        let (by_place, by_name) = (by(selector), by(name));
+        for field in ["buffers", "outputs"] {
+            assert_eq!(by_place[field], by_name[field], "{selector}");
+        }
+    }
+
+    // Who has to capture something is told how, and which outputs there are.
+    let lower = ["lower", &shader, "--backend", "compute", "--text"];
+    vkxfb(&lower).refuses(&["plain.spv", "execution mode Xfb", "--varyings", "vkxfb inspect"]);
+    vkxfb(&[&lower[..], &["--varyings", "colour"]].concat()).refuses(&[
+        "'colour'",
+        "matrix (@3), low (@5.yz), high (@5.w), block.wide (@6), block.list (@8)",
+        "gl_Position (@Position)",
+    ]);
+}
+
+#[test]
+fn a_list_may_have_spaces() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let json = vkxfb(&["inspect", &shader, "--varyings", "copied, indices ,@0.xy", "--json"]);
+    assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 32);
+    // As a shell hands over what is not quoted.
+    let json = vkxfb(&["inspect", "--varyings", "copied,", "indices", &shader, "--json"]);
+    assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
+    vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
+    vkxfb(&["bench", "--topology", "triangle-list, triangles"]).refuses(&["'triangles'"]);
+    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
 }
 
 /// An element of an array alone has to become an output of its own, and 16 locations and Position are more
@@ -541,10 +638,147 @@ fn records_and_constants_are_taken() {
         vkxfb(&["inspect", &shader, "--records", &file]).refuses(&[said]);
     }
     vkxfb(&["inspect", &shader, "--records", "absent.json"]).refuses(&["absent.json"]);
-    for constant in ["4", "4=", "x=1", "4=1.2.3", "4=99999999999"] {
+    for constant in ["4", "4=", "x=1", "4=1.2.3"] {
         vkxfb(&["inspect", &shader, "--records", &all, "--constant", constant])
             .refuses(&["3=0.5", constant]);
     }
+}
+
+#[test]
+fn constants_are_of_the_shader_and_of_its_types() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(constant_id = 4) const int COUNT = 2;
+        layout(constant_id = 7) const float SCALE = 0.5;
+        layout(constant_id = 8) const bool FLIP = true;
+        layout(location = 0) out float list[COUNT];
+        void main() {
+            for (int i = 0; i < COUNT; i++) list[i] = FLIP ? -SCALE : SCALE;
+            gl_Position = vec4(0);
+        }";
+    let shader = shaders.glsl("shader.spv", source);
+    let with = |constants: &str| {
+        let arguments =
+            ["inspect", &shader, "--varyings", "list", "--json", "--constant", constants];
+        vkxfb(&arguments)
+    };
+    let all = "4 (int COUNT = 2), 7 (float SCALE = 0.5), 8 (bool FLIP = true)";
+    with("3=1").refuses(&["shader.spv", "no specialisation constant 3", all]);
+    with("4=0.5").refuses(&["4 (int COUNT = 2) cannot be 0.5"]);
+    with("4=99999999999").refuses(&["4 (int COUNT = 2) cannot be 99999999999", "range"]);
+    with("8=2").refuses(&["8 (bool FLIP = true) cannot be 2"]);
+    let json = with("4=3, 7=1,8=false").exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 12);
+    assert_eq!(json["constants"][1]["name"], "SCALE");
+    // A float without a point is a float.
+    let mut lower = vec!["lower", &shader, "--varyings", "list", "--backend", "native", "--text"];
+    lower.extend(["--constant", "7=3"]);
+    let text = vkxfb(&lower).exits(0).stdout;
+    assert!(text.contains("OpConstant %float 3\n"), "{text}");
+    let plain = shaders.glsl("plain.spv", CAPTURES);
+    vkxfb(&["split-blocks", &plain, "--text", "--constant", "1=1"]).refuses(&["it has: none"]);
+}
+
+/// As a model has them: two attributes in one binding, one of their own by instance.
+#[test]
+fn vertex_formats_are_arguments() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec3 position;
+        layout(location = 1) in vec4 colour;
+        layout(location = 2) in uint kind;
+        layout(location = 3) in vec2 offset;
+        layout(location = 0) out vec4 o;
+        void main() { o = vec4(position, kind) + colour * offset.x; gl_Position = o; }";
+    let shader = shaders.glsl("shader.spv", source);
+    let out = shaders.path("out.spv");
+    let lower = |more: &[&str]| {
+        let arguments = ["lower", &shader, "--backend", "compute", "--varyings", "o", "--json"];
+        vkxfb(&[&arguments[..], &["-o", out.to_str().unwrap()], more].concat())
+    };
+    let attributes = |json: &Value| -> Vec<(u64, String, u64, u64)> {
+        let number = |value: &Value| value.as_u64().unwrap();
+        let row = |a: &Value| {
+            let format = a["format"].as_str().unwrap().to_owned();
+            (number(&a["location"]), format, number(&a["binding"]), number(&a["offset"]))
+        };
+        json["attributes"].as_array().unwrap().iter().map(row).collect()
+    };
+    let row = |l, format: &str, b, o| (l, format.to_owned(), b, o);
+
+    // As the shader reads it.
+    let json = lower(&[]).exits(0).json();
+    assert_eq!(
+        attributes(&json),
+        [
+            row(0, "R32G32B32_SFLOAT", 0, 0),
+            row(1, "R32G32B32A32_SFLOAT", 1, 0),
+            row(2, "R32_UINT", 2, 0),
+            row(3, "R32G32_SFLOAT", 3, 0),
+        ]
+    );
+    assert_eq!(json["strides"][0], 16);
+    let packed = std::fs::read(&out).unwrap();
+
+    let formats = "0=R16G16B16_SNORM@0, 1=vk_format_r8g8b8a8_unorm@0+8,2=R16_UINT";
+    let more = [
+        "--attribute",
+        formats,
+        "--attribute",
+        "3=R32G32_SFLOAT@5",
+        "--binding",
+        "5=24/instance:2",
+    ];
+    let json = lower(&more).exits(0).json();
+    assert_eq!(
+        attributes(&json),
+        [
+            row(0, "R16G16B16_SNORM", 0, 0),
+            row(1, "R8G8B8A8_UNORM", 0, 8),
+            row(2, "R16_UINT", 1, 0),
+            row(3, "R32G32_SFLOAT", 5, 0),
+        ]
+    );
+    let bindings: Vec<_> = json["bindings"].as_array().unwrap().iter().collect();
+    let binding = |b: u32, stride: u32, divisor: Option<u32>| serde_json::json!({ "binding": b, "stride": stride, "instance_divisor": divisor });
+    assert_eq!(bindings, [&binding(0, 12, None), &binding(1, 2, None), &binding(5, 24, Some(2))]);
+    let formatted = std::fs::read(&out).unwrap();
+    assert_ne!(formatted, packed, "the formats are compiled in");
+    common::validate(&vkxfb::spirv::words_from_bytes(&formatted).unwrap(), "vulkan1.1");
+
+    lower(&["--attribute", "1=R8G8B8A8_UINT"]).refuses(&["shader.spv", "location 1"]);
+    lower(&["--attribute", "1=R8G8B8A8"]).refuses(&["'R8G8B8A8'", "R8G8B8A8_UNORM"]);
+    lower(&["--attribute", "1"]).refuses(&["LOCATION=FORMAT[@BINDING[+OFFSET]]"]);
+    lower(&["--attribute", "9=R32_UINT"]).refuses(&["no input at location 9", "0, 1, 2, 3"]);
+    lower(&["--attribute", "2=R8_UINT,2=R8_UINT"]).refuses(&["location 2 two formats"]);
+    lower(&["--binding", "5=24"]).refuses(&["no --attribute is read from binding 5"]);
+    let vertex = ["lower", &shader, "--backend", "vertex", "--varyings", "o", "--text"];
+    vkxfb(&[&vertex[..], &["--attribute", "2=R8_UINT"]].concat()).refuses(&["compute backend"]);
+}
+
+#[test]
+fn the_log_tells_of_a_lowering() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let log = |level: &str, backend: &str| {
+        let out = shaders.path("out.spv");
+        let mut command = command(&["lower", &shader, "--backend", backend, "-o"]);
+        command.arg(&out).env("VKXFB_LOG", level).env("NO_COLOR", "1");
+        Ran::new(command.output().unwrap()).exits(0).stderr
+    };
+    for backend in ["native", "vertex", "compute"] {
+        let text = log("debug", backend);
+        for part in [&format!("backend=\"{backend}\""), "shader.spv", "layout", "Some(32)"] {
+            assert!(text.contains(part), "{backend}: no {part} in {text}");
+        }
+        // Where each output goes is told at length only to who asks for it.
+        assert!(!text.contains("\"copied\""), "{text}");
+        assert!(log("trace", backend).contains("\"copied\""), "{backend}");
+        assert_eq!(log("warn", backend), "");
+    }
+    assert!(log("debug", "compute").contains("workgroup_size=64"));
 }
 
 #[test]
@@ -555,7 +789,40 @@ fn a_colour_is_broadcast() {
     let shader = shaders.file("colour.spv", bytemuck::cast_slice(&words));
     let text = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--text"]).exits(0).stdout;
     assert!(text.contains("gl_FragData[2]") || text.contains("gl_FragData_2_"), "{text}");
+    let json = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--json"]).exits(0).json();
+    assert_eq!(json["added"][1]["location"], 2);
     vkxfb(&["broadcast-color", &shader, "--attachments", "9", "--text"]).refuses(&["9", "8"]);
+}
+
+/// What is not read is named, with what makes SPIR-V of it.
+#[test]
+fn other_sources_are_refused_by_name() {
+    let shaders = Shaders::new();
+    let hlsl = b"float4 main(float4 p : POSITION) : SV_Position { return p; }";
+    for (name, content, what) in [
+        ("a.spvasm", &b"OpCapability Shader"[..], "spirv-as"),
+        ("a.txt", b"; SPIR-V\n; Version: 1.0", "spirv-as"),
+        ("a.hlsl", hlsl, "dxc -spirv"),
+        ("hlsl.vs", hlsl, "dxc -spirv"),
+        ("a.slang", b"[shader(\"vertex\")] float4 f() : SV_Position", "slangc"),
+        ("a.frag", b"#version 450\nvoid main() {}", "a fragment shader"),
+        ("a.comp", b"#version 450\nvoid main() {}", "a compute shader"),
+        ("a.dxil", b"DXBC1234", "DirectX"),
+        ("a.spv", b"some text", ".vert, .glsl"),
+        ("a.png", b"\x89PNG\r\n", ".vert, .glsl"),
+    ] {
+        let file = shaders.file(name, content);
+        vkxfb(&["inspect", &file]).refuses(&[name, what]);
+        vkxfb(&["lower", &file, "--backend", "compute", "--text"]).refuses(&[name, what]);
+    }
+    let fragment = shaders.path("a.frag");
+    vkxfb(&["broadcast-color", fragment.to_str().unwrap(), "--text"]).refuses(&["glslang -V"]);
+    let wgsl = shaders.file("a.wgsl", b"@vertex fn main() {}");
+    vkxfb(&["probe", "--quick", "--shader", &wgsl]).refuses(&["a.wgsl", "SPIR-V modules"]);
+    let glsl = b"#version 450\nvoid main() { gl_Position = vec4(0); }";
+    for name in ["a.vs", "a.VSH", "a", "shader.txt"] {
+        vkxfb(&["inspect", &shaders.file(name, glsl)]).exits(0);
+    }
 }
 
 /// By their extension; whatever is SPIR-V is taken as that.
@@ -565,11 +832,16 @@ fn sources_are_compiled() {
     let wgsl = shaders.file(
         "a.wgsl",
         b"struct Out { @builtin(position) p: vec4f, @location(3) colour: vec3f }
-          @vertex fn main() -> Out { return Out(); }",
+          @group(1) @binding(2) var<uniform> tint: vec3f;
+          @vertex fn main() -> Out { return Out(vec4f(), tint); }",
     );
     let glsl = shaders.file(
         "a.vert",
-        b"#version 450\nlayout(location = 3) out vec3 colour;\nvoid main() { colour = vec3(1); gl_Position = vec4(1); }",
+        b"#version 450
+          out gl_PerVertex { vec4 gl_Position; };
+          layout(set = 1, binding = 2) uniform Tint { vec3 tint; };
+          layout(location = 3) out vec3 colour;
+          void main() { colour = tint; gl_Position = vec4(1); }",
     );
     let out = shaders.path("out.spv");
     let out = out.to_str().unwrap();
@@ -595,4 +867,7 @@ fn sources_are_compiled() {
     ]);
     let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
     vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
+    // naga panics at this one, of which nothing but the error is seen.
+    let huge = b"#version 450\nvoid main() { float a[2000000000][2]; }";
+    vkxfb(&["inspect", &shaders.file("huge.vert", huge)]).refuses(&["huge.vert: naga fails"]);
 }

@@ -123,6 +123,12 @@ impl Bench {
     }
 }
 
+/// Begins the first query of each pool of a [`Bench`].
+fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<(), RuntimeError> {
+    // SAFETY: the pools outlive the submission, which is waited for.
+    pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
+}
+
 /// The CPU and the setup kernel count alike, modulo 2^64, and capture what there is room for.
 #[test]
 fn counts_pass_64_bits() {
@@ -135,7 +141,7 @@ fn counts_pass_64_bits() {
             let arena = ArenaDesc::for_draws(1, 4);
             let (recorded, found, position) =
                 bench.capture(&arena, &[], resumed, |recorder, pools| {
-                    pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                    begin_queries(recorder, pools)?;
                     // SAFETY: as `capture` says.
                     unsafe {
                         recorder.draw(POINTS, &huge)?;
@@ -196,7 +202,7 @@ fn nothing_is_captured_without_draws() {
         for (resumed, position) in [(None, 0), (Some(20), 20)] {
             let (recorded, found, end) =
                 bench.capture(&ArenaDesc::for_draws(1, 2), &[], resumed, |recorder, pools| {
-                    pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                    begin_queries(recorder, pools)?;
                     KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
                 });
             assert_eq!((found, end), (vec![BEFORE; DWORDS], position));
@@ -219,7 +225,7 @@ fn empty_ranges_hold_nothing() {
             let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
             let arena = ArenaDesc::for_draws(1, 3);
             let (_, found, position) = bench.capture(&arena, &[], resumed, |recorder, pools| {
-                pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }?;
                 KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
@@ -245,7 +251,7 @@ fn queries_are_used_again_behind_a_flush() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 pool.reset(ctx, cmd, 0, 1)?;
-                let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels);
+                let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels)?;
                 for vertex_count in [5, 3] {
                     recorder.begin_query(pool, 0)?;
                     let draw = Draw { vertex_count, instance_count: 1, ..Draw::default() };
@@ -276,7 +282,7 @@ fn queries_are_available_once_they_end() {
         for resumed in [None, Some(0)] {
             let draw = Draw { vertex_count: 3, instance_count: 1, ..Draw::default() };
             bench.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
-                pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+                begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }
             });
@@ -298,8 +304,8 @@ fn draws_outside_of_captures_are_not_captured() {
             for pool in pools {
                 pool.reset(ctx, cmd, 0, 1)?;
             }
-            let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels);
-            pools.iter().try_for_each(|pool| recorder.begin_query(pool, 0))?;
+            let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels)?;
+            begin_queries(&mut recorder, pools)?;
             let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
             recorder.draw(POINTS, &draw)?;
             KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))?;

@@ -6,9 +6,10 @@
 mod common;
 
 use common::device::{Bound, Capture, PipelineOptions, assert_same, close, open, pipeline, run};
-use spirv::BuiltIn;
+use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
-use vkxfb::frontend::{FrontendError, SourceLocation, glsl, output_names, wgsl};
+use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
+use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Lowered, Shader, compute, vertex};
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::shaders::ProbeShader;
@@ -177,7 +178,7 @@ fn errors_say_where() {
         (glsl("#version 450\nvoid main() {\n  gl_Position = undeclared;\n}"), 3),
         (glsl("#version 450\nlayout(location = 0) out vec4 a\nvoid main() {}"), 3),
     ] {
-        let FrontendError::Source { location: Some(location), message } = &error else {
+        let FrontendError::Source { location: Some(location), message, .. } = &error else {
             panic!("{error:?}");
         };
         assert!(!message.is_empty());
@@ -202,4 +203,192 @@ fn checks_that_the_language_promises_are_kept() {
     let text = common::disassemble(&words);
     assert!(text.contains("OpSelect"), "{text}");
     assert!(text.contains("UMin"), "{text}");
+}
+
+/// Descriptors of a module's interface, in order.
+fn descriptors(words: &[u32]) -> Vec<(u32, u32)> {
+    let module = Module::parse(words).unwrap();
+    let declarations = Declarations::of(&module);
+    let number = |id, decoration| declarations.decoration(id, decoration).and_then(|n| n.first());
+    let storages =
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+    let mut found: Vec<_> = storages
+        .into_iter()
+        .flat_map(|storage| declarations.variables(storage))
+        .filter_map(|variable| {
+            let set = number(variable.id, Decoration::DescriptorSet)?;
+            Some((*set, *number(variable.id, Decoration::Binding)?))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn descriptors_keep_their_sets_and_bindings() {
+    let wgsl_source = "
+        struct Camera { view: mat4x4f, scale: f32 }
+        @group(0) @binding(3) var<uniform> camera: Camera;
+        @group(2) @binding(1) var<storage, read> weights: array<f32>;
+        @group(1) @binding(0) var heights: texture_2d<f32>;
+        @group(1) @binding(5) var nearest: sampler;
+        struct Out { @builtin(position) position: vec4f, @location(0) weight: f32 }
+        @vertex fn main(@location(0) at: vec2f, @builtin(vertex_index) i: u32) -> Out {
+            let height = textureSampleLevel(heights, nearest, at, 0).x;
+            return Out(camera.view * vec4f(at, height, camera.scale), weights[i]);
+        }";
+    let glsl_source = "#version 450
+        layout(set = 0, binding = 3) uniform Camera { mat4 view; float scale; } camera;
+        layout(set = 2, binding = 1) readonly buffer Weights { float weights[]; };
+        layout(set = 1, binding = 0) uniform texture2D heights;
+        layout(set = 1, binding = 5) uniform sampler nearest;
+        layout(location = 0) in vec2 at;
+        layout(location = 0) out float weight;
+        void main() {
+            float height = textureLod(sampler2D(heights, nearest), at, 0).x;
+            gl_Position = camera.view * vec4(at, height, camera.scale);
+            weight = weights[gl_VertexIndex];
+        }";
+    let list = CaptureList {
+        captures: vec![Captured {
+            selector: Selector::Name("weight".to_owned()),
+            buffer: 0,
+            offset: 0,
+        }],
+        strides: [Some(4), None, None, None],
+    };
+    for words in
+        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
+    {
+        common::validate(&words, "vulkan1.0");
+        assert_eq!(descriptors(&words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
+        let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+        let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+        let compute = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap();
+        for lowered in [vertex::lower(&shader).unwrap(), compute] {
+            common::validate(&lowered.words, "vulkan1.0");
+            assert_eq!(descriptors(&lowered.words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
+        }
+    }
+}
+
+#[test]
+fn push_constants_come_through() {
+    let wgsl_source = |space: &str| {
+        format!(
+            "struct P {{ at: vec2f, scale: f32 }} /* var<push_constant> */ var < {space} > p: P;
+             @vertex fn main() -> @builtin(position) vec4f {{ return vec4f(p.at, p.scale, 1); }}"
+        )
+    };
+    let glsl_source = "#version 450
+        layout(push_constant) uniform P { vec2 at; float scale; } p;
+        void main() { gl_Position = vec4(p.at, p.scale, 1); }";
+    for words in [
+        wgsl::vertex_shader(&wgsl_source("immediate"), None).unwrap(),
+        wgsl::vertex_shader(&wgsl_source("push_constant"), None).unwrap(),
+        glsl::vertex_shader(glsl_source).unwrap(),
+    ] {
+        common::validate(&words, "vulkan1.0");
+        let text = common::disassemble(&words);
+        assert!(text.contains("%p = OpVariable %_ptr_PushConstant_"), "{text}");
+        assert!(text.contains("OpMemberDecorate %P 1 Offset 8"), "{text}");
+    }
+}
+
+/// What naga has no words for, or panics at, is an error; what another shader of the source uses is not.
+#[test]
+fn naga_fails_in_errors() {
+    let external = "@group(0) @binding(0) var video: texture_external;
+        fn size() -> vec2u { return textureDimensions(video); }
+        @fragment fn frag() -> @location(0) vec4f { return vec4f(vec2f(size()), 0, 0); }";
+    let vertex = |x: &str| {
+        format!("{external} @vertex fn main() -> @builtin(position) vec4f {{ return vec4f({x}); }}")
+    };
+    let words = wgsl::vertex_shader(&vertex("1"), None).unwrap();
+    common::validate(&words, "vulkan1.0");
+    assert_eq!(descriptors(&words), []);
+    let error = wgsl::vertex_shader(&vertex("f32(size().x)"), None).unwrap_err();
+    assert!(
+        matches!(&error, FrontendError::Unsupported { what, .. } if what == "texture_external"),
+        "{error}"
+    );
+
+    let source = "#version 450\nvoid main() { float a[2000000000][2]; }";
+    let error = glsl::vertex_shader(source).unwrap_err();
+    assert!(matches!(&error, FrontendError::Panic(said) if said.contains("TooLarge")), "{error:?}");
+}
+
+#[test]
+fn sources_nest_as_deep_as_the_limit() {
+    let (most, more) = (MAX_NESTING - 100, 100 * MAX_NESTING);
+    let parentheses = |n: usize| format!("{}1.0{}", "(".repeat(n), ")".repeat(n));
+    let sum = |n: usize| format!("1.0{}", " + a".repeat(n));
+    let negations = |n: usize| format!("{}a", "- ".repeat(n));
+    let branches = |n: usize| "else if (a > 1.0) { b = a; } ".repeat(n);
+    let glsl_source = |x: &str, branches: &str| {
+        format!(
+            "#version 450\nlayout(location = 0) in float a;\nvoid main() {{
+             float b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} gl_Position = vec4({x} + b); }}"
+        )
+    };
+    let wgsl_source = |x: &str, branches: &str| {
+        format!(
+            "@vertex fn main(@location(0) a: f32) -> @builtin(position) vec4f {{
+             var b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} return vec4f({x} + b); }}"
+        )
+    };
+    for (expression, branches) in [
+        (sum(most), String::new()),
+        (negations(most), String::new()),
+        ("a".to_owned(), branches(most)),
+    ] {
+        wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap();
+        glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap();
+    }
+    glsl::vertex_shader(&glsl_source(&parentheses(most), "")).unwrap();
+    for (expression, branches) in [
+        (sum(more), String::new()),
+        (negations(more), String::new()),
+        (parentheses(more), String::new()),
+        ("a".to_owned(), branches(more)),
+    ] {
+        for error in [
+            wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap_err(),
+            glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap_err(),
+        ] {
+            assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
+        }
+    }
+    let directive = format!("#version 450\n#if {}\n#endif", parentheses(more));
+    let error = glsl::vertex_shader(&directive).unwrap_err();
+    assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
+}
+
+#[test]
+fn constants_have_the_values_of_the_source() {
+    let wgsl_source = "@id(3) override scale = 2.5; override unused: f32;
+        @vertex fn main() -> @builtin(position) vec4f { return vec4f(scale); }";
+    let glsl_source = "#version 450
+        layout(constant_id = 3) const float scale = 2.5;
+        void main() { gl_Position = vec4(scale); }";
+    for words in
+        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
+    {
+        common::validate(&words, "vulkan1.0");
+        let text = common::disassemble(&words);
+        assert!(text.contains("OpConstant %float 2.5") && !text.contains("SpecId"), "{text}");
+    }
+    let error =
+        wgsl::vertex_shader(&wgsl_source.replace("scale = 2.5", "scale: f32"), None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the constant '3' without a value cannot be compiled here: give it one in the source"
+    );
+}
+
+#[test]
+fn a_preprocessor_of_wgsl_comes_first() {
+    let source = "// #import\n  #import bevy_pbr::forward_io\n@vertex fn main() {}";
+    let error = wgsl::vertex_shader(source, None).unwrap_err().to_string();
+    assert!(error.starts_with("2:3: '#import' cannot be compiled here: "), "{error}");
 }

@@ -202,7 +202,11 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
 fn restarts_are_found_by_many_workgroups() {
     let profiles = [Profile::Full, Profile::Bifrost];
     for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
-        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+        // By descriptors, in workgroups of which each invocation has two blocks of indices.
+        let workgroup_invocations = (resources == device::RESOURCES[1]).then_some(128);
+        let options =
+            OpenOptions { profile, resources, workgroup_invocations, ..Default::default() };
+        let mut gpu = device::open_with(options);
         let lowered = device::lower(&gpu, &ProbeShader::identify(), COMPUTE);
         assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
         let ways = [ProvokingVertex::First, ProvokingVertex::Last];

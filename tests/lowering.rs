@@ -614,7 +614,7 @@ fn inputs_outside_the_interface_are_not_read() {
         "vulkan1.1",
     );
     let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap();
-    assert_eq!(lowered.attribute_locations, [0]);
+    assert_eq!(lowered.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0]);
     common::validate(&lowered.words, "vulkan1.1");
     assert_eq!(reflect::vertex_reads(&Shader::new(&words)).unwrap().attributes.len(), 1);
 }
@@ -767,6 +767,7 @@ fn with_input(types: &str, place: &str) -> Vec<u32> {
             %3 = OpVariable %11 Output
             %1 = OpFunction %4 None %5
             %12 = OpLabel
+            %13 = OpLoad %9 %2
             OpReturn
             OpFunctionEnd
             "
@@ -821,8 +822,9 @@ fn descriptors_in_the_way_are_named() {
         let resources = ResourcePlan::Descriptors { set, reads, writes };
         to_compute_by(resources, &words, &vertex_input).unwrap_err()
     };
-    let conflict = error(1, 12, 4);
-    assert!(matches!(conflict, LowerError::DescriptorSet { used: 1, set: 1, .. }), "{conflict}");
+    // Of set 1 the shader uses nothing.
+    let conflict = error(0, 12, 4);
+    assert!(matches!(conflict, LowerError::DescriptorSet { used: 0, set: 0, .. }), "{conflict}");
     for (reads, writes) in [(4, 4), (1, 0)] {
         assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
     }
@@ -831,13 +833,16 @@ fn descriptors_in_the_way_are_named() {
 /// The kernels that prepare captures are whole modules.
 #[test]
 fn kernels_are_valid() {
+    use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, lower};
     for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
-            let words = vkxfb::lower::kernel::lower(kernel, resources).unwrap();
-            common::validate(&words, "vulkan1.0");
+            for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
+                let words = lower(kernel, resources, max_invocations).unwrap();
+                common::validate(&words, "vulkan1.0");
+            }
         }
         let none = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
-        let error = vkxfb::lower::kernel::lower(kernel, none).unwrap_err();
+        let error = lower(kernel, none, MIN_WORKGROUP_SIZE).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }
@@ -845,10 +850,10 @@ fn kernels_are_valid() {
 /// Shared memory would need availability and visibility operations there.
 #[test]
 fn modules_of_the_vulkan_memory_model_are_not_staged() {
-    let source = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let source =
+        common::assemble(&SHARED.replace("OpEntryPoint Vertex %1 \"second\" %2 %3", ""), "spv1.5");
     let mut module = Module::parse(&source).unwrap();
     module.add_capability(spirv::Capability::VulkanMemoryModel);
-    module.add_extension("SPV_KHR_vulkan_memory_model");
     module
         .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
     let vertex_input = vertex_input(NumericClass::Float);

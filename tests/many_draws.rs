@@ -1,6 +1,7 @@
 //! Captures of very many small draws, recorded in every way that there is, against a model that goes primitive
-//! by primitive: the bytes, the counter and the queries. The setup kernel takes draws in blocks of 256, whose
-//! scans meet here with ends of queries, groups and buffers at any place.
+//! by primitive: the bytes, the counter and the queries. The setup kernel takes draws in blocks of 256, or
+//! on devices of small workgroups (here by descriptors) of 128, whose scans meet here with ends of queries, groups
+//! and buffers at any place.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "probe")]
@@ -166,7 +167,9 @@ struct Bench {
 
 impl Bench {
     fn new(resources: Resources) -> Self {
-        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
+        let options = OpenOptions { resources, workgroup_invocations, ..Default::default() };
+        let mut gpu = device::open_with(options);
         let shader = ProbeShader::identify();
         let options = PipelineOptions {
             topology: PrimitiveTopology::PointList,
@@ -282,7 +285,10 @@ unsafe fn record(
     let mut offset = 0;
     for step in &program.steps {
         match *step {
-            Step::Begin(kind, query) => recorder.begin_query(&pools[kind as usize], query)?,
+            // SAFETY: the caller's contract.
+            Step::Begin(kind, query) => unsafe {
+                recorder.begin_query(&pools[kind as usize], query)?;
+            },
             Step::End(kind) => recorder.end_query(kind)?,
             // SAFETY: the caller's contract.
             Step::Bind => unsafe { recorder.bind_vertex_buffers(&[]) }?,

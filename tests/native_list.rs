@@ -345,6 +345,102 @@ fn captures_are_inlined_where_they_can_be() {
     assert_eq!(counts(&narrow), (1, 2, vec![9]));
 }
 
+/// Structures whose members lie side by side need no output of their own, those with a gap before a 64-bit member
+/// do.
+#[test]
+fn structures_are_inlined_where_they_have_no_padding() {
+    let words = common::compile(
+        "#version 450
+         struct Inner { vec3 a; float list[2]; };
+         struct Outer { vec2 b; Inner inner[2]; };
+         struct Wide { dvec2 a; double b; };
+         struct Padded { float a; double b; };
+         layout(location = 0) out Outer outer;
+         layout(location = 9) flat out Wide wide;
+         layout(location = 12) flat out Padded padded;
+         layout(location = 14) out Block { Inner inner; float f; } block;
+         layout(location = 20) out Inner several[2];
+         void main() {
+             gl_Position = vec4(1.0); outer.b = vec2(2.0); outer.inner[1].a = vec3(3.0);
+             outer.inner[0] = outer.inner[1]; wide.b = 4.0LF; padded.b = 5.0LF;
+             block.inner = outer.inner[0]; block.f = 6.0; several[1] = block.inner;
+         }",
+        &[],
+    );
+    let counts = |names: &[(&str, u32)]| {
+        let captures = names.iter().map(|(name, offset)| Capture {
+            selector: Selector::Name((*name).to_owned()),
+            buffer: 0,
+            offset: *offset,
+        });
+        let strides = [Some(256), None, None, None];
+        let list = CaptureList { captures: captures.collect(), strides };
+        let emitted = emit(&words, VERTEX, &list, 256).unwrap();
+        common::validate(&emitted.lowered.words, "vulkan1.0");
+        assert_eq!(
+            dwords(&layout(&emitted.lowered.words, VERTEX)),
+            dwords(&emitted.lowered.layout)
+        );
+        (emitted.inlined, emitted.explicit)
+    };
+    assert_eq!(counts(&[("outer", 4)]), (1, 0));
+    assert_eq!(counts(&[("wide", 8)]), (1, 0));
+    assert_eq!(counts(&[("padded", 8)]), (0, 2));
+    assert_eq!(counts(&[("block.inner", 0), ("block.f", 24)]), (2, 0));
+    assert_eq!(counts(&[("several", 0)]), (1, 0));
+    assert_eq!(counts(&[("outer.inner[1]", 0)]), (0, 2), "a part of a variable");
+    // By parts, in their order.
+    assert_eq!(counts(&[("several[1]", 20), ("several[0]", 0)]), (1, 0));
+    assert_eq!(counts(&[("several[1]", 0), ("several[0]", 20)]), (0, 3));
+}
+
+/// The members' offsets are those of the buffer, and would be read as those of captures.
+#[test]
+fn structures_of_buffers_are_not_inlined() {
+    let words = common::assemble(
+        r#"
+        OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint Vertex %main "main" %out
+        OpName %out "out"
+        OpDecorate %out Location 0
+        OpDecorate %storage DescriptorSet 0
+        OpDecorate %storage Binding 0
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        OpMemberDecorate %pair 0 Offset 0
+        OpMemberDecorate %pair 1 Offset 16
+        %void = OpTypeVoid
+        %procedure = OpTypeFunction %void
+        %float = OpTypeFloat 32
+        %vec4 = OpTypeVector %float 4
+        %int = OpTypeInt 32 1
+        %zero = OpConstant %int 0
+        %pair = OpTypeStruct %vec4 %vec4
+        %block = OpTypeStruct %pair
+        %to_block = OpTypePointer Uniform %block
+        %to_stored = OpTypePointer Uniform %pair
+        %to_out = OpTypePointer Output %pair
+        %storage = OpVariable %to_block Uniform
+        %out = OpVariable %to_out Output
+        %main = OpFunction %void None %procedure
+        %entry = OpLabel
+        %pointer = OpAccessChain %to_stored %storage %zero
+        %value = OpLoad %pair %pointer
+        OpStore %out %value
+        OpReturn
+        OpFunctionEnd
+        "#,
+        "vulkan1.0",
+    );
+    let captures =
+        vec![Capture { selector: Selector::Name("out".to_owned()), buffer: 0, offset: 4 }];
+    let list = CaptureList { captures, strides: [Some(36), None, None, None] };
+    let emitted = emit(&words, VERTEX, &list, 64).unwrap();
+    common::validate(&emitted.lowered.words, "vulkan1.0");
+    assert_eq!((emitted.inlined, emitted.explicit), (0, 2));
+}
+
 #[test]
 fn lower_takes_lists_and_strips_what_was_decorated() {
     let words = common::compile(STRUCTURES, &[]);

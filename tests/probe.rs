@@ -11,7 +11,9 @@ use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::probe::plan::Plan;
 use vkxfb::probe::report::{Outcome, ProbeReport};
 use vkxfb::probe::run;
+use vkxfb::probe::subject::Subject;
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexFormat;
 
 /// Shaders x conventions x vertex counts x instance counts.
 const DRAWS: u32 = 3 * 2 * 15 * 2;
@@ -62,7 +64,8 @@ fn probe_with(options: &OpenOptions, backends: &[Backend]) {
         }
     }
     assert!(report.notes.is_empty(), "{:?}", report.notes);
-    assert_eq!(report.traces.len(), PrimitiveTopology::ALL.len(), "a picture of each");
+    let pictures = backends.len() * PrimitiveTopology::ALL.len();
+    assert_eq!(report.traces.len(), pictures, "a picture of each");
 }
 
 #[test]
@@ -91,4 +94,41 @@ fn the_whole_plan_is_right_by_descriptors() {
 #[test]
 fn the_whole_plan_is_right_by_descriptors_on_the_floor() {
     probe(Profile::Bifrost, Resources::Descriptors, &[Backend::Compute]);
+}
+
+/// Graphics pipelines of formats that the device does not read are not made: what they captured would be held
+/// against the compute backend, which reads every format.
+#[test]
+fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
+    let words = common::compile(
+        "#version 450
+         layout(location = 0) in dvec2 position;
+         layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+         void main() {
+             captured = vec4(vec2(position), vec2(floatBitsToUint(vec2(position))));
+             gl_Position = vec4(0);
+             gl_PointSize = 1;
+         }",
+        &["--target-env", "vulkan1.1"],
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("double.spv");
+    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
+    let mut gpu = common::device::open(Profile::Full);
+    let has_format = gpu.has_vertex_format(VertexFormat::R64G64Sfloat);
+    let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
+    plan.quick();
+    plan.subjects = vec![Subject::from_file(&file).unwrap()];
+    plan.topologies = vec![PrimitiveTopology::TriangleList];
+    let mut report = ProbeReport::new(run::device_info(&gpu), "");
+    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::close(gpu);
+    assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
+    for cell in &report.cells {
+        // lavapipe has none.
+        let is_skipped = !has_format && cell.backend != Backend::Compute;
+        let reason = is_skipped.then_some("no vertex buffers of VK_FORMAT_R64G64_SFLOAT");
+        assert_eq!(cell.skipped.as_deref(), reason, "{}", cell.backend);
+        assert_eq!(cell.run == 0, is_skipped, "{}", cell.backend);
+    }
 }

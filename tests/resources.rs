@@ -183,7 +183,7 @@ fn draws_may_read_from_many_buffers() {
         let found = bench.capture(&arena, |recorder| {
             // SAFETY: as `capture` says; the arguments lie in their buffers.
             unsafe {
-                recorder.bind_descriptor_sets(0, &[set], &[]);
+                recorder.bind_descriptor_sets(0, &[set], &[])?;
                 recorder.begin_query(&pool, 1)?;
                 let draw = |buffer, offset, draw_count, count| IndirectDraw {
                     buffer,
@@ -239,7 +239,7 @@ fn limits_of_descriptors_are_named() {
     let found = bench.capture(&arena, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
-            recorder.bind_descriptor_sets(0, &[set], &[]);
+            recorder.bind_descriptor_sets(0, &[set], &[])?;
             for buffer in &buffers {
                 errors.extend(recorder.draw_indirect(STRIP, &draw(*buffer)).err());
             }
@@ -273,15 +273,15 @@ fn limits_of_descriptors_are_named() {
         // SAFETY: as `capture` says.
         unsafe { recorder.draw_indirect(STRIP, &draw(buffers[0])) }
     });
-    let unknown = "the pipeline has 1 descriptor sets of the application, and kernels are recorded before \
-                   its draws: the sets have to be bound by Recorder::bind_descriptor_sets";
+    let unknown = "kernels are recorded before the draws, and take the place of descriptor set 0, which the \
+                   shader reads: it has to be bound by Recorder::bind_descriptor_sets";
     assert_eq!(refused(found), unknown);
     let pool = bench.gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap();
     let found = bench.capture(&arena, |recorder| {
-        recorder.begin_query(&pool, 0)?;
-        recorder.end_query(QueryKind::PrimitivesGenerated)?;
         // SAFETY: as `capture` says.
         unsafe {
+            recorder.begin_query(&pool, 0)?;
+            recorder.end_query(QueryKind::PrimitivesGenerated)?;
             recorder.flush()?;
             recorder.draw(STRIP, &Draw { vertex_count: 3, instance_count: 1, ..Draw::default() })
         }
@@ -292,7 +292,7 @@ fn limits_of_descriptors_are_named() {
     let found = bench.capture(&one, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
-            recorder.bind_descriptor_sets(0, &[set], &[]);
+            recorder.bind_descriptor_sets(0, &[set], &[])?;
             recorder.draw_indirect(STRIP, &draw(buffers[0]))
         }
     });
@@ -364,7 +364,7 @@ fn counters_and_flushes_go_on() {
                     // Without draws the application's set is not needed.
                     Recorder::begin(ctx, &mut arena, cmd, &desc)?.end(&[Some(counter)])?;
                     let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
-                    recorder.bind_descriptor_sets(0, &[set], &[]);
+                    recorder.bind_descriptor_sets(0, &[set], &[])?;
                     recorder.draw_indirect(STRIP, &draw(first))?;
                     recorder.flush()?;
                     recorder.draw_indirect(STRIP, &draw(second))?;

@@ -193,7 +193,7 @@ fn constants_have_one_value() {
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),
-        ("SETUP_WIDTH", MAX_WORKGROUP_SIZE.into()),
+        ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),
         ("BYTE_COUNT", kind::BYTE_COUNT.into()),

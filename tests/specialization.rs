@@ -283,7 +283,8 @@ fn inputs_have_as_many_locations_as_the_values_say() {
             compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
         let lowered = compute::lower(&shader, &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
-        assert_eq!(lowered.attribute_locations, (1..=count as u32 + 1).collect::<Vec<_>>());
+        let locations = lowered.attributes.iter().map(|attribute| attribute.location);
+        assert_eq!(locations.collect::<Vec<_>>(), (1..=count as u32 + 1).collect::<Vec<_>>());
     }
 }
 

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use spirv::{Decoration, Op};
 use vkxfb::capture::Layout;
 use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::emit::Code;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Module, ParseErrorKind, Section, words_from_bytes};
+use vkxfb::spirv::{MAX_OPERANDS, Module, ParseErrorKind, Section, words_from_bytes};
 
 const SHADER: &str = r#"#version 450
 layout(xfb_buffer = 0, xfb_stride = 32) out;
@@ -255,4 +256,19 @@ fn decoration_groups_cannot_exhaust_memory() {
     let error = Module::parse(&words).unwrap_err();
     assert_eq!(error.kind, ParseErrorKind::DecorationGroups);
     assert_eq!(error.word, 5 + 3 * 5_000 + 2);
+}
+
+/// The words of an instruction are counted in 16 bits.
+#[test]
+fn operands_are_as_many_as_can_be_counted() {
+    let mut module = Module::parse(&identify()).unwrap();
+    let before = module.words().len();
+    let operands = vec![1; MAX_OPERANDS + 3];
+    module.push(Section::Names, Op::Name, &operands);
+    let mut code = Code::default();
+    code.push(Op::Name, &operands);
+    module.push_code(Section::Names, &code);
+    assert_eq!(module.words().len(), before + 2 * (MAX_OPERANDS + 1));
+    let again = Module::parse(&module.words()).unwrap();
+    assert_eq!(again.section(Section::Names).filter(|i| i.operands() == &operands[3..]).count(), 2);
 }

@@ -11,7 +11,7 @@ use super::case::{Case, Record};
 use super::data::{self, SALT, Vertices};
 use crate::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
 use crate::probe::gpu::Gpu;
-use crate::runtime::{Pipeline, PipelineDesc, RuntimeError};
+use crate::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -78,13 +78,14 @@ impl Contestant {
         {
             return Some("no geometryShader".to_owned());
         }
-        if self == Self::Vertex && case.workload.is_indexed() {
-            return Some("the backend has no indexed draws".to_owned());
-        }
-        if self == Self::Vertex && case.has_counters() {
-            return Some("the backend has no counters".to_owned());
-        }
-        None
+        let is_fan = case.topology == PrimitiveTopology::TriangleFan;
+        let needs = CaptureNeeds {
+            indexed: case.workload.is_indexed(),
+            counters: case.has_counters(),
+            fan_vertices: if is_fan { case.vertices } else { 0 },
+            ..CaptureNeeds::default()
+        };
+        backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
     }
 }
 

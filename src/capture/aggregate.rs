@@ -8,7 +8,7 @@
 //! stride, which every value of a size uses up, and a number of steps for those without.
 
 use super::error::{label, labelled};
-use super::types::{MAX_STEPS, basic_type, describe};
+use super::types::{MAX_STEPS, basic_type};
 use super::{CaptureError, GlType, LengthError, Output, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
     fn unsupported(&self, ty: Id, place: &Place) -> CaptureError {
         CaptureError::UnsupportedType {
             output: self.label(place),
-            ty: describe(self.declarations, ty),
+            ty: self.declarations.type_name(ty),
         }
     }
 
@@ -239,18 +239,46 @@ pub(crate) fn pieces_of(
     path: Vec<u32>,
     ty: Id,
 ) -> Vec<Output> {
+    captured_alone(declarations, variable, &path, ty)
+        .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
+}
+
+/// Bytes that a value takes in a record, and whether it has 64-bit components.
+pub(super) fn size_of(
+    declarations: &Declarations,
+    variable: Id,
+    path: &[u32],
+    ty: Id,
+) -> Result<(u32, bool), CaptureError> {
+    let (outputs, size) = captured_alone(declarations, variable, path, ty)?;
+    if size == 0 {
+        return Err(CaptureError::UnsupportedType {
+            output: labelled(declarations.name(variable), variable, path),
+            ty: declarations.type_name(ty),
+        });
+    }
+    Ok((size, outputs.iter().any(|output| output.bits == 64)))
+}
+
+/// What a value is stored as from offset 0 on, and where it ends.
+fn captured_alone(
+    declarations: &Declarations,
+    variable: Id,
+    path: &[u32],
+    ty: Id,
+) -> Result<(Vec<Output>, u32), CaptureError> {
     let place = Place {
         buffer: 0,
         stride: super::MAX_XFB_STRIDE,
         variable,
-        path,
+        path: path.to_vec(),
         name: None,
         gl_name: String::new(),
         component: 0,
     };
     let (mut outputs, mut varyings) = (Vec::new(), Vec::new());
-    match Walk::new(declarations, &mut outputs, &mut varyings, 0, None).capture(ty, &place) {
-        Ok(()) => outputs,
-        Err(_) => Vec::new(),
-    }
+    let mut walk = Walk::new(declarations, &mut outputs, &mut varyings, 0, None);
+    walk.capture(ty, &place)?;
+    let size = walk.offset();
+    Ok((outputs, size))
 }

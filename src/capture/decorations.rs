@@ -4,7 +4,8 @@
 //!
 //! An output is captured if it, or the member of a block that it is, has an `Offset`. `XfbBuffer` and
 //! `XfbStride` alone capture nothing: glslang puts them on `gl_PerVertex` of every module that uses
-//! transform feedback.
+//! transform feedback. The mode `Xfb` without any `Offset` is legal, and captures nothing: primitives are
+//! counted, and no buffer is written.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
@@ -17,11 +18,11 @@ use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::{Id, Module, Section};
 
 impl Layout {
-    /// What the decorations of `entry`'s outputs capture.
+    /// What the decorations of `entry`'s outputs capture, which may be nothing.
     ///
     /// # Errors
-    /// [`CaptureError`]: no mode Xfb, nothing to capture, decorations that contradict each other or
-    /// the limits, or types that are not supported.
+    /// [`CaptureError`]: no mode Xfb, decorations that contradict each other or the limits, or types that
+    /// are not supported.
     pub fn from_decorations(
         module: &Module,
         declarations: &Declarations,
@@ -45,9 +46,6 @@ impl Layout {
 
     /// Holds a layout against itself, once everything is added.
     pub(super) fn finish(mut self) -> Result<Self, CaptureError> {
-        if self.outputs.is_empty() {
-            return Err(CaptureError::NothingCaptured);
-        }
         self.sort();
         for pair in self.outputs.windows(2) {
             let [a, b] = pair else { continue };

@@ -11,9 +11,12 @@ use crate::spirv::declarations::Declarations;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CaptureError {
-    #[error("the vertex shader '{entry_point}' lacks the execution mode Xfb: it captures nothing")]
+    #[error(
+        "the vertex shader '{entry_point}' lacks the execution mode Xfb: without a capture list nothing of it \
+         is captured"
+    )]
     NoXfbMode { entry_point: String },
-    #[error("no output has an Offset: there is nothing to capture")]
+    #[error("there is nothing to capture: no output has an Offset, and no list names one")]
     NothingCaptured,
     #[error("output {output} has an Offset, but no {missing}")]
     MissingDecoration { output: String, missing: &'static str },
@@ -37,10 +40,14 @@ pub enum CaptureError {
     Overlap { first: String, second: String, buffer: u32 },
     #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
     MissingStride { output: String, buffer: u32 },
-    #[error("the vertex shader has no output {output}")]
-    NoSuchOutput { output: String },
-    #[error("output {output} cannot be found: the module has no names (OpName)")]
-    NoNames { output: String },
+    #[error("the vertex shader has no output {output}; it has: {found}")]
+    NoSuchOutput { output: String, found: String },
+    #[error("{output} is several outputs; name one of: {found}")]
+    SeveralOutputs { output: String, found: String },
+    #[error(
+        "output {output} cannot be found: the module has no names (OpName); its outputs are: {found}"
+    )]
+    NoNames { output: String, found: String },
     #[error(transparent)]
     StreamOutput(#[from] RecordError),
     #[error("output {output} ends inside a 64-bit component")]

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use spirv::BuiltIn;
 
 use super::aggregate::{Place, Walk};
+use super::interface::InterfaceVariable;
 use super::outputs::{Leaf, Outputs, Space, place_of};
+use super::types::locations_of;
 use super::{CaptureError, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, Varying};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
@@ -35,7 +37,8 @@ pub enum Selector {
         /// How many.
         components: u32,
     },
-    /// A variable, member or element by its name: `colour`, `block.matrix`, `light[2].position`.
+    /// A variable, member or element by its name: `colour`, `block.matrix`, `light[2].position`. By place,
+    /// `@3` is the output at location 3, `@Position` the built-in.
     Name(String),
 }
 
@@ -86,6 +89,9 @@ impl Layout {
     ) -> Result<Self, CaptureError> {
         let outputs = Outputs::of(declarations, entry);
         let mut layout = Self::default();
+        if list.captures.is_empty() {
+            return Err(CaptureError::NothingCaptured);
+        }
         for capture in &list.captures {
             layout.add_capture(&outputs, capture, list)?;
         }
@@ -123,11 +129,12 @@ impl Layout {
             Selector::Location { location, component, components } => {
                 let first = u64::from(*location) * 4 + u64::from(*component);
                 let places = outputs.places(Space::Locations);
-                self.add_dwords(&places, first, *components, record, &output)
+                self.add_dwords(outputs, &places, first, *components, record, &output)
             }
             Selector::BuiltIn { built_in, component, components } => {
                 let places = outputs.places(Space::BuiltIn(*built_in));
-                self.add_dwords(&places, (*component).into(), *components, record, &output)
+                let first = u64::from(*component);
+                self.add_dwords(outputs, &places, first, *components, record, &output)
             }
         }
     }
@@ -135,13 +142,14 @@ impl Layout {
     /// Captures dwords `first..first + count` of outputs that each start at a dword.
     fn add_dwords(
         &mut self,
+        outputs: &Outputs<'_>,
         places: &[(u64, &Output)],
         first: u64,
         count: u32,
         record: Record,
         selector: &str,
     ) -> Result<(), CaptureError> {
-        let missing = || CaptureError::NoSuchOutput { output: selector.to_owned() };
+        let missing = || outputs.missing(selector);
         let Record { buffer, stride, mut offset } = record;
         let (mut at, end) = (first, first + u64::from(count));
         if at == end {
@@ -201,6 +209,7 @@ impl Layout {
         record: Record,
     ) -> Result<(), CaptureError> {
         let found = outputs.resolve(name)?;
+        let name = found.name.as_deref().unwrap_or(name);
         let place = Place {
             buffer: record.buffer,
             stride: record.stride,
@@ -217,8 +226,10 @@ impl Layout {
     }
 }
 
-/// The locations that the outputs of an entry point take, captured or not.
+/// The locations that the outputs of an entry point take, captured or not, and those that cannot be captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
+    /// More than any device has: an array may be as long as it likes.
+    const MAX_LOCATIONS: u32 = 1 << 12;
     let outputs = Outputs::of(declarations, entry);
     let of_leaf = |leaf: &Leaf| {
         let location = leaf.output.location.filter(|_| leaf.built_in.is_none())?;
@@ -226,7 +237,14 @@ pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeS
         let count = (leaf.output.component.min(3) + leaf.output.dwords()).div_ceil(4).max(1);
         Some(location..location.saturating_add(count))
     };
-    outputs.leaves.iter().filter_map(of_leaf).flatten().collect()
+    let of_variable = |variable: &InterfaceVariable| {
+        let location = variable.location.filter(|_| variable.built_in.is_none())?;
+        let count = locations_of(declarations, variable.type_id).clamp(1, MAX_LOCATIONS);
+        Some(location..location.saturating_add(count))
+    };
+    let without_leaves = outputs.variables.iter().filter(|variable| variable.size.is_none());
+    let leaves = outputs.leaves.iter().filter_map(of_leaf);
+    leaves.chain(without_leaves.filter_map(of_variable)).flatten().collect()
 }
 
 /// The 32-bit components of the built-ins that an entry point puts out: they count against the limit on

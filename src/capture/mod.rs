@@ -11,7 +11,9 @@
 mod aggregate;
 mod decorations;
 mod error;
+mod interface;
 mod list;
+mod names;
 mod outputs;
 mod stream_output;
 mod types;
@@ -20,6 +22,7 @@ mod varyings;
 mod written;
 
 pub use error::{CaptureError, LengthError};
+pub use interface::{InterfaceVariable, interface_variables};
 pub use list::{Capture, CaptureList, Selector, locations_used};
 pub use stream_output::{
     RecordError, RecordField, RecordProblem, SlotLocations, StreamOutput, StreamOutputInfo,
@@ -29,7 +32,7 @@ pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;
 pub(crate) use list::built_in_components;
-pub(crate) use types::{block_type, describe, locations_of, numeric_vector};
+pub(crate) use types::{block_type, locations_of, numeric_vector};
 
 use crate::spirv::Id;
 use crate::vertex_input::NumericClass;
@@ -92,6 +95,14 @@ impl Layout {
     /// Buffers that something is captured to, with their strides in bytes.
     pub fn buffers(&self) -> impl Iterator<Item = (usize, u32)> {
         self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
+    }
+
+    /// Tells the log what is captured.
+    pub(crate) fn trace(&self, entry_point: &str) {
+        tracing::debug!(entry_point, outputs = self.outputs.len(), strides = ?self.strides, "layout");
+        for output in &self.outputs {
+            tracing::trace!(?output);
+        }
     }
 
     /// The outputs of one buffer, by offset.

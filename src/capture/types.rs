@@ -56,34 +56,6 @@ pub(crate) fn numeric_vector(
     Some((class, bits, count)).filter(|_| (1..=4).contains(&count))
 }
 
-/// A type in words.
-pub(crate) fn describe(declarations: &Declarations, ty: Id) -> String {
-    let is_composite =
-        |ty: &Id| matches!(declarations.ty(*ty), Some(Type::Array { .. } | Type::Struct { .. }));
-    match declarations.ty(ty) {
-        Some(Type::Int { width, signed: true }) => format!("int{width}"),
-        Some(Type::Int { width, signed: false }) => format!("uint{width}"),
-        Some(Type::Float { width }) => format!("float{width}"),
-        Some(Type::Vector { component, count }) => {
-            format!("a vector of {count} {}", describe(declarations, *component))
-        }
-        Some(Type::Matrix { column, count }) => {
-            format!("a matrix of {count} columns, each {}", describe(declarations, *column))
-        }
-        // One level is enough to be told, and a hostile module has many.
-        Some(Type::Array { element, .. }) if is_composite(element) => {
-            "an array of arrays or structures".to_owned()
-        }
-        Some(Type::Array { element, .. }) => {
-            format!("an array of {}", describe(declarations, *element))
-        }
-        Some(Type::Struct { .. }) => "a structure".to_owned(),
-        Some(Type::Pointer { .. }) => "a pointer".to_owned(),
-        Some(Type::Other(op)) => format!("{op:?}"),
-        None => "of an unknown type".to_owned(),
-    }
-}
-
 /// A scalar, vector or matrix of 32-bit or 64-bit components.
 pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> {
     let (columns, column) = match declarations.ty(ty)? {
@@ -96,18 +68,25 @@ pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> 
     in_range.then_some(GlType { class, bits, columns, rows })
 }
 
-/// Locations that a type takes: one for each vector of up to four dwords, two for longer ones. 0 for a type
-/// that no walk would get through.
+/// Locations that a type takes, captured or not: one for each vector of up to four dwords, two for longer ones.
+/// 0 for a type that no walk would get through.
 pub(crate) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;
         if *steps > MAX_STEPS {
             return None;
         }
-        if let Some(basic) = basic_type(declarations, ty) {
-            return Some(basic.columns * (basic.rows * basic.bits / 32).div_ceil(4));
+        if let Some((component, rows)) = declarations.vector(ty) {
+            let bits = match declarations.ty(component)? {
+                Type::Int { width, .. } | Type::Float { width } => *width,
+                _ => return None,
+            };
+            return (1..=4).contains(&rows).then(|| rows.saturating_mul(bits).div_ceil(128));
         }
         match declarations.ty(ty)? {
+            Type::Matrix { column, count: columns } => {
+                count(declarations, *column, steps)?.checked_mul(*columns)
+            }
             Type::Array { element, length } => {
                 let each = count(declarations, *element, steps)?;
                 each.checked_mul(declarations.constant(*length)?)

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::spirv::declarations::Type;
+use crate::spirv::type_name::{glsl_name, scalar_names};
 use crate::vertex_input::NumericClass;
 
 /// A captured varying.
@@ -36,6 +38,19 @@ pub struct GlType {
     pub columns: u32,
     /// Components of a column.
     pub rows: u32,
+}
+
+impl GlType {
+    /// The type as GLSL writes it: `vec4`, `dmat3x4`, `uint`.
+    pub fn glsl(self) -> String {
+        let Self { class, bits: width, columns, rows } = self;
+        let scalar = match class {
+            NumericClass::Float => Type::Float { width },
+            NumericClass::Sint => Type::Int { width, signed: true },
+            NumericClass::Uint => Type::Int { width, signed: false },
+        };
+        scalar_names(&scalar).map_or_else(String::new, |names| glsl_name(names, columns, rows))
+    }
 }
 
 impl fmt::Display for GlType {

@@ -3,7 +3,7 @@
 //! Variables", transform feedback).
 
 use super::outputs::Outputs;
-use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, Selector};
+use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
@@ -20,8 +20,13 @@ pub enum BufferMode {
 impl CaptureList {
     /// The list that OpenGL makes of the names of varyings.
     ///
+    /// Beside names an output can be given by its place, since modules may have no names, or the compiler's:
+    /// `@3` is the output at location 3, `@3.yz` the second and third of that location's 32-bit components,
+    /// `@Position` the output with that built-in by its name in SPIR-V, `@Position.xyz` a part of it. The
+    /// names that GLSL has for built-ins (`gl_Position`) are found whatever the module calls them.
+    ///
     /// # Errors
-    /// [`CaptureError`]: a name that leads nowhere, more buffers than there are, a special name in
+    /// [`CaptureError`]: a name or place that leads nowhere, more buffers than there are, a special name in
     /// [`BufferMode::Separate`], records that are too long.
     pub fn from_varyings(
         declarations: &Declarations,
@@ -47,12 +52,11 @@ impl CaptureList {
             let size = match skipped {
                 Some(components) => components * 4,
                 None => {
-                    let (size, wide) = outputs.size_of(&outputs.resolve(name)?)?;
+                    let (selector, size, wide) = outputs.select(name)?;
                     if wide && !offset.is_multiple_of(8) {
                         let output = format!("'{name}'");
                         return Err(CaptureError::Misaligned { output, offset, alignment: 8 });
                     }
-                    let selector = Selector::Name(name.to_owned());
                     list.captures.push(Capture { selector, buffer: buffer as u32, offset });
                     size
                 }

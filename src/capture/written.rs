@@ -1,13 +1,14 @@
 //! Which outputs an entry point writes, as far as its code tells without being run.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 
 use spirv::{Op, StorageClass};
 
 use super::Output;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{EntryPoint, debug_info_sets, reachable_functions};
-use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
+use crate::spirv::pointers::Pointers;
+use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
 /// A variable and constant indices into it.
 type Place = (Id, Vec<u32>);
@@ -29,9 +30,8 @@ impl Written {
             .map(|i| (i.id(1), vec![]))
             .filter(|(id, _)| outputs().any(|variable| variable.id == *id));
         let mut scan = Scan {
-            declarations,
-            pointers: outputs().map(|v| (v.id, Pointer::to(v.id))).collect(),
-            debug_info: debug_info_sets(module).into_iter().collect(),
+            pointers: Pointers::to(declarations, outputs().map(|variable| variable.id)),
+            debug_info: debug_info_sets(module),
             places: initialized.collect(),
         };
         let reachable = reachable_functions(module, entry.function);
@@ -59,62 +59,27 @@ impl Written {
     }
 }
 
-/// A pointer to an output, or into it.
-#[derive(Debug, Clone)]
-struct Pointer {
-    place: Place,
-    /// Whether an index followed that is no constant; what comes behind it says nothing more.
-    any: bool,
-}
-
-impl Pointer {
-    fn to(variable: Id) -> Self {
-        Self { place: (variable, vec![]), any: false }
-    }
-}
-
 struct Scan<'a> {
-    declarations: &'a Declarations,
-    pointers: HashMap<Id, Pointer>,
-    debug_info: BTreeSet<Id>,
+    pointers: Pointers<'a>,
+    debug_info: HashSet<Id>,
     places: BTreeSet<Place>,
 }
 
 impl Scan<'_> {
     fn read(&mut self, i: Instruction<'_>) {
+        if self.pointers.follow(i) {
+            return;
+        }
         match i.op() {
             Some(Op::Load) => {}
             Some(Op::ExtInst) if self.debug_info.contains(&i.id(2)) => {}
             Some(Op::Store | Op::CopyMemory) => self.write(i.id(0)),
-            Some(Op::CopyObject) => {
-                if let Some(pointer) = self.pointers.get(&i.id(2)).cloned() {
-                    self.pointers.insert(i.id(1), pointer);
-                }
-            }
-            Some(Op::AccessChain | Op::InBoundsAccessChain) => self.access_chain(i),
-            _ => {
-                let mut words = i.words().to_vec();
-                let mut ids = Vec::new();
-                if !visit_ids(&mut words, |id| ids.push(Id(*id))) {
-                    ids = i.operands().iter().map(|word| Id(*word)).collect();
-                }
-                ids.into_iter().for_each(|id| self.write(id));
-            }
+            _ => ids_of(i).into_iter().for_each(|id| self.write(id)),
         }
     }
 
     fn write(&mut self, pointer: Id) {
-        self.places.extend(self.pointers.get(&pointer).map(|pointer| pointer.place.clone()));
-    }
-
-    fn access_chain(&mut self, i: Instruction<'_>) {
-        let Some(mut pointer) = self.pointers.get(&i.id(2)).cloned() else { return };
-        for index in i.operands().iter().skip(3) {
-            match self.declarations.constant(Id(*index)) {
-                Some(index) if !pointer.any => pointer.place.1.push(index),
-                _ => pointer.any = true,
-            }
-        }
-        self.pointers.insert(i.id(1), pointer);
+        let pointer = self.pointers.get(pointer);
+        self.places.extend(pointer.map(|pointer| (pointer.variable, pointer.path.clone())));
     }
 }

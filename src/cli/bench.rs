@@ -15,6 +15,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 /// Arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default the first
     #[arg(long)]
@@ -23,22 +24,22 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
     /// Only these parts: draw, many-draws, indexed, formats, pipelines
-    #[arg(long, value_name = "PART,...", value_delimiter = ',')]
+    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<PrimitiveTopology>)]
     topology: Vec<PrimitiveTopology>,
     /// Only records of so many bytes a vertex: 16, 32, 64, 256
-    #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = super::part::<u32>)]
     size: Vec<u32>,
     /// Only records in so many capture buffers: 1 to 4
-    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = super::part::<u32>)]
     buffers: Vec<u32>,
     /// Only so many vertices, or indices: 3 to 64Mi
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_count)]
     vertices: Vec<u32>,
     /// Only these beside the roofline: native, vertex, compute, compute-specialized
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<Contestant>)]
     backend: Vec<Contestant>,
     /// Every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]
@@ -60,8 +61,18 @@ pub(crate) struct Arguments {
     plot: Option<PathBuf>,
 }
 
+const EXAMPLES: &str = "Examples:
+  vkxfb bench                          every topology and workload, in a minute or two
+  vkxfb bench --plot bench.svg         bytes a second over the vertices of a draw
+  vkxfb bench --full --json            the whole matrix, for machines; takes long
+  vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
+
+Exit status: 0; 1 where what was measured came out wrong; 2 where it could not run, or the validation layer
+objected.";
+
 /// A count with a binary unit: 300, 16Ki, 1Mi.
 fn parse_count(text: &str) -> Result<u32, String> {
+    let text = text.trim();
     let (digits, unit) = match text.split_at_checked(text.len().saturating_sub(2)) {
         Some((digits, "Ki")) => (digits, 1 << 10),
         Some((digits, "Mi")) => (digits, 1 << 20),

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use vkxfb::lower::broadcast::{Options, broadcast_color};
 
 /// Arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// A fragment shader in SPIR-V whose output at location 0 stands for gl_FragColor
     shader: PathBuf,
@@ -26,9 +28,35 @@ pub(crate) struct Arguments {
     output: super::Output,
 }
 
+const EXAMPLES: &str = "Examples:
+  vkxfb broadcast-color my.frag.spv --text
+  vkxfb broadcast-color my.frag.spv --attachments 3 -o out.spv
+
+Exit status: 0, or 2 where the colour cannot be broadcast.";
+
+/// The new outputs.
+#[derive(Serialize)]
+struct Report<'a> {
+    entry_point: &'a str,
+    /// Whether the shader has a second source for blending.
+    dual_source: bool,
+    added: Vec<Output>,
+}
+
+/// An output of its own for an attachment.
+#[derive(Serialize)]
+struct Output {
+    variable: u32,
+    /// The variable whose value it has.
+    source: u32,
+    location: u32,
+    index: u32,
+    component: u32,
+}
+
 /// Runs `vkxfb broadcast-color`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read_spirv(&arguments.shader)?;
+    let words = super::source::read_spirv(&arguments.shader)?;
     let options = Options {
         entry_point: arguments.entry_point.as_deref(),
         attachments: arguments.attachments,
@@ -37,5 +65,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     let broadcast = broadcast_color(&words, &options)
         .with_context(|| arguments.shader.display().to_string())?;
-    arguments.output.put(&broadcast.words)
+    let report = Report {
+        entry_point: &broadcast.entry_point,
+        dual_source: broadcast.dual_source,
+        added: broadcast
+            .added
+            .iter()
+            .map(|output| Output {
+                variable: output.variable.0,
+                source: output.source.0,
+                location: output.location,
+                index: output.index,
+                component: output.component,
+            })
+            .collect(),
+    };
+    arguments.output.put(&broadcast.words, &report)
 }

@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{DeviceInfo, devices};
-use vkxfb::runtime::version_string;
+use vkxfb::runtime::{Workaround, version_string};
 
 /// Arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,8 @@ struct Device<'a> {
     api_version: String,
     device_type: &'static str,
     backends: Vec<BackendStatus>,
+    /// What is done differently on it.
+    workarounds: Vec<WorkaroundStatus>,
 }
 
 #[derive(Serialize)]
@@ -37,6 +39,23 @@ struct BackendStatus {
     available: bool,
     /// Why not.
     reasons: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct WorkaroundStatus {
+    name: &'static str,
+    effect: &'static str,
+    devices: &'static str,
+    reason: &'static str,
+    link: &'static str,
+    removal: &'static str,
+}
+
+impl From<&Workaround> for WorkaroundStatus {
+    fn from(workaround: &Workaround) -> Self {
+        let Workaround { name, devices, reason, link, removal, .. } = *workaround;
+        Self { name, effect: workaround.effect.description(), devices, reason, link, removal }
+    }
 }
 
 /// Runs `vkxfb info`.
@@ -59,6 +78,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                 let reasons = backend.reasons.join("; ");
                 writeln!(text, "   {:8} {} {reasons}", backend.name, "no:".yellow())?;
             }
+        }
+        for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
+        {
+            writeln!(text, "   workaround {name}: {effect}")?;
+            writeln!(text, "      {reason} ({devices}; {link})")?;
+            writeln!(text, "      to be removed when {removal}")?;
         }
     }
     super::show(&text)?;
@@ -88,5 +113,6 @@ fn describe(info: &DeviceInfo) -> Device<'_> {
             _ => "other device",
         },
         backends: backends.into(),
+        workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
     }
 }

@@ -1,24 +1,35 @@
 //! `vkxfb inspect`
 
+mod text;
+
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use comfy_table::{Table, TableStyle};
 use serde::Serialize;
-use vkxfb::capture::{Layout, Output, locations_used};
+use spirv::StorageClass;
+use vkxfb::capture::{
+    CaptureError, InterfaceVariable, Layout, Output, Varying, interface_variables, locations_used,
+};
 use vkxfb::lower::Shader;
+use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::specialization::declared_constants;
+
+use super::specialize::default_of;
 
 /// Arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl)
+    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     captured: super::Captured,
+    /// Show what is captured as Mesa and OpenGL have it: the outputs by component, and the varyings
+    #[arg(long)]
+    gl: bool,
     /// Locations that the device has: maxVertexOutputComponents / 4
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_locations: u32,
@@ -27,16 +38,58 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Both views of a layout, and the locations.
+const EXAMPLES: &str = "Examples:
+  vkxfb inspect my.vert.spv                     inputs, outputs, and what its decorations capture
+  vkxfb inspect my.wgsl --varyings colour,@Position
+                                                where a list of outputs would go
+  vkxfb inspect my.vert --gl                    as OpenGL's program interface lists it
+
+Exit status: 0, also where nothing is captured; 2 where the shader or the list is wrong.";
+
+/// A shader's interface, and both views of what is captured of it.
 #[derive(Serialize)]
 struct Inspection {
     entry_point: String,
+    constants: Vec<ConstantRow>,
+    /// What the shader reads.
+    inputs: Vec<InterfaceRow>,
+    /// What the shader puts out, captured or not.
+    shader_outputs: Vec<InterfaceRow>,
+    /// Why nothing is captured, where nothing is.
+    nothing_captured: Option<String>,
     buffers: Vec<BufferRow>,
     outputs: Vec<OutputRow>,
     varyings: Vec<VaryingRow>,
     locations_used: Vec<u32>,
     /// Locations of the device that the shader leaves; what a translator may add.
     locations_left: u32,
+}
+
+#[derive(Serialize)]
+struct ConstantRow {
+    id: u32,
+    #[serde(rename = "type")]
+    ty: String,
+    name: Option<String>,
+    default: String,
+}
+
+/// A variable, or the member of a block.
+#[derive(Serialize)]
+struct InterfaceRow {
+    /// What --varyings takes for it, beside the name.
+    selector: Option<String>,
+    location: Option<u32>,
+    /// The first of the location's four components.
+    component: u32,
+    /// The built-in's name in SPIR-V.
+    built_in: Option<String>,
+    /// As GLSL writes it.
+    #[serde(rename = "type")]
+    ty: String,
+    name: Option<String>,
+    /// Bytes in a record; none for what cannot be captured.
+    size: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -61,58 +114,108 @@ struct OutputRow {
 
 #[derive(Serialize)]
 struct VaryingRow {
+    buffer: u32,
     /// Bytes from the start of the record.
     offset: u32,
+    /// As GLSL writes it.
     #[serde(rename = "type")]
     ty: String,
+    /// As OpenGL's program interface has it.
+    gl_type: String,
     buffer_index: u32,
+    /// Elements of an array, otherwise 1.
     size: u32,
     name: String,
 }
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader, arguments.captured.entry_point())?;
+    let words = super::source::read(&arguments.shader, arguments.captured.entry_point())?;
     let inspection =
         inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {
-        super::show(&format!("{}\n", serde_json::to_string_pretty(&inspection)?))?;
+        super::show_json(&inspection)?;
     } else {
-        super::show(&text(&inspection)?)?;
+        super::show(&text::render(&inspection, arguments.gl)?)?;
     }
     Ok(0)
 }
 
 fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
     let entry_point = arguments.captured.entry_point();
-    let specialization = arguments.captured.constants.specialization();
+    let values = arguments.captured.constants.values(words)?;
+    let specialization = values.specialization();
     let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let unspecialized = Module::parse(words)?;
+    let constants = declared_constants(&unspecialized, &Declarations::of(&unspecialized));
     let module = shader.module()?;
     let entry = find_vertex_shader(&module, entry_point)?;
     let declarations = Declarations::of(&module);
     let layout = match arguments.captured.list(&shader)? {
-        None => Layout::from_decorations(&module, &declarations, &entry)?,
-        Some(list) => Layout::from_list(&declarations, &entry, &list)?,
+        None => Layout::from_decorations(&module, &declarations, &entry),
+        Some(list) => Ok(Layout::from_list(&declarations, &entry, &list)?),
+    };
+    let (layout, nothing_captured) = match layout {
+        Ok(layout) => (layout, None),
+        // There is still something to be seen.
+        Err(error @ (CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured)) => {
+            (Layout::default(), Some(error.to_string()))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let interface = |storage| {
+        let variables = interface_variables(&declarations, &entry, storage);
+        variables.into_iter().map(interface_row).collect()
     };
     let used: BTreeSet<u32> = locations_used(&declarations, &entry);
     Ok(Inspection {
-        entry_point: entry.name,
-        buffers: layout.buffers().map(|(buffer, stride)| BufferRow { buffer, stride }).collect(),
-        outputs: layout.outputs.iter().flat_map(output_rows).collect(),
-        varyings: layout
-            .varyings
-            .iter()
-            .map(|v| VaryingRow {
-                offset: v.offset,
-                ty: v.ty.to_string(),
-                buffer_index: v.buffer_index,
-                size: v.count,
-                name: v.name.clone(),
+        inputs: interface(StorageClass::Input),
+        shader_outputs: interface(StorageClass::Output),
+        entry_point: entry.name.clone(),
+        constants: constants
+            .into_iter()
+            .map(|constant| ConstantRow {
+                id: constant.constant_id,
+                default: default_of(&constant),
+                ty: constant.type_name,
+                name: constant.name,
             })
             .collect(),
+        nothing_captured,
+        buffers: layout.buffers().map(|(buffer, stride)| BufferRow { buffer, stride }).collect(),
+        outputs: layout.outputs.iter().flat_map(output_rows).collect(),
+        varyings: layout.varyings.iter().map(varying_row).collect(),
         locations_left: arguments.max_locations.saturating_sub(used.len() as u32),
         locations_used: used.into_iter().collect(),
     })
+}
+
+fn interface_row(variable: InterfaceVariable) -> InterfaceRow {
+    InterfaceRow {
+        built_in: variable.built_in_name(),
+        selector: variable.selector,
+        location: variable.location,
+        component: variable.component,
+        ty: variable.ty,
+        name: variable.name,
+        size: variable.size,
+    }
+}
+
+fn varying_row(varying: &Varying) -> VaryingRow {
+    let element = varying.ty.glsl();
+    VaryingRow {
+        buffer: varying.buffer,
+        offset: varying.offset,
+        ty: match varying.count {
+            1 => element,
+            count => format!("{element}[{count}]"),
+        },
+        gl_type: varying.ty.to_string(),
+        buffer_index: varying.buffer_index,
+        size: varying.count,
+        name: varying.name.clone(),
+    }
 }
 
 /// A row a location: a long vector of 64-bit components takes two.
@@ -132,51 +235,4 @@ fn output_rows(output: &Output) -> Vec<OutputRow> {
         (component, done) = (0, done + count);
     }
     rows
-}
-
-fn text(inspection: &Inspection) -> Result<String> {
-    let mut text = String::new();
-    writeln!(text, "entry point '{}'", inspection.entry_point)?;
-    for BufferRow { buffer, stride } in &inspection.buffers {
-        writeln!(text, "buffer {buffer}: {stride} bytes a vertex")?;
-    }
-    let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
-    for row in &inspection.outputs {
-        outputs.add_row([
-            row.location.map_or("built-in".to_owned(), |location| location.to_string()),
-            row.buffer.to_string(),
-            (0..4)
-                .map(|i| if row.component_mask >> i & 1 == 1 { "xyzw".as_bytes()[i] } else { b'.' })
-                .map(char::from)
-                .collect(),
-            row.offset_dwords.to_string(),
-            row.name.clone().unwrap_or_default(),
-        ]);
-    }
-    writeln!(text, "\noutputs\n{outputs}")?;
-    let mut varyings = table(&["offset", "type", "buffer index", "size", "name"]);
-    for row in &inspection.varyings {
-        varyings.add_row([
-            row.offset.to_string(),
-            row.ty.clone(),
-            row.buffer_index.to_string(),
-            row.size.to_string(),
-            row.name.clone(),
-        ]);
-    }
-    writeln!(text, "\nvaryings\n{varyings}")?;
-    let used: Vec<String> = inspection.locations_used.iter().map(u32::to_string).collect();
-    writeln!(
-        text,
-        "\nlocations used: {}",
-        if used.is_empty() { "none".to_owned() } else { used.join(" ") }
-    )?;
-    writeln!(text, "locations left: {}", inspection.locations_left)?;
-    Ok(text)
-}
-
-fn table(head: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new()).set_header(head);
-    table
 }

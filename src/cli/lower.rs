@@ -2,21 +2,26 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, ResourcePlan, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, Shader, compute, native, vertex};
+use vkxfb::vertex_input::{InputRate, VertexInput};
 
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl)
+    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     /// native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
     backend: Backend,
     #[command(flatten)]
     captured: super::Captured,
-    /// Invocations of a workgroup of the compute backend
+    #[command(flatten)]
+    attributes: super::attributes::Attributes,
+    /// Of the compute backend: invocations of a workgroup
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
     /// Of the compute backend: bytes of shared memory in which a workgroup collects records, 0 for none
@@ -33,7 +38,26 @@ pub(crate) struct Arguments {
     output: super::Output,
 }
 
+const EXAMPLES: &str = "Examples:
+  vkxfb lower my.vert.spv --backend compute --text
+  vkxfb lower my.wgsl --backend vertex --varyings colour,@Position -o out.spv
+  vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
+  vkxfb lower my.vert.spv --backend compute -o out.spv --json \\
+      --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
+      --binding 0=16,1=16/instance
+
+Formats and rates of attributes are compiled into the module. Bindings, offsets and strides are
+told to it at run time; --json shows those that were given or assumed.
+vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of records.json.
+
+Exit status: 0, or 2 where the shader cannot be lowered so.";
+
 impl Arguments {
+    /// Whether it is said beside the shader what to capture.
+    pub(super) fn has_list(&self) -> bool {
+        self.captured.has_list()
+    }
+
     fn resources(&self) -> ResourcePlan {
         self.descriptor_set.map_or(ResourcePlan::DeviceAddress, |set| ResourcePlan::Descriptors {
             set,
@@ -45,33 +69,130 @@ impl Arguments {
 
 /// Runs `vkxfb lower`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader, arguments.captured.entry_point())?;
-    let lowered =
+    if arguments.backend != Backend::Compute && !arguments.attributes.is_empty() {
+        bail!(
+            "--attribute and --binding are the compute backend's: the others leave vertex input to the driver"
+        );
+    }
+    let words = super::source::read(&arguments.shader, arguments.captured.entry_point())?;
+    let (lowered, vertex_input) =
         lower(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
-    arguments.output.put(&lowered)
+    arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
-fn lower(arguments: &Arguments, words: &[u32]) -> Result<Vec<u32>> {
+/// The module, and the vertex input that it pulls itself.
+fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<VertexInput>)> {
     let entry_point = arguments.captured.entry_point();
-    let specialization = arguments.captured.constants.specialization();
+    let values = arguments.captured.constants.values(words)?;
+    let specialization = values.specialization();
     let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
     let list = arguments.captured.list(&shader)?;
     let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let shader = Shader { captures, ..shader };
-    let lowered = match arguments.backend {
-        Backend::Native => native::lower_within(&shader, arguments.max_output_components)?,
-        Backend::Vertex => vertex::lower(&shader)?,
+    Ok(match arguments.backend {
+        Backend::Native => (native::lower_within(&shader, arguments.max_output_components)?, None),
+        Backend::Vertex => (vertex::lower(&shader)?, None),
         Backend::Compute => {
-            // What would be bound is not known here: tightly packed, as the shader reads it.
-            let reads = vertex_reads(&shader)?;
-            let vertex_input = reads.packed_vertex_input();
+            let vertex_input = arguments.attributes.vertex_input(&vertex_reads(&shader)?)?;
             let target = compute::Target {
                 workgroup_size: arguments.workgroup_size,
                 resources: arguments.resources(),
                 staging: arguments.staging,
             };
-            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })?
+            let options = compute::Options { vertex_input: &vertex_input, target };
+            (compute::lower(&shader, &options)?, Some(vertex_input))
         }
-    };
-    Ok(lowered.words)
+    })
+}
+
+/// What the runtime has to know of a module.
+#[derive(Serialize)]
+struct Report<'a> {
+    backend: &'static str,
+    entry_point: &'a str,
+    /// XXH3 of the words, 128 bits.
+    cache_key: String,
+    /// Bytes of a record in each of the four buffers.
+    strides: &'a [Option<u32>],
+    has_side_effects: bool,
+    resources: Option<String>,
+    /// Sets that the shader itself uses.
+    descriptor_sets: &'a [u32],
+    spec_ids: Option<SpecIds>,
+    /// The rest is of the compute backend alone.
+    workgroup_size: u32,
+    shared_memory: u32,
+    /// The location of the attribute that each descriptor slot of the sysvals serves.
+    attribute_locations: Vec<u32>,
+    bindings: Vec<Binding>,
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Serialize)]
+struct SpecIds {
+    topology: u32,
+    restart: u32,
+    general: u32,
+    wide: u32,
+}
+
+#[derive(Serialize)]
+struct Binding {
+    binding: u32,
+    stride: u32,
+    /// Instances that share an element; none by vertex.
+    instance_divisor: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Attribute {
+    location: u32,
+    binding: u32,
+    format: String,
+    offset: u32,
+}
+
+impl<'a> Report<'a> {
+    fn of(lowered: &'a Lowered, vertex_input: Option<&VertexInput>) -> Self {
+        let bindings = vertex_input.map_or(&[][..], |input| &input.bindings);
+        let attributes = vertex_input.map_or(&[][..], |input| &input.attributes);
+        Self {
+            backend: lowered.backend.name(),
+            entry_point: &lowered.entry_point,
+            cache_key: format!("{:032x}", lowered.cache_key()),
+            strides: &lowered.layout.strides,
+            has_side_effects: lowered.has_side_effects,
+            resources: lowered.resources.map(|plan| plan.to_string()),
+            descriptor_sets: &lowered.descriptor_sets,
+            spec_ids: lowered.spec_ids.map(|ids| SpecIds {
+                topology: ids.topology,
+                restart: ids.restart,
+                general: ids.general,
+                wide: ids.wide,
+            }),
+            workgroup_size: lowered.workgroup_size,
+            shared_memory: lowered.shared_memory,
+            attribute_locations: lowered.attributes.iter().map(|a| a.location).collect(),
+            bindings: bindings
+                .iter()
+                .map(|b| Binding {
+                    binding: b.binding,
+                    stride: b.stride,
+                    instance_divisor: match b.input_rate {
+                        InputRate::Vertex => None,
+                        InputRate::Instance { divisor } => Some(divisor),
+                    },
+                })
+                .collect(),
+            attributes: attributes
+                .iter()
+                .map(|a| Attribute {
+                    location: a.location,
+                    binding: a.binding,
+                    format: a.format.to_string(),
+                    offset: a.offset,
+                })
+                .collect(),
+        }
+    }
 }

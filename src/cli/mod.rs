@@ -1,36 +1,40 @@
 //! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
 //! found mismatches or the benchmark something wrong, 2 it could not run.
 
+mod attributes;
 mod bench;
 mod broadcast;
+mod hint;
 mod info;
 mod inspect;
 mod lower;
 mod probe;
 mod records;
+mod source;
 mod specialize;
 mod split;
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
+use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
-use vkxfb::frontend::{glsl, wgsl};
+use vkxfb::frontend::NAGA_THREAD;
 use vkxfb::lower::{Backend, Shader};
 use vkxfb::probe::gpu::{Message, Profile, Resources};
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::words_from_bytes;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -50,10 +54,15 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
   vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
-  vkxfb inspect my.vert.spv           what a shader captures, and where it goes
-  vkxfb lower my.vert.spv --backend compute --text
-  vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
+  vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
+  vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
+vkxfb COMMAND --help has more.
+
+--varyings takes outputs by name (colour, block.matrix, light[2].position, gl_Position) or by
+place: @3 is the output at location 3, @3.yz the second and third of that location's components,
+@Position the built-in. vkxfb inspect lists both. gl_SkipComponents1 to gl_SkipComponents4 leave a
+gap, gl_NextBuffer moves on to the next buffer.
 
 records.json holds Gallium's stream-output records; offsets and strides count dwords:
   { "strides": [4],
@@ -63,7 +72,9 @@ A register is the number of an output among those written, in the order of gl_va
 COL0 to VIEWPORT_MASK are at locations 0 to 10 and VARn at 11 + n; with "locations": "unpacked"
 VARn is at n. "outputs_written" may give the mask of slots, which is otherwise worked out.
 
-Set VKXFB_LOG=debug (or trace) to see what is decided."#;
+Set VKXFB_LOG=debug (or trace) to see what is decided, for example VKXFB_LOG=vkxfb::lower=trace.
+
+Exit status: 0 all right; 1 the probe or the benchmark found something wrong; 2 it could not run."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -129,22 +140,37 @@ pub(crate) fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
-    let result = match Arguments::parse().command {
-        Command::Bench(arguments) => bench::run(&arguments),
-        Command::BroadcastColor(arguments) => broadcast::run(&arguments),
-        Command::Info(arguments) => info::run(&arguments),
-        Command::Inspect(arguments) => inspect::run(&arguments),
-        Command::Lower(arguments) => lower::run(&arguments),
-        Command::SplitBlocks(arguments) => split::run(&arguments),
-        Command::Probe(arguments) => probe::run(&arguments),
+    leave_naga_silent();
+    let command = Arguments::parse_from(join_lists(std::env::args_os())).command;
+    let result = match &command {
+        Command::Bench(arguments) => bench::run(arguments),
+        Command::BroadcastColor(arguments) => broadcast::run(arguments),
+        Command::Info(arguments) => info::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Lower(arguments) => lower::run(arguments),
+        Command::SplitBlocks(arguments) => split::run(arguments),
+        Command::Probe(arguments) => probe::run(arguments),
     };
     match result {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             complain("error:", format_args!("{error:#}"));
+            if let Some(hint) = hint::hint(&error, &command) {
+                complain("hint:", hint);
+            }
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// A panic of naga comes back as an error, which is shown as any other.
+fn leave_naga_silent() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(NAGA_THREAD) {
+            hook(panic);
+        }
+    }));
 }
 
 /// Writes to standard output; colours are taken out where nobody sees them. A reader who has seen
@@ -155,6 +181,40 @@ fn show(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to standard output"),
     }
+}
+
+/// Writes JSON to standard output, indented, with a line break at the end.
+fn show_json(value: &impl Serialize) -> Result<()> {
+    show(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Joins the lists that a shell has taken apart at the spaces behind their commas: `--varyings a, b`.
+fn join_lists(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let is_option = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"--");
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let before = joined.len().checked_sub(2).map(|at| is_option(&joined[at]));
+        match joined.last_mut() {
+            Some(list)
+                if list.as_encoded_bytes().ends_with(b",")
+                    && (before == Some(true) || is_option(list))
+                    && !argument.as_encoded_bytes().starts_with(b"-") =>
+            {
+                list.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+/// Reads a part of a list; there may be a space behind the comma.
+fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    let part = text.trim();
+    if part.is_empty() {
+        return Err("nothing between two commas; a list with spaces has to be quoted".to_owned());
+    }
+    part.parse().map_err(|error: T::Err| error.to_string())
 }
 
 /// A line on standard error. Where there is none to write to, the exit status says it.
@@ -205,8 +265,9 @@ struct Captured {
     /// Its entry point, where there are several
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
-    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say: by name, or
+    /// by place as @3 (location), @3.yz (components), @Position (built-in)
+    #[arg(long, value_name = "OUTPUT,...", value_delimiter = ',', value_parser = part::<String>)]
     varyings: Vec<String>,
     /// With --varyings: one buffer an output
     #[arg(long, requires = "varyings")]
@@ -224,9 +285,14 @@ impl Captured {
         self.entry_point.as_deref()
     }
 
+    /// Whether a list was given.
+    fn has_list(&self) -> bool {
+        !self.varyings.is_empty() || self.records.is_some()
+    }
+
     /// The list that was given for a shader; `None` leaves it to the decorations.
     fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
-        if self.varyings.is_empty() && self.records.is_none() {
+        if !self.has_list() {
             return Ok(None);
         }
         let module = shader.module()?;
@@ -243,20 +309,25 @@ impl Captured {
     }
 }
 
-/// Where a rewritten module goes.
+/// Where a rewritten module goes: to a file, and what is shown of it.
 #[derive(Debug, clap::Args)]
+#[group(id = "destination", required = true, multiple = true)]
 struct Output {
     /// Write the module here
-    #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print the module as text; spirv-dis must be installed
     #[arg(long)]
     text: bool,
+    /// Print as JSON what the module has that the shader had not
+    #[arg(long, conflicts_with = "text")]
+    json: bool,
 }
 
 impl Output {
-    /// Writes a module as the arguments say, and returns the exit status.
-    fn put(&self, words: &[u32]) -> Result<u8> {
+    /// Writes a module as the arguments say, and returns the exit status. `report` says of it what machines
+    /// have to know.
+    fn put(&self, words: &[u32], report: &impl Serialize) -> Result<u8> {
         if let Some(file) = &self.output {
             write_atomically(file, bytemuck::cast_slice(words))
                 .with_context(|| format!("cannot write {}", file.display()))?;
@@ -264,28 +335,11 @@ impl Output {
         if self.text {
             show(&disassemble(words).context("cannot run spirv-dis")?)?;
         }
+        if self.json {
+            show_json(report)?;
+        }
         Ok(0)
     }
-}
-
-/// The words of a vertex shader's file: SPIR-V, or by the extension WGSL or GLSL, which is compiled.
-fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
-    let path = || file.display().to_string();
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", path()))?;
-    let source = || std::str::from_utf8(&bytes).with_context(path);
-    match (words_from_bytes(&bytes), file.extension().and_then(OsStr::to_str)) {
-        // What a compiler wrote may be called as its source.
-        (Ok(words), _) if !words.is_empty() => Ok(words),
-        (_, Some("wgsl")) => wgsl::vertex_shader(source()?, entry_point).with_context(path),
-        (_, Some("vert" | "glsl")) => glsl::vertex_shader(source()?).with_context(path),
-        (words, _) => words.with_context(path),
-    }
-}
-
-/// The words of a SPIR-V file.
-fn read_spirv(file: &Path) -> Result<Vec<u32>> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    words_from_bytes(&bytes).with_context(|| file.display().to_string())
 }
 
 fn parse_backend(name: &str) -> Result<Backend, String> {

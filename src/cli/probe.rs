@@ -18,6 +18,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// Arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
@@ -66,6 +67,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     self_test: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  vkxfb probe --quick --html out.html            every topology and backend, with pictures
+  vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --report bug.md                    with a file for the driver's maintainer, should any be wrong
+  vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
+  vkxfb probe --shader my.vert.spv               a shader of yours
+
+Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, or the
+validation layer objected.";
 
 fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
@@ -127,7 +138,10 @@ fn find_subject(shader: &Path) -> Result<Subject> {
     let built_in = shader.to_str().and_then(ProbeShader::by_name);
     Ok(match built_in {
         Some(shader) => Subject::built_in(shader)?,
-        None => Subject::from_file(shader)?,
+        None => {
+            let words = super::source::read_spirv(shader)?;
+            Subject::from_words(&shader.display().to_string(), words)?
+        }
     })
 }
 

@@ -1,33 +1,181 @@
 //! The values of specialisation constants.
 
-use vkxfb::spirv::specialization::SpecializationConstant;
+use anyhow::{Context, Result, bail};
+use spirv::Op;
+use vkxfb::spirv::Module;
+use vkxfb::spirv::declarations::{Declarations, Type};
+use vkxfb::spirv::specialization::{DeclaredConstant, SpecializationConstant, declared_constants};
 
 /// What the pipeline would be given.
 #[derive(Debug, clap::Args)]
 pub(super) struct Constants {
-    /// Give a specialisation constant a value: 5, -5, 0.5 or true, of 32 bits
-    #[arg(long = "constant", value_name = "ID=VALUE", value_parser = parse)]
-    constants: Vec<(u32, [u8; 4])>,
+    /// Give a specialisation constant a value: 4=5, 4=-5, 4=0.5 or 4=true, as its type has it
+    #[arg(long = "constant", value_name = "ID=VALUE,...", value_delimiter = ',', value_parser = parse)]
+    constants: Vec<(u32, Value)>,
 }
 
-impl Constants {
+/// A value as it was written, before the constant's type is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+}
+
+/// Values as they lie in memory, by `SpecId`.
+pub(super) struct Values(Vec<(u32, Vec<u8>)>);
+
+impl Values {
     /// As lowering takes them.
     pub(super) fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
-        self.constants
+        self.0
             .iter()
             .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
             .collect()
     }
 }
 
-fn parse(text: &str) -> Result<(u32, [u8; 4]), String> {
-    let wrong = || "a constant's ID, and 32 bits: 3=5, 3=-5, 3=0.5 or 3=true".to_owned();
+impl Constants {
+    /// The values that a module is given. Vulkan ignores those for constants that it does not have; here
+    /// such a value is a mistake.
+    pub(super) fn values(&self, words: &[u32]) -> Result<Values> {
+        if self.constants.is_empty() {
+            return Ok(Values(vec![]));
+        }
+        let module = Module::parse(words)?;
+        let declared = declared_constants(&module, &Declarations::of(&module));
+        let values = self.constants.iter().map(|(id, value)| {
+            let Some(constant) = declared.iter().find(|constant| constant.constant_id == *id)
+            else {
+                let all: Vec<String> = declared.iter().map(describe).collect();
+                let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+                bail!("the shader has no specialisation constant {id}; it has: {all}");
+            };
+            let bytes = value.to_memory(&constant.ty).with_context(|| {
+                format!("specialisation constant {} cannot be {value}", describe(constant))
+            })?;
+            Ok((*id, bytes))
+        });
+        Ok(Values(values.collect::<Result<_>>()?))
+    }
+}
+
+/// A constant in words: `4 (int COUNT = 2)`.
+fn describe(constant: &DeclaredConstant) -> String {
+    let DeclaredConstant { constant_id, name, type_name, .. } = constant;
+    let name = name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+    format!("{constant_id} ({type_name}{name} = {})", default_of(constant))
+}
+
+/// A constant's default as its type has it.
+pub(super) fn default_of(constant: &DeclaredConstant) -> String {
+    let bits = constant.default;
+    match constant.ty {
+        Type::Other(Op::TypeBool) => (bits != 0).to_string(),
+        Type::Int { signed: true, width: 64 } => bits.cast_signed().to_string(),
+        // Narrower ones are sign-extended to the literal's word.
+        Type::Int { signed: true, .. } => (bits as u32).cast_signed().to_string(),
+        Type::Float { width: 64 } => f64::from_bits(bits).to_string(),
+        Type::Float { width: 32 } => f32::from_bits(bits as u32).to_string(),
+        Type::Float { .. } => format!("{bits:#x}"),
+        _ => bits.to_string(),
+    }
+}
+
+impl Value {
+    /// The value as it lies in memory, in as many bytes as its type has.
+    fn to_memory(self, ty: &Type) -> Result<Vec<u8>> {
+        let wide = match (self, ty) {
+            (Self::Bool(value), Type::Other(Op::TypeBool)) => return Ok(vk_bool(value)),
+            (Self::Int(value @ (0 | 1)), Type::Other(Op::TypeBool)) => {
+                return Ok(vk_bool(value == 1));
+            }
+            (Self::Int(value), Type::Float { width: 32 }) => {
+                return Ok((value as f32).to_ne_bytes().into());
+            }
+            (Self::Float(value), Type::Float { width: 32 }) => {
+                return Ok((value as f32).to_ne_bytes().into());
+            }
+            (Self::Int(value), Type::Float { width: 64 }) => {
+                return Ok((value as f64).to_ne_bytes().into());
+            }
+            (Self::Float(value), Type::Float { width: 64 }) => {
+                return Ok(value.to_ne_bytes().into());
+            }
+            (Self::Int(value), Type::Int { .. }) => value,
+            _ => bail!("it is of another type"),
+        };
+        let range = "it is out of the type's range";
+        Ok(match ty {
+            Type::Int { width: 8, signed: true } => {
+                i8::try_from(wide).context(range)?.to_ne_bytes().into()
+            }
+            Type::Int { width: 8, .. } => u8::try_from(wide).context(range)?.to_ne_bytes().into(),
+            Type::Int { width: 16, signed: true } => {
+                i16::try_from(wide).context(range)?.to_ne_bytes().into()
+            }
+            Type::Int { width: 16, .. } => u16::try_from(wide).context(range)?.to_ne_bytes().into(),
+            Type::Int { width: 32, signed: true } => {
+                i32::try_from(wide).context(range)?.to_ne_bytes().into()
+            }
+            Type::Int { width: 32, .. } => u32::try_from(wide).context(range)?.to_ne_bytes().into(),
+            Type::Int { signed: true, .. } => {
+                i64::try_from(wide).context(range)?.to_ne_bytes().into()
+            }
+            _ => u64::try_from(wide).context(range)?.to_ne_bytes().into(),
+        })
+    }
+}
+
+/// A `VkBool32`.
+fn vk_bool(value: bool) -> Vec<u8> {
+    u32::from(value).to_ne_bytes().into()
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<(u32, Value), String> {
+    let wrong = || "a constant's ID and its value: 3=5, 3=-5, 3=0.5 or 3=true".to_owned();
     let (id, value) = text.split_once('=').ok_or_else(wrong)?;
-    let bits = match value {
-        "true" => Some(1),
-        "false" => Some(0),
-        _ if value.contains(['.', 'e']) => value.parse().ok().map(f32::to_bits),
-        _ => value.parse().or_else(|_| value.parse().map(i32::cast_unsigned)).ok(),
+    let value = match value.trim() {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        value => match value.parse() {
+            Ok(value) => Some(Value::Int(value)),
+            Err(_) => value.parse().ok().map(Value::Float),
+        },
     };
-    Ok((id.parse().map_err(|_| wrong())?, bits.ok_or_else(wrong)?.to_ne_bytes()))
+    Ok((id.trim().parse().map_err(|_| wrong())?, value.ok_or_else(wrong)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_as_the_type_has_them() {
+        let int = |width, signed| Type::Int { width, signed };
+        let bytes = |text: &str, ty: &Type| parse(text).unwrap().1.to_memory(ty).ok();
+        assert_eq!(bytes("1=-5", &int(32, true)), Some((-5i32).to_ne_bytes().into()));
+        assert_eq!(bytes("1=-5", &int(32, false)), None);
+        assert_eq!(bytes("1=4294967296", &int(32, false)), None);
+        assert_eq!(bytes("1=4294967296", &int(64, false)), Some((1u64 << 32).to_ne_bytes().into()));
+        assert_eq!(bytes("1=255", &int(8, false)), Some(vec![255]));
+        // A number without a point is a float where the constant is one.
+        let float = Type::Float { width: 32 };
+        assert_eq!(bytes("1=3", &float), Some(3f32.to_ne_bytes().into()));
+        assert_eq!(bytes("1=1e-3", &float), Some(1e-3f32.to_ne_bytes().into()));
+        assert_eq!(bytes("1=0.5", &int(32, true)), None);
+        let bool = Type::Other(Op::TypeBool);
+        assert_eq!(bytes("1=true", &bool), Some(1u32.to_ne_bytes().into()));
+        assert_eq!(bytes("1=2", &bool), None);
+    }
 }

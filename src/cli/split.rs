@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use vkxfb::lower::split_blocks::{Options, split_blocks};
 
 /// Arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader in SPIR-V
+    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     /// Its entry point, where there are several
     #[arg(long, value_name = "NAME")]
@@ -19,10 +21,38 @@ pub(crate) struct Arguments {
     output: super::Output,
 }
 
+const EXAMPLES: &str = "Examples:
+  vkxfb split-blocks my.vert.spv --text
+  vkxfb split-blocks my.vert.spv -o out.spv
+
+Exit status: 0, or 2 where a block cannot be split.";
+
+/// The new variables.
+#[derive(Serialize)]
+struct Report<'a> {
+    entry_point: &'a str,
+    members: Vec<Member<'a>>,
+}
+
+/// A variable that was a member.
+#[derive(Serialize)]
+struct Member<'a> {
+    variable: u32,
+    /// The variable that it was a member of.
+    of: u32,
+    /// Indices from there.
+    path: &'a [u32],
+    location: u32,
+}
+
 /// Runs `vkxfb split-blocks`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::read(&arguments.shader, arguments.entry_point.as_deref())?;
-    let specialization = arguments.constants.specialization();
+    let words = super::source::read(&arguments.shader, arguments.entry_point.as_deref())?;
+    let values = arguments
+        .constants
+        .values(&words)
+        .with_context(|| arguments.shader.display().to_string())?;
+    let specialization = values.specialization();
     let options = Options {
         entry_point: arguments.entry_point.as_deref(),
         specialization: &specialization,
@@ -30,5 +60,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     let split =
         split_blocks(&words, &options).with_context(|| arguments.shader.display().to_string())?;
-    arguments.output.put(&split.words)
+    let report = Report {
+        entry_point: &split.entry_point,
+        members: split
+            .members
+            .iter()
+            .map(|member| Member {
+                variable: member.variable.0,
+                of: member.of.0,
+                path: &member.path,
+                location: member.location,
+            })
+            .collect(),
+    };
+    arguments.output.put(&split.words, &report)
 }

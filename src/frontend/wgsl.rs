@@ -1,15 +1,60 @@
 //! Vertex shaders in [WGSL](https://www.w3.org/TR/WGSL/).
+//!
+//! Push constants are `var<immediate>`, as naga calls them now, or `var<push_constant>`, as it did.
 
-use super::{FrontendError, SourceLocation, compile};
+use naga::Span;
+
+use super::isolated::{check_nesting, isolated};
+use super::tokens::{Tokens, location};
+use super::{FrontendError, SourceLocation, compile, messages};
 
 /// Compiles a vertex shader. `entry_point` is its name; `None` takes the only one.
 ///
 /// # Errors
 /// [`FrontendError`] with naga's message, and where in the source it is.
 pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>, FrontendError> {
-    let module = naga::front::wgsl::parse_str(source).map_err(|error| FrontendError::Source {
-        location: error.location(source).map(SourceLocation::from),
-        message: error.message().to_owned(),
-    })?;
-    compile(&module, source, entry_point)
+    let tokens = Tokens::of(source, true);
+    if let Some(sign) = tokens.list().iter().position(|token| token.directive) {
+        return Err(FrontendError::Unsupported {
+            location: tokens.location(sign),
+            what: format!("'#{}'", tokens.text(sign + 1)),
+            advice: "WGSL has no preprocessor, pass the source that yours makes (naga_oil of bevy's)",
+        });
+    }
+    check_nesting(&tokens)?;
+    let source = &with_immediates(source, &tokens);
+    isolated(|| {
+        let module =
+            naga::front::wgsl::parse_str(source).map_err(|error| FrontendError::Source {
+                location: error.labels().find_map(|(span, _)| place(span, source)),
+                message: error.message().to_owned(),
+                advice: None,
+            })?;
+        compile(module, entry_point, |error| FrontendError::Source {
+            location: error.spans().find_map(|(span, _)| place(*span, source)),
+            message: messages(error.as_inner()),
+            advice: None,
+        })
+    })
+}
+
+fn place(span: Span, source: &str) -> Option<SourceLocation> {
+    Some(location(source, span.to_range()?.start))
+}
+
+/// The source with `var<push_constant>` as `var<immediate>`, each byte else where it was.
+fn with_immediates(source: &str, tokens: &Tokens<'_>) -> String {
+    const OLD: &str = "push_constant";
+    let mut text = source.to_owned();
+    for (index, token) in tokens.list().iter().enumerate() {
+        let is_space =
+            index >= 2 && tokens.text(index - 1) == "<" && tokens.text(index - 2) == "var";
+        if is_space && tokens.text(index) == OLD {
+            text.replace_range(
+                token.range.clone(),
+                &format!("{:width$}", "immediate", width = OLD.len()),
+            );
+        }
+    }
+    text
 }

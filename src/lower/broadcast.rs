@@ -42,7 +42,6 @@
 use spirv::{Decoration, Op, StorageClass};
 
 use super::interface;
-use crate::capture::describe;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
@@ -257,7 +256,7 @@ fn colors(
         }
         match locations(declarations, variable.pointee) {
             None => {
-                let ty = describe(declarations, variable.pointee);
+                let ty = declarations.type_name(variable.pointee);
                 return Err(BroadcastError::Type { variable: label(variable), ty });
             }
             Some(1) => {}
@@ -348,7 +347,7 @@ fn emit_wrapper(
     }
     code.push(Op::Return, &[]);
     code.push(Op::FunctionEnd, &[]);
-    builder.module.push_encoded(Section::Functions, code.words());
+    builder.module.push_code(Section::Functions, &code);
     builder.name(wrapper, "broadcast_main");
     wrapper
 }

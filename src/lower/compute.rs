@@ -10,12 +10,15 @@
 
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
+use super::explicit_layout;
 use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
 use super::store::Outputs;
+use super::undefined::Undefined;
+use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{find_vertex_shader, isolate};
@@ -70,8 +73,8 @@ impl Default for Target {
 /// The workgroup size that is right unless something was measured.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Decorations that variables in `Private` cannot have.
-const INTERFACE_DECORATIONS: [Decoration; 10] = [
+/// Decorations that variables in `Private` cannot have, beside those of a layout.
+const INTERFACE_DECORATIONS: [Decoration; 9] = [
     Decoration::Location,
     Decoration::Component,
     Decoration::Index,
@@ -81,7 +84,6 @@ const INTERFACE_DECORATIONS: [Decoration; 10] = [
     Decoration::Centroid,
     Decoration::Sample,
     Decoration::Invariant,
-    Decoration::Block,
 ];
 
 /// Capabilities and extensions that say something of the interface that is gone. Each would ask the
@@ -103,27 +105,31 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// Lowers a vertex shader.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture, no workgroup size, values that
+/// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, no workgroup size, values that
 /// specialisation constants cannot have, an input that a compute shader cannot be given, or a descriptor
-/// that is in the way of the resource plan.
+/// that is in the way of the resource plan; a plan of too few or too many storage buffers.
+#[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     let Target { workgroup_size, resources, .. } = options.target;
     if workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
     let (mut module, used_spec_ids) = shader.specialized()?;
-    let entry = find_vertex_shader(&module, shader.entry_point)?;
-    isolate(&mut module, &entry);
+    let mut entry = find_vertex_shader(&module, shader.entry_point)?;
+    let used = isolate(&mut module, &mut entry);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    interface::reject_push_constants(&declarations)?;
+    interface::reject_push_constants(&declarations, &used)?;
     resources.check(&declarations)?;
-    let has_side_effects = interface::has_side_effects(&module, &declarations);
+    let uses = Uses::of(&module, &declarations, &used);
+    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
 
+    undefined.define_values(&mut module, &declarations);
     strip_interface(&mut module, &declarations);
     let memory = Memory::declare(&mut module, resources, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
+    tracing::trace!(vertex_input = ?options.vertex_input);
     let mut linker = Linker::new(&mut module, library()?);
     let staging = Staging::declare(&mut linker.builder, &layout, &options.target);
     let name = if staging.is_some() { "xfb_compute_staged" } else { "xfb_compute" };
@@ -136,6 +142,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             declarations: &declarations,
             storage: StorageClass::Private,
         },
+        undefined: &undefined,
         spec_ids,
         shading: Some(Shading {
             function: entry.function,
@@ -146,10 +153,11 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     };
     linker.finish(&mut stubs)?;
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
-    let (attribute_locations, more_io) =
-        inputs.map(|inputs| (inputs.attribute_locations, inputs.interface)).unwrap_or_default();
+    let (attributes, more_io) =
+        inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();
     let shared_memory = staging.flatten().map_or(0, |staging| staging.bytes());
     io.extend(more_io);
+    explicit_layout::remove(&mut module);
 
     // Float controls and their like hold for the shader wherever it runs.
     interface::move_execution_modes(&mut module, &entry, function);
@@ -164,17 +172,29 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         io,
     )?;
 
+    tracing::debug!(
+        entry_point = name,
+        %resources,
+        workgroup_size,
+        shared_memory,
+        ?attributes,
+        has_side_effects = uses.has_side_effects,
+        "lowered"
+    );
     Ok(Lowered {
         backend: Backend::Compute,
         words: module.words(),
         entry_point: entry.name,
         layout,
         spec_ids: Some(spec_ids),
-        attribute_locations,
+        attributes,
         workgroup_size,
         shared_memory,
         resources: Some(resources),
-        has_side_effects,
+        has_side_effects: uses.has_side_effects,
+        descriptor_sets: uses.descriptor_sets,
+        unwritten: undefined.outputs,
+        reads_undefined: undefined.has_values,
     })
 }
 

@@ -4,13 +4,14 @@
 //! the sysvals, attributes by vertex pulling, what a compute shader has too from itself.
 
 mod attribute;
+pub(super) mod parts;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
-use self::attribute::Part;
-use super::LowerError;
-use super::interface::{Place, built_in, input_place, label};
-use crate::capture::{describe, numeric_vector};
+use self::parts::{Constituents, Part, constituents, parts};
+use super::interface::{built_in, label};
+use super::{LowerError, LoweredAttribute};
+use crate::capture::numeric_vector;
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Code;
@@ -23,8 +24,8 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// Location of each descriptor slot.
-    pub(super) attribute_locations: Vec<u32>,
+    /// The attribute of each descriptor slot.
+    pub(super) attributes: Vec<LoweredAttribute>,
     /// Real input variables of the compute shader that built-ins are copied from.
     pub(super) interface: Vec<Id>,
 }
@@ -51,7 +52,7 @@ impl<'a> Inputs<'a> {
                 .filter(|variable| entry.interface.contains(&variable.id))
                 .copied()
                 .collect(),
-            attribute_locations: Vec::new(),
+            attributes: Vec::new(),
             interface: Vec::new(),
         }
     }
@@ -69,9 +70,8 @@ impl<'a> Inputs<'a> {
             let value = match built_in(self.declarations, variable.id) {
                 Some(which) => self.built_in(linker, &mut code, &variable, which, indices)?,
                 None => {
-                    let place = input_place(self.declarations, &variable)?;
-                    let ty = variable.pointee;
-                    self.value(linker, &mut code, indices, &variable, ty, place)?.0
+                    let parts = &mut parts(self.declarations, &variable)?.into_iter();
+                    self.value(linker, &mut code, indices, &variable, variable.pointee, parts)?
                 }
             };
             code.push(Op::Store, &[variable.id.0, value.0]);
@@ -135,41 +135,32 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// A value of a type that starts at a location, and the locations that it takes.
-    fn value(
+    /// A value of a type, which consists of the next parts.
+    fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,
         code: &mut Code,
         indices: Indices,
         variable: &Variable,
         ty: Id,
-        Place { location, component }: Place,
-    ) -> Result<(Id, u32), LowerError> {
+        parts: &mut impl Iterator<Item = Part<'v>>,
+    ) -> Result<Id, LowerError> {
         let unsupported = || LowerError::InputType {
-            variable: self.label(variable),
-            ty: describe(self.declarations, ty),
+            variable: label(self.declarations, variable.id),
+            ty: self.declarations.type_name(ty),
         };
-        if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
-            let part = Part { variable, ty, class, bits, count, location, component };
-            let value = self.attribute(linker, code, indices, &part)?;
-            return Ok((value, (count * bits / 32).div_ceil(4)));
+        if numeric_vector(self.declarations, ty).is_some() {
+            let part = parts.next().ok_or_else(unsupported)?;
+            return self.attribute(linker, code, indices, &part);
         }
-        let (part, count) = match self.declarations.ty(ty) {
-            Some(Type::Matrix { column, count }) => (*column, *count),
-            Some(Type::Array { element, length }) => {
-                (*element, self.declarations.constant(*length).ok_or_else(unsupported)?)
-            }
-            _ => return Err(unsupported()),
+        let types: Vec<Id> = match constituents(self.declarations, ty).ok_or_else(unsupported)? {
+            Constituents::Same(ty, count) => vec![ty; count as usize],
+            Constituents::Members(members) => members.to_vec(),
         };
-        let mut at = location;
-        let mut parts = Vec::new();
-        for _ in 0..count {
-            let place = Place { location: at, component };
-            let (value, locations) = self.value(linker, code, indices, variable, part, place)?;
-            parts.push(value.0);
-            at += locations;
+        let mut values = Vec::with_capacity(types.len());
+        for ty in types {
+            values.push(self.value(linker, code, indices, variable, ty, parts)?.0);
         }
-        let builder = &mut linker.builder;
-        Ok((code.value(builder, Op::CompositeConstruct, ty, &parts), at - location))
+        Ok(code.value(&mut linker.builder, Op::CompositeConstruct, ty, &values))
     }
 }

@@ -4,18 +4,15 @@ use std::collections::HashSet;
 
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
-use super::{LowerError, MAX_INPUT_LOCATIONS};
-use crate::capture::{describe, numeric_vector};
+use super::LowerError;
 use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::spirv::entry_point::EntryPoint;
-use crate::spirv::{Id, Instruction, Module, Section, result_of, string_words};
+use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_info};
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, string_words};
 
-/// A variable's name or id, for messages.
+/// A variable as messages name it.
 pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
-    match declarations.name(variable) {
-        Some(name) => format!("'{name}' ({variable})"),
-        None => variable.to_string(),
-    }
+    declarations.label(variable)
 }
 
 /// The built-in that a variable is.
@@ -37,68 +34,40 @@ pub(super) fn find_built_in(
         .copied()
 }
 
-/// Where an input that is no built-in begins.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    /// `Location`
-    pub(super) location: u32,
-    /// `Component`
-    pub(super) component: u32,
-}
-
-/// Location and component of an input. All that it takes is below [`MAX_INPUT_LOCATIONS`], and its type
-/// consists of scalars and vectors of 32 or 64 bits a component.
-pub(super) fn input_place(
+/// The sysvals are the one push constant block that an entry point may use.
+pub(super) fn reject_push_constants(
     declarations: &Declarations,
-    variable: &Variable,
-) -> Result<Place, LowerError> {
-    let parameter = |decoration| declarations.decoration(variable.id, decoration)?.first().copied();
-    let label = || label(declarations, variable.id);
-    let location = parameter(Decoration::Location)
-        .ok_or_else(|| LowerError::NoLocation { variable: label() })?;
-    let component = parameter(Decoration::Component).unwrap_or(0);
-    let locations = locations(declarations, variable.pointee, component)
-        .filter(|locations| *locations > 0)
-        .ok_or_else(|| LowerError::InputType {
-            variable: label(),
-            ty: describe(declarations, variable.pointee),
-        })?;
-    let last = u64::from(location).saturating_add(locations - 1);
-    if last >= u64::from(MAX_INPUT_LOCATIONS) {
-        return Err(LowerError::LocationLimit {
-            variable: label(),
-            last,
-            max: MAX_INPUT_LOCATIONS,
-        });
-    }
-    Ok(Place { location, component })
-}
-
-/// Locations that a type takes, if attributes can fill it from `component` on.
-fn locations(declarations: &Declarations, ty: Id, component: u32) -> Option<u64> {
-    if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
-        let dwords = count * bits / 32;
-        let is_aligned = component.is_multiple_of(bits / 32);
-        // What takes two locations starts at the front of the first.
-        let fits = component.saturating_add(dwords) <= 4 || (component == 0 && dwords <= 8);
-        return Some(dwords.div_ceil(4).into()).filter(|_| is_aligned && fits);
-    }
-    let (part, count) = match declarations.ty(ty)? {
-        Type::Matrix { column, count } => (*column, *count),
-        Type::Array { element, length } => (*element, declarations.constant(*length)?),
-        _ => return None,
-    };
-    Some(locations(declarations, part, component)?.saturating_mul(count.into()))
-}
-
-/// The sysvals are the one push constant block that an entry point may have.
-pub(super) fn reject_push_constants(declarations: &Declarations) -> Result<(), LowerError> {
-    match declarations.variables(StorageClass::PushConstant).next() {
+    used: &StaticUse,
+) -> Result<(), LowerError> {
+    let mut variables = declarations.variables(StorageClass::PushConstant);
+    match variables.find(|variable| used.contains(variable.id)) {
         None => Ok(()),
         Some(variable) => {
             Err(LowerError::PushConstants { variable: label(declarations, variable.id) })
         }
     }
+}
+
+/// Removes push constants from the interface of an entry point that does not use them, and from the module
+/// where no entry point does: a driver may count what is declared.
+pub(super) fn remove_push_constants(
+    module: &mut Module,
+    declarations: &Declarations,
+    entry: &mut EntryPoint,
+) {
+    let mut unused: HashSet<Id> =
+        declarations.variables(StorageClass::PushConstant).map(|variable| variable.id).collect();
+    if unused.is_empty() {
+        return;
+    }
+    entry.interface.retain(|id| !unused.contains(id));
+    let others = module.section(Section::EntryPoints).filter(|i| !entry.is(*i));
+    for i in others.chain(module.section(Section::Functions)) {
+        ids_of(i).iter().for_each(|id| _ = unused.remove(id));
+    }
+    remove_debug_info(module, &mut unused);
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && unused.contains(&i.id(1))));
+    remove_annotations(module, &unused);
 }
 
 /// Structure types that variables of a storage class consist of.
@@ -111,20 +80,19 @@ pub(super) fn interface_types(
 }
 
 /// Structure types that types consist of.
-fn structures(declarations: &Declarations, mut open: Vec<Id>) -> HashSet<Id> {
+pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> HashSet<Id> {
     let mut types = HashSet::new();
     while let Some(ty) = open.pop() {
         match declarations.ty(ty) {
-            Some(Type::Array { element, .. }) => open.push(*element),
+            Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {
+                open.push(*element);
+            }
             Some(Type::Struct { members }) if types.insert(ty) => open.extend(members),
             _ => {}
         }
     }
     types
 }
-
-/// Decorations of structures that buffers need.
-const BUFFER_DECORATIONS: [Decoration; 2] = [Decoration::Offset, Decoration::Block];
 
 /// Storage classes whose structures have a layout.
 const BUFFER_STORAGES: [StorageClass; 5] = [
@@ -135,8 +103,13 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::ShaderRecordBufferKHR,
 ];
 
+/// Structure types that buffers consist of. What decorates these members is of the buffers too.
+pub(super) fn buffer_structures(declarations: &Declarations) -> HashSet<Id> {
+    structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
+}
+
 /// Removes the decorations in `which` from the variables of the storage classes and their structures.
-/// What a structure has for a buffer of the same type stays.
+/// The `Offset`s that a structure has for a buffer of the same type stay.
 pub(super) fn strip_decorations(
     module: &mut Module,
     declarations: &Declarations,
@@ -145,12 +118,12 @@ pub(super) fn strip_decorations(
 ) {
     let mut targets = interface_types(declarations, storages);
     targets.extend(storages.iter().flat_map(|s| declarations.variables(*s)).map(|v| v.id));
-    let buffers = structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect());
-    let is_in = |list: &[Decoration], decoration: u32| list.iter().any(|d| *d as u32 == decoration);
+    let buffers = buffer_structures(declarations);
     module.retain(Section::Annotations, |i| {
         let Some(decoration) = decoration_of(i) else { return true };
-        let is_of_buffer = buffers.contains(&i.id(0)) && is_in(&BUFFER_DECORATIONS, decoration);
-        !(targets.contains(&i.id(0)) && is_in(which, decoration)) || is_of_buffer
+        let is_in = which.iter().any(|d| *d as u32 == decoration);
+        let is_of_buffer = decoration == Decoration::Offset as u32 && buffers.contains(&i.id(0));
+        !(targets.contains(&i.id(0)) && is_in) || is_of_buffer
     });
 }
 
@@ -221,7 +194,11 @@ pub(super) fn set_entry_point(
 }
 
 /// Whether the shader changes memory that others see.
-pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> bool {
+pub(super) fn has_side_effects(
+    module: &Module,
+    declarations: &Declarations,
+    used: &StaticUse,
+) -> bool {
     const SHARED: [StorageClass; 4] = [
         StorageClass::StorageBuffer,
         StorageClass::Uniform,
@@ -231,7 +208,14 @@ pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> 
     let types: HashSet<Id> = declarations.pointers(&SHARED).collect();
     let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
     let mut pointers: HashSet<Id> = variables.map(|variable| variable.id).collect();
+    let mut is_used = false;
     module.section(Section::Functions).any(|i| {
+        if i.is(Op::Function) {
+            is_used = used.contains(i.id(1));
+        }
+        if !is_used {
+            return false;
+        }
         // Most shaders have no such type, and an empty set is asked for nothing.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
@@ -247,10 +231,12 @@ pub(super) fn has_side_effects(module: &Module, declarations: &Declarations) -> 
     })
 }
 
-/// Whether a structure of a variable is part of what another variable or pointer is, so that its members'
-/// decorations are not of that variable alone.
-pub(super) fn shares_structure(declarations: &Declarations, variable: &Variable) -> bool {
-    let ours = structures(declarations, vec![variable.pointee]);
+/// Structure types that other variables and pointers consist of: the decorations of their members are not of
+/// `variable` alone.
+pub(super) fn structures_of_others(
+    declarations: &Declarations,
+    variable: &Variable,
+) -> HashSet<Id> {
     let storages = [StorageClass::Input, StorageClass::Output, StorageClass::Private];
     let others = storages
         .iter()
@@ -258,7 +244,7 @@ pub(super) fn shares_structure(declarations: &Declarations, variable: &Variable)
         .filter(|other| other.id != variable.id)
         .map(|other| other.pointee)
         .chain(declarations.pointees(&BUFFER_STORAGES));
-    !structures(declarations, others.collect()).is_disjoint(&ours)
+    structures(declarations, others.collect())
 }
 
 /// Whether an atomic instruction changes memory.

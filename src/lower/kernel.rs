@@ -5,9 +5,9 @@ use std::ffi::CStr;
 
 use spirv::{ExecutionMode, ExecutionModel, Op};
 
-use super::LowerError;
 use super::library::library;
 use super::resources::{Memory, ResourcePlan, User};
+use super::{LowerError, explicit_layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Linker, Stub};
@@ -24,8 +24,12 @@ pub enum Kernel {
     Finish,
 }
 
-/// Invocations of the largest workgroup.
+/// Invocations of the largest workgroup. More gain nothing, and devices of the floor take no more.
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
+
+/// Invocations that a device has to take: what Vulkan 1.0 promises of `maxComputeWorkGroupInvocations` and
+/// `maxComputeWorkGroupSize[0]`.
+pub const MIN_WORKGROUP_SIZE: u32 = 128;
 
 /// Bytes of push constants of a kernel: the address of its parameters.
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
@@ -40,9 +44,13 @@ impl Kernel {
         }
     }
 
-    const fn workgroup_size(self) -> u32 {
+    /// Invocations of its workgroup on a device that takes so many at most.
+    const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup | Self::Restart => MAX_WORKGROUP_SIZE,
+            Self::Setup | Self::Restart if max_invocations >= MAX_WORKGROUP_SIZE => {
+                MAX_WORKGROUP_SIZE
+            }
+            Self::Setup | Self::Restart => MIN_WORKGROUP_SIZE,
             Self::Finish => 1,
         }
     }
@@ -62,11 +70,16 @@ const EMPTY: [u32; 10] = [
     spirv::MemoryModel::GLSL450 as u32,
 ];
 
-/// SPIR-V of a kernel.
+/// SPIR-V of a kernel, for a device whose workgroups have `max_invocations` at most, and at least
+/// [`MIN_WORKGROUP_SIZE`].
 ///
 /// # Errors
 /// [`LowerError::Link`]: a mistake in the shader library. [`LowerError::StorageBuffers`].
-pub fn lower(kernel: Kernel, resources: ResourcePlan) -> Result<Vec<u32>, LowerError> {
+pub fn lower(
+    kernel: Kernel,
+    resources: ResourcePlan,
+    max_invocations: u32,
+) -> Result<Vec<u32>, LowerError> {
     let mut module = Module::parse(&EMPTY)?;
     resources.check(&Declarations::of(&module))?;
     let memory = Memory::declare(&mut module, resources, User::Kernel);
@@ -74,9 +87,11 @@ pub fn lower(kernel: Kernel, resources: ResourcePlan) -> Result<Vec<u32>, LowerE
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
-    linker.finish(&mut Stubs(memory))?;
+    let width = kernel.workgroup_size(max_invocations);
+    linker.finish(&mut Stubs { memory, width })?;
+    explicit_layout::remove(&mut module);
 
-    let size = [function.0, ExecutionMode::LocalSize as u32, kernel.workgroup_size(), 1, 1];
+    let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
     let mut operands = vec![ExecutionModel::GLCompute as u32, function.0];
     operands.extend(string_words(name));
@@ -85,7 +100,11 @@ pub fn lower(kernel: Kernel, resources: ResourcePlan) -> Result<Vec<u32>, LowerE
     Ok(module.words())
 }
 
-struct Stubs(Memory);
+struct Stubs {
+    memory: Memory,
+    /// Invocations of the workgroup.
+    width: u32,
+}
 
 impl Define for Stubs {
     type Error = LowerError;
@@ -95,6 +114,11 @@ impl Define for Stubs {
         linker: &mut Linker<'_, '_>,
         stub: &Stub,
     ) -> Result<Option<Code>, LowerError> {
-        Ok(self.0.define(&mut linker.builder, stub))
+        if stub.name == "kernel_width" {
+            let mut code = Code::default();
+            code.push(Op::ReturnValue, &[linker.builder.constant(self.width).0]);
+            return Ok(Some(code));
+        }
+        Ok(self.memory.define(&mut linker.builder, stub))
     }
 }

@@ -9,6 +9,7 @@ use super::inputs::Inputs;
 use super::resources::Memory;
 use super::staging::Staging;
 use super::store::Outputs;
+use super::undefined::Undefined;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
@@ -30,6 +31,8 @@ pub(super) struct Stubs<'a> {
     pub(super) memory: Memory,
     /// What `store_record` stores.
     pub(super) outputs: Outputs<'a>,
+    /// What of that, and of the shader's variables, begins as 0.
+    pub(super) undefined: &'a Undefined,
     /// `SpecId`s of what may occur.
     pub(super) spec_ids: SpecIds,
     /// Compute only: what `set_inputs` sets and `shade` calls.
@@ -71,8 +74,10 @@ impl Define for Stubs<'_> {
             }
             ("shade", [], Some(shading)) => {
                 let mut code = Code::default();
-                let void = linker.builder.void();
-                code.call(&mut linker.builder, void, shading.function, &[]);
+                let builder = &mut linker.builder;
+                self.undefined.clear(builder, &mut code, &self.outputs);
+                let void = builder.void();
+                code.call(builder, void, shading.function, &[]);
                 code.push(Op::Return, &[]);
                 code
             }

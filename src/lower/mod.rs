@@ -11,6 +11,7 @@ pub mod broadcast;
 pub mod compute;
 mod descriptors;
 mod device_address;
+mod explicit_layout;
 mod inputs;
 mod interface;
 pub mod kernel;
@@ -21,6 +22,8 @@ mod resources;
 pub mod split_blocks;
 mod staging;
 mod store;
+mod undefined;
+mod uses;
 pub mod vertex;
 
 use std::collections::BTreeSet;
@@ -35,7 +38,7 @@ use crate::spirv::entry_point::{EntryPoint, EntryPointError};
 use crate::spirv::link::LinkError;
 use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
-use crate::vertex_input::NumericClass;
+use crate::vertex_input::{InputRate, NumericClass, VertexFormat};
 
 /// Locations that inputs may take. Devices have 16 to 64; without a limit an array could ask for 2^32.
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
@@ -74,12 +77,12 @@ pub enum LowerError {
     /// A stage whose outputs the driver captures otherwise, or not at all.
     #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
     Stage(spirv::ExecutionModel),
-    /// The sysvals take the push constants.
+    /// The shader uses push constants, which the sysvals take.
     #[error(
-        "the shader has push constants ('{variable}'), which are not supported on this backend as yet"
+        "the shader uses push constants, {variable}, which are not supported on this backend as yet"
     )]
     PushConstants {
-        /// The variable's name or id.
+        /// The name of the variable or of its block, and its id.
         variable: String,
     },
     /// A built-in input that a compute shader cannot be given.
@@ -93,7 +96,7 @@ pub enum LowerError {
     /// An input that no vertex format fills.
     #[error(
         "input {variable} is {ty}; the compute backend pulls only scalars and vectors of 32 or 64 bits a \
-         component, matrices and arrays of them"
+         component, and matrices, arrays and structures of them"
     )]
     InputType {
         /// The variable's name or id.
@@ -186,10 +189,11 @@ pub enum LowerError {
         /// The plan's.
         set: u32,
     },
-    /// A resource plan by descriptors with too few of them.
+    /// A resource plan by descriptors with too few of them, or too many.
     #[error(
         "the resource plan has {reads} storage buffers to read and {writes} to write: there has to be one to \
-         write, and more to read"
+         write, more to read, and at most {max} in all",
+        max = ResourcePlan::MAX_STORAGE_BUFFERS
     )]
     StorageBuffers {
         /// Buffers to read.
@@ -253,6 +257,7 @@ impl<'a> Shader<'a> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
         spec_ids.extend(self.specialization.iter().map(|constant| constant.constant_id));
+        tracing::debug!(words = self.words.len(), ?spec_ids, "module read");
         Ok((module, spec_ids))
     }
 
@@ -263,10 +268,12 @@ impl<'a> Shader<'a> {
         declarations: &Declarations,
         entry: &EntryPoint,
     ) -> Result<Layout, CaptureError> {
-        match self.captures {
+        let layout = match self.captures {
             Captures::Decorations => Layout::from_decorations(module, declarations, entry),
             Captures::List(list) => Layout::from_list(declarations, entry, list),
-        }
+        }?;
+        layout.trace(&entry.name);
+        Ok(layout)
     }
 }
 
@@ -294,9 +301,8 @@ pub struct Lowered {
     pub layout: Layout,
     /// Specialisation constants of what may occur. `None` on the native backend.
     pub spec_ids: Option<SpecIds>,
-    /// Compute only: the location of the attribute that each descriptor slot of the sysvals serves,
-    /// in slot order.
-    pub attribute_locations: Vec<u32>,
+    /// Compute only: the attribute that each descriptor slot of the sysvals serves, in slot order.
+    pub attributes: Vec<LoweredAttribute>,
     /// Compute only: invocations of a workgroup.
     pub workgroup_size: u32,
     /// Compute only: bytes of shared memory of a workgroup.
@@ -306,6 +312,28 @@ pub struct Lowered {
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
+    /// Numbers of the descriptor sets that the shader itself uses, in order: those of which a pipeline needs
+    /// the layouts.
+    pub descriptor_sets: Vec<u32>,
+    /// Indices in [`Layout::outputs`] of what the shader does not write on every path, as far as its code shows.
+    /// Where it does not, the specification leaves the captured value undefined; on the vertex and compute
+    /// backends it is 0.
+    pub unwritten: Vec<usize>,
+    /// Whether the shader may use other values that are undefined: `OpUndef`, or variables that are read before
+    /// they are written. On the vertex and compute backends they are 0.
+    pub reads_undefined: bool,
+}
+
+/// A vertex attribute as a compute shader was lowered to pull it. Its binding, its offset and the stride are
+/// told at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LoweredAttribute {
+    /// Location of the shader's input.
+    pub location: u32,
+    /// Format of the data.
+    pub format: VertexFormat,
+    /// What advances the element.
+    pub input_rate: InputRate,
 }
 
 /// `SpecId`s of constants by which a pipeline folds away what cannot occur. By their defaults everything is

@@ -9,10 +9,11 @@
 //!   vector of up to four, which a new entry point writes after the shader's body: *explicit* outputs.
 //!   These take locations, of which a device has few.
 //!
-//! Structures that are no blocks are not inlined: the padding of 64-bit members within one is where
-//! drivers disagree. [`split_blocks`](super::split_blocks) first makes variables of their members, and
-//! then they are. Nor are arrays of blocks (one decoration would fill several buffers), blocks whose type
-//! another variable has too, and 64-bit components that the list does not align to 8 bytes.
+//! Structures that have padding before 64-bit members are not inlined: there drivers disagree.
+//! [`split_blocks`](super::split_blocks) first makes variables of their members, and then they are. Nor are
+//! structures that a buffer has too, whose members' offsets are the buffer's, arrays of blocks (one decoration
+//! would fill several buffers), blocks whose type another variable has too, and 64-bit components that the list
+//! does not align to 8 bytes.
 //!
 //! The limit on output components counts those of built-ins, and the locations up to the last one; gaps
 //! between the shader's own locations are filled first.
@@ -23,12 +24,15 @@ mod inline;
 use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::interface::{self, XFB_DECORATIONS};
+use super::undefined::Undefined;
+use super::uses::Uses;
 use super::{Backend, Captures, LowerError, Lowered, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::spirv::Section;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{find_entry_point, find_vertex_shader, isolate, shares_function};
 use crate::spirv::specialization::SpecializationConstant;
+use crate::spirv::static_use::StaticUse;
 
 /// The least `maxVertexOutputComponents` that the specification allows
 /// ([required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
@@ -49,7 +53,9 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// more than there are.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, nothing to capture; with a list also what [`emit`] says.
+/// [`LowerError`]: no module, no vertex shader, captures that contradict the shader; with a list also what
+/// [`emit`] says.
+#[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_within(
     shader: &Shader<'_>,
     max_output_components: u32,
@@ -64,15 +70,18 @@ pub fn lower_within(
     let entry = find_vertex_shader(&module, shader.entry_point)?;
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    let has_side_effects = interface::has_side_effects(&module, &declarations);
-    Ok(lowered(module.words(), entry.name, layout, has_side_effects))
+    let used = StaticUse::of(&module, entry.function);
+    let uses = Uses::of(&module, &declarations, &used);
+    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
+    Ok(lowered(module.words(), entry.name, layout, uses, undefined))
 }
 
 fn lowered(
     words: Vec<u32>,
     entry_point: String,
     layout: Layout,
-    has_side_effects: bool,
+    uses: Uses,
+    undefined: Undefined,
 ) -> Lowered {
     Lowered {
         backend: Backend::Native,
@@ -80,11 +89,14 @@ fn lowered(
         entry_point,
         layout,
         spec_ids: None,
-        attribute_locations: Vec::new(),
+        attributes: Vec::new(),
         workgroup_size: 0,
         shared_memory: 0,
         resources: None,
-        has_side_effects,
+        has_side_effects: uses.has_side_effects,
+        descriptor_sets: uses.descriptor_sets,
+        unwritten: undefined.outputs,
+        reads_undefined: undefined.has_values,
     }
 }
 
@@ -137,20 +149,24 @@ pub struct Emitted {
 /// # Errors
 /// [`LowerError`]: no module, no such shader, another stage, a list that [`Layout::from_list`] refuses, or
 /// [`LowerError::LocationBudget`].
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError> {
     if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
         return Err(LowerError::Stage(options.stage));
     }
     let specialization = options.specialization;
     let mut module = Shader { specialization, ..Shader::new(words) }.module()?;
-    let entry = find_entry_point(&module, options.stage, options.entry_point)?;
+    let mut entry = find_entry_point(&module, options.stage, options.entry_point)?;
     // Neither an execution mode nor a call can be of one of two entry points that are one function.
     if shares_function(&module, &entry) {
-        isolate(&mut module, &entry);
+        isolate(&mut module, &mut entry);
     }
+    let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let layout = Layout::from_list(&declarations, &entry, options.list)?;
-    let has_side_effects = interface::has_side_effects(&module, &declarations);
+    layout.trace(&entry.name);
+    let uses = Uses::of(&module, &declarations, &used);
+    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
     let (inlined, rest) = inline::inline(&declarations, &entry, &layout);
 
     interface::strip_decorations(
@@ -184,6 +200,12 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
     let operands = [function.0, ExecutionMode::Xfb as u32];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
 
+    tracing::debug!(
+        inlined = inlined.len(),
+        explicit = added.variables.len(),
+        locations = ?added.locations,
+        "decorated"
+    );
     let used = locations_used(&declarations, &entry);
     let last = used.last().into_iter().chain(&added.locations).max();
     let locations = last.map_or(0, |last| last.saturating_add(1));
@@ -194,6 +216,6 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
         output_components: locations
             .saturating_mul(4)
             .saturating_add(built_in_components(&declarations, &entry)),
-        lowered: lowered(module.words(), entry.name, layout, has_side_effects),
+        lowered: lowered(module.words(), entry.name, layout, uses, undefined),
     })
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use spirv::{Decoration, StorageClass};
 
-use super::interface::{Place, built_in, input_place, label};
+use super::inputs::parts::{Part, parts};
+use super::interface::{built_in, label};
 use super::{LowerError, Shader};
-use crate::capture::numeric_vector;
-use crate::spirv::Id;
-use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::entry_point::{find_vertex_shader, isolate};
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::find_vertex_shader;
+use crate::spirv::static_use::StaticUse;
 use crate::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
@@ -54,68 +54,50 @@ impl VertexReads {
 
 /// Reads a vertex shader's interface, whatever it captures.
 ///
+/// Inputs that the shader declares and does not use are among the attributes, since graphics pipelines want
+/// an attribute for each; but not those of which no attribute has the type or the location.
+///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, or an input whose type or location no attribute has.
+/// [`LowerError`]: no module, no vertex shader, or an input in use whose type or location no attribute has.
 pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
-    let mut module = shader.module()?;
+    let module = shader.module()?;
     let entry = find_vertex_shader(&module, shader.entry_point)?;
-    isolate(&mut module, &entry);
+    let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let mut attributes = BTreeMap::new();
     let inputs = declarations
         .variables(StorageClass::Input)
-        .filter(|variable| entry.interface.contains(&variable.id));
+        .filter(|variable| entry.interface.contains(&variable.id))
+        .filter(|variable| built_in(&declarations, variable.id).is_none());
     for variable in inputs {
-        if built_in(&declarations, variable.id).is_some() {
-            continue;
+        let parts = match parts(&declarations, variable) {
+            Ok(parts) => parts,
+            Err(_) if !used.contains(variable.id) => continue,
+            Err(error) => return Err(error),
+        };
+        for Part { location, component, class, bits, count, .. } in parts {
+            let components = component / (bits / 32) + count;
+            let new = AttributeUse { location, class, bits, components };
+            let known = attributes.entry(location).or_insert(new);
+            known.components = known.components.max(components);
         }
-        let Place { location, component } = input_place(&declarations, variable)?;
-        add(&declarations, &mut attributes, variable.pointee, location, component);
     }
     Ok(VertexReads {
         attributes: attributes.into_values().collect(),
-        resources: resources(&declarations),
+        resources: resources(&declarations, &used),
     })
 }
 
-/// Adds what a type reads from `location` on, and returns the locations that it takes.
-fn add(
-    declarations: &Declarations,
-    attributes: &mut BTreeMap<u32, AttributeUse>,
-    ty: Id,
-    location: u32,
-    component: u32,
-) -> u32 {
-    if let Some((class, bits, count)) = numeric_vector(declarations, ty) {
-        let components = component / (bits / 32) + count;
-        let new = AttributeUse { location, class, bits, components };
-        let known = attributes.entry(location).or_insert(new);
-        known.components = known.components.max(components);
-        return (count * bits / 32).div_ceil(4);
-    }
-    let (part, count) = match declarations.ty(ty) {
-        Some(Type::Matrix { column, count }) => (*column, *count),
-        Some(Type::Array { element, length }) => {
-            (*element, declarations.constant(*length).unwrap_or(0))
-        }
-        _ => return 0,
-    };
-    let mut at = location;
-    for _ in 0..count {
-        at += add(declarations, attributes, part, at, component);
-    }
-    at - location
-}
-
-fn resources(declarations: &Declarations) -> Vec<String> {
-    let mut resources: Vec<String> = declarations
-        .variables(StorageClass::PushConstant)
+fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {
+    let variables =
+        |storage| declarations.variables(storage).filter(|variable| used.contains(variable.id));
+    let mut resources: Vec<String> = variables(StorageClass::PushConstant)
         .map(|v| format!("push constants ({})", label(declarations, v.id)))
         .collect();
     for storage in
         [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer]
     {
-        for variable in declarations.variables(storage) {
+        for variable in variables(storage) {
             let number = |decoration| {
                 declarations
                     .decoration(variable.id, decoration)

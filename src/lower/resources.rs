@@ -32,7 +32,8 @@ pub enum ResourcePlan {
     Descriptors {
         /// The descriptor set. The application's own sets are those below.
         set: u32,
-        /// Buffers in the array of binding 0, more than there are `writes`.
+        /// Buffers in the array of binding 0, more than there are `writes`; of both there are at most
+        /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
         reads: u32,
         /// Buffers in the array of binding 1.
         writes: u32,
@@ -51,12 +52,16 @@ impl std::fmt::Display for ResourcePlan {
 }
 
 impl ResourcePlan {
+    /// The most storage buffers of a plan by descriptors. Code is generated for each of them.
+    pub const MAX_STORAGE_BUFFERS: u32 = 24;
+
     /// Checks that nothing else is in the way of the plan: the application's descriptors, behind which the
     /// set is.
     pub(super) fn check(self, declarations: &Declarations) -> Result<(), LowerError> {
         use spirv::{Decoration, StorageClass};
         let Self::Descriptors { set, reads, writes } = self else { return Ok(()) };
-        if writes == 0 || reads <= writes {
+        let all = reads.saturating_add(writes);
+        if writes == 0 || reads <= writes || all > Self::MAX_STORAGE_BUFFERS {
             return Err(LowerError::StorageBuffers { reads, writes });
         }
         let storages =

@@ -24,7 +24,7 @@ pub use error::SplitError;
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface;
-use crate::capture::{CaptureError, Layout, block_type, describe, locations_of};
+use crate::capture::{CaptureError, Layout, block_type, locations_of};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{EntryPoint, find_entry_point};
@@ -81,6 +81,7 @@ pub struct Member {
 ///
 /// # Errors
 /// [`SplitError`]
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, SplitError> {
     if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
         return Err(SplitError::Stage(options.stage));
@@ -114,6 +115,7 @@ pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, Split
         return Ok(Split { words: module.words(), entry_point, members });
     }
     rewrite::rewrite(&mut module, &declarations, &outputs)?;
+    tracing::debug!(split = outputs.len(), members = members.len(), "rewritten");
     Ok(Split { words: module.words(), entry_point, members })
 }
 
@@ -124,9 +126,7 @@ fn captured(
     entry: &EntryPoint,
 ) -> Result<Layout, CaptureError> {
     match Layout::from_decorations(module, declarations, entry) {
-        Err(CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured) => {
-            Ok(Layout::default())
-        }
+        Err(CaptureError::NoXfbMode { .. }) => Ok(Layout::default()),
         other => other,
     }
 }
@@ -353,7 +353,7 @@ impl Walk<'_> {
         SplitError::MemberType {
             variable: interface::label(self.declarations, self.variable.id),
             path: path.to_vec(),
-            ty: describe(self.declarations, ty),
+            ty: self.declarations.type_name(ty),
         }
     }
 

@@ -182,19 +182,29 @@ impl Outputs<'_> {
         self.layout.outputs.iter().map(|output| self.load(builder, code, output)).collect()
     }
 
-    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
+    /// A pointer to an output of the layout, and its type.
+    pub(super) fn pointer(
+        &self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        output: &Output,
+    ) -> (Id, Id) {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
         // The layout was made from these declarations.
         debug_assert!(ty.is_some());
         let ty = ty.unwrap_or(Id(0));
-        let mut pointer = output.variable;
-        if !output.path.is_empty() {
-            let pointer_type = builder.pointer(self.storage, ty);
-            let mut operands = vec![pointer.0];
-            operands.extend(output.path.iter().map(|index| builder.constant(*index).0));
-            pointer = code.value(builder, Op::AccessChain, pointer_type, &operands);
+        if output.path.is_empty() {
+            return (output.variable, ty);
         }
+        let pointer_type = builder.pointer(self.storage, ty);
+        let mut operands = vec![output.variable.0];
+        operands.extend(output.path.iter().map(|index| builder.constant(*index).0));
+        (code.value(builder, Op::AccessChain, pointer_type, &operands), ty)
+    }
+
+    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
+        let (pointer, ty) = self.pointer(builder, code, output);
         let value = code.value(builder, Op::Load, ty, &[pointer.0]);
         if output.bits == 32 {
             let mut bits = value;

@@ -2,6 +2,7 @@
 //! an application. Every submission is waited for, so nothing of it is ever in flight between two
 //! calls.
 
+mod allocator;
 mod buffers;
 mod capture;
 mod draws;
@@ -16,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::{ext, vk};
-use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
+#[doc(hidden)]
+pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
 pub use self::draws::DrawFeatures;
 pub use self::error::GpuError;
@@ -26,9 +28,10 @@ pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources};
 pub use self::timing::{MemoryLimits, Timestamps};
 
+use self::allocator::OwnAllocator;
 use self::instance::Instance;
 use crate::lower::{Backend, compute};
-use crate::runtime::{Capabilities, Context, Kernels, RuntimeError, required_features};
+use crate::runtime::{Barrier, Capabilities, Context, Kernels, RuntimeError, required_features};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -71,9 +74,10 @@ pub struct Gpu {
     fence: vk::Fence,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    kernels: Kernels,
-    allocator: Option<Allocator>,
+    kernels: Arc<Kernels>,
+    allocator: Option<OwnAllocator>,
     timeout: Duration,
+    omitted: Option<Step>,
     state: State,
     /// Last: destroyed when everything above is.
     instance: Instance,
@@ -103,6 +107,10 @@ impl Gpu {
         }
         if let Some(most) = options.storage_buffers {
             caps.limits.max_storage_buffers = caps.limits.max_storage_buffers.min(most);
+        }
+        if let Some(most) = options.workgroup_invocations {
+            let limits = &mut caps.limits;
+            limits.max_workgroup_invocations = limits.max_workgroup_invocations.min(most);
         }
         // SAFETY: the device is of the instance.
         let families =
@@ -160,7 +168,9 @@ impl Gpu {
         // SAFETY: the device was created so.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
-                context.set_indirect_dispatch(options.profile != Profile::Bifrost);
+                if options.profile == Profile::Bifrost {
+                    context.set_indirect_dispatch(false);
+                }
                 context
             }
             Err(error) => {
@@ -188,9 +198,10 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
-            kernels: Kernels::default(),
+            kernels: Arc::new(Kernels::none()),
             allocator: None,
             timeout: TIMEOUT,
+            omitted: None,
             state: State::Idle,
             instance,
         };
@@ -201,21 +212,9 @@ impl Gpu {
 
     fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
-        let allocator = Allocator::new(&AllocatorCreateDesc {
-            instance: self.instance.raw.clone(),
-            device: device.clone(),
-            physical_device: self.physical_device,
-            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
-            buffer_device_address: self.context.has_addresses(),
-            allocation_sizes: gpu_allocator::AllocationSizes::new(8 << 20, 8 << 20)
-                .with_max_device_memblock_size(256 << 20)
-                .with_max_host_memblock_size(256 << 20),
-        })
-        .map_err(|source| RuntimeError::Allocation {
-            name: "the allocator".to_owned(),
-            size: 0,
-            source: Box::new(source),
-        })?;
+        // SAFETY: they are of each other, and live until the device is dropped.
+        let allocator =
+            unsafe { OwnAllocator::new(&self.instance.raw, self.physical_device, &self.context) }?;
         self.allocator = Some(allocator);
         let pool = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
         let subpasses =
@@ -237,7 +236,7 @@ impl Gpu {
                 .first()
                 .copied()
                 .unwrap_or_default();
-            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
+            self.kernels = Arc::new(Kernels::new(&self.context, vk::PipelineCache::null())?);
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
                 .map_err(RuntimeError::vulkan("vkCreateFence"))?;
@@ -261,9 +260,19 @@ impl Gpu {
         &self.context
     }
 
-    /// The same, for its test switches.
-    pub const fn context_mut(&mut self) -> &mut Context {
-        &mut self.context
+    /// [`Context::set_max_workgroups_per_axis`]
+    pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
+        self.context.set_max_workgroups_per_axis(workgroups);
+    }
+
+    /// [`Context::omit_barrier`]
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
+        // SAFETY: the caller's contract.
+        unsafe { self.context.omit_barrier(barrier) };
     }
 
     /// What the device can do, by the profile.
@@ -331,6 +340,13 @@ impl Gpu {
         self.timeout = timeout;
     }
 
+    /// Leaves out a step of [`capture`](Self::capture), or with `None` none: tests prove by it that each is
+    /// missed.
+    #[doc(hidden)]
+    pub const fn omit_step(&mut self, step: Option<Step>) {
+        self.omitted = step;
+    }
+
     /// What the validation layer has said since the last call.
     pub fn take_messages(&self) -> Vec<Message> {
         self.instance.messages.take()
@@ -349,9 +365,9 @@ impl Gpu {
         (self.queue, self.queue_family)
     }
 
-    /// The kernels of the device.
-    pub const fn kernels(&self) -> Kernels {
-        self.kernels
+    /// The kernels of the device, with which they are destroyed.
+    pub fn kernels(&self) -> Arc<Kernels> {
+        Arc::clone(&self.kernels)
     }
 
     /// Enters a render pass instance of [`render_pass`](Self::render_pass).
@@ -406,6 +422,9 @@ impl Gpu {
     }
 
     fn submit_and_wait(&mut self) -> Result<(), GpuError> {
+        if self.omitted == Some(Step::Submission) {
+            return Ok(());
+        }
         let device = self.context.device();
         let buffers = [self.command_buffer];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
@@ -475,7 +494,8 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
-            self.kernels.destroy(&self.context);
+            // Whoever still has them needs a live device to record with them.
+            self.kernels.destroy_shared(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

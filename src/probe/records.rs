@@ -4,11 +4,14 @@
 //! equality within the precision of the
 //! [SPIR-V environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation)
 //! for the rest of floating point. A probe does not know what a shader computes, so it allows floats a
-//! stated distance.
+//! stated distance. What the shader does not write is undefined where the driver captures it, and 0 elsewhere
+//! ([`Lowered::unwritten`](crate::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
-use crate::capture::{Layout, MAX_XFB_BUFFERS};
+use super::subject::Subject;
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::lower::Backend;
 use crate::vertex_input::NumericClass;
 
 /// Units in the last place by which floats of two backends may differ. The environment's table allows
@@ -35,57 +38,112 @@ pub struct RecordsDiffer {
     pub expected: u64,
 }
 
-/// Compares records, and says in words where they differ only in precision.
+/// The records of a shader, as a backend captured them.
+#[derive(Debug, Clone, Copy)]
+pub struct Records<'a> {
+    /// The backend.
+    pub backend: Backend,
+    /// By capture buffer.
+    pub buffers: &'a [Vec<u8>; MAX_XFB_BUFFERS],
+}
+
+/// Differences between the records of two backends that are none of a backend's doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Floats that differ in precision.
+    pub imprecise: u64,
+    /// The most units in the last place by which one does.
+    pub largest_ulp: u64,
+    /// Components that differ, which the shader may leave undefined.
+    pub undefined: u64,
+    /// The output of the first of them, its name or id.
+    pub first_undefined: Option<String>,
+}
+
+impl Differences {
+    /// They in words, a sentence each that begins behind the names of the backends.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.imprecise > 0 {
+            notes.push(format!(
+                "differ in precision, by {} ULP at most, in {} floats",
+                self.largest_ulp, self.imprecise
+            ));
+        }
+        if let Some(first) = &self.first_undefined {
+            notes.push(format!(
+                "differ in {} components that the shader leaves undefined, the first of {first}",
+                self.undefined
+            ));
+        }
+        notes
+    }
+}
+
+/// Compares records of a shader.
 ///
 /// # Errors
 /// [`RecordsDiffer`]
 pub fn compare(
-    layout: &Layout,
-    found: &[Vec<u8>; MAX_XFB_BUFFERS],
-    expected: &[Vec<u8>; MAX_XFB_BUFFERS],
-) -> Result<Option<String>, RecordsDiffer> {
-    let (mut count, mut largest) = (0u64, 0);
-    for output in &layout.outputs {
+    subject: &Subject,
+    found: &Records<'_>,
+    expected: &Records<'_>,
+) -> Result<Differences, RecordsDiffer> {
+    let layout = &subject.layout;
+    let mut differences = Differences::default();
+    for (index, output) in layout.outputs.iter().enumerate() {
         let buffer = output.buffer as usize;
         let Some(stride) = layout.strides.get(buffer).copied().flatten() else { continue };
-        let pairs = found[buffer]
+        let name = || output.name.clone().unwrap_or_else(|| output.variable.to_string());
+        let may_be_undefined = subject.reads_undefined || subject.unwritten.contains(&index);
+        let pairs = found.buffers[buffer]
             .chunks_exact(stride as usize)
-            .zip(expected[buffer].chunks_exact(stride as usize));
-        for (record, (found, expected)) in pairs.enumerate() {
+            .zip(expected.buffers[buffer].chunks_exact(stride as usize));
+        for (record, (found_record, expected_record)) in pairs.enumerate() {
             for component in 0..output.components {
                 let size = (output.bits / 8) as usize;
                 let at = output.offset as usize + component as usize * size;
-                let (found, expected) = (number(found, at, size), number(expected, at, size));
-                if found == expected {
+                let found_number = number(found_record, at, size);
+                let expected_number = number(expected_record, at, size);
+                if found_number == expected_number {
                     continue;
                 }
                 let distance = match output.class {
-                    NumericClass::Float => ulp_distance(output.bits, found, expected),
+                    NumericClass::Float => ulp_distance(output.bits, found_number, expected_number),
                     NumericClass::Uint | NumericClass::Sint => None,
                 };
+                // What is not 0 where it would be 0 without the shader was written.
+                let is_undefined = may_be_undefined
+                    && match (found.backend, expected.backend) {
+                        (Backend::Native, Backend::Native) => true,
+                        (Backend::Native, _) => expected_number == 0,
+                        (_, Backend::Native) => found_number == 0,
+                        _ => false,
+                    };
                 match distance {
                     Some(ulp) if ulp <= MAX_ULP => {
-                        count += 1;
-                        largest = largest.max(ulp);
+                        differences.imprecise += 1;
+                        differences.largest_ulp = differences.largest_ulp.max(ulp);
+                    }
+                    _ if is_undefined => {
+                        differences.undefined += 1;
+                        differences.first_undefined.get_or_insert_with(name);
                     }
                     _ => {
-                        let output =
-                            output.name.clone().unwrap_or_else(|| output.variable.to_string());
                         return Err(RecordsDiffer {
-                            output,
+                            output: name(),
                             record,
                             buffer: buffer as u32,
                             byte_offset: record as u64 * u64::from(stride) + at as u64,
-                            found,
-                            expected,
+                            found: found_number,
+                            expected: expected_number,
                         });
                     }
                 }
             }
         }
     }
-    Ok((count > 0)
-        .then(|| format!("differ in precision, by {largest} ULP at most, in {count} floats")))
+    Ok(differences)
 }
 
 /// A component at a byte of a record; 0 behind its end.

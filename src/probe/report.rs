@@ -173,7 +173,7 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// Cases that came out wrong, all of them.
     pub mismatch_count: u32,
-    /// A small capture of each topology, to be drawn.
+    /// A small capture of each topology on each backend, to be drawn.
     pub traces: Vec<Trace>,
     /// What else there is to say, each once: for example that backends differ in precision.
     pub notes: Vec<String>,
@@ -291,16 +291,17 @@ impl ProbeReport {
         self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case would be drawn: the first of its topology that fits a picture,
-    /// see [`super::picture::vertex_count`].
-    pub fn wants_trace(&self, case: &Case) -> bool {
+    /// Whether a capture of that case would be drawn: the first of its topology on a backend that fits a
+    /// picture, see [`super::picture::vertex_count`].
+    pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
+        let is_alike = |t: &Trace| t.backend == backend && t.case.topology == case.topology;
         case.vertex_count == super::picture::vertex_count(case.topology)
-            && self.traces.iter().all(|trace| trace.case.topology != case.topology)
+            && !self.traces.iter().any(is_alike)
     }
 
     /// Keeps what [`super::diagnose::trace`] made of a case's first instance, if it is wanted.
     pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
-        if self.wants_trace(case) {
+        if self.wants_trace(backend, case) {
             self.traces.push(Trace { backend, case: case.clone(), primitives });
         }
     }

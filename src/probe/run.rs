@@ -13,12 +13,13 @@ mod reference;
 use std::time::Instant;
 
 use crate::lower::{Backend, Lowered, compute};
-use crate::runtime::{Pipeline, PipelineDesc, version_string};
+use crate::runtime::{CaptureNeeds, Pipeline, PipelineDesc, version_string};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use crate::vertex_input::VertexFormat;
 
 use self::case::Prepared;
 use self::reference::References;
-use super::diagnose::{DiagnoseError, Fault, Mismatch};
+use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{CaptureRequest, Gpu, GpuError, VertexData};
 use super::plan::{BatchTooLarge, Group, Plan};
 use super::records::RecordsDiffer;
@@ -144,11 +145,25 @@ fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
     if is_graphics && is_points && !group.subject.writes_point_size() {
         return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
+    // A graphics pipeline with another format is invalid, and what it captures tells nothing of anybody.
+    let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
+    let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
+    if let Some(format) = formats.find(lacks) {
+        let format = ash::vk::Format::from_raw(format.as_raw());
+        return Some(format!("no vertex buffers of VK_FORMAT_{format:?}"));
+    }
     let is_last = group.provoking == ProvokingVertex::Last;
     if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {
         return Some("last-vertex cases: no provokingVertexLast".to_owned());
     }
     None
+}
+
+/// What of a draw of a group its backend refuses.
+fn refused(group: &Group<'_>, vertex_count: u32) -> Option<&'static str> {
+    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
+    let fan_vertices = if is_fan { vertex_count } else { 0 };
+    group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
 }
 
 /// Runs the cases of a group. Returns whether the device was lost.
@@ -160,7 +175,17 @@ fn run_group(
     report: &mut ProbeReport,
 ) -> bool {
     let mut lost = false;
-    for batch in plan.batches(group) {
+    for mut batch in plan.batches(group) {
+        batch.retain(|&(vertex_count, _)| {
+            let reason = refused(group, vertex_count);
+            if let Some(reason) = reason {
+                report.skip(group.backend, group.topology, reason);
+            }
+            reason.is_none()
+        });
+        if batch.is_empty() {
+            continue;
+        }
         let result = match lost {
             true => Err(BatchError::Lost),
             false => run_batch(gpu, group, &batch, references, report),
@@ -188,6 +213,9 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
+    /// A step of the capture that gives the records did nothing.
+    #[error("{0}")]
+    MissingStep(Box<Mismatch>),
     /// The backends do not agree on what the shader writes.
     #[error("{differ} (compared with {first})")]
     Records { differ: RecordsDiffer, first: Backend },
@@ -214,6 +242,9 @@ impl BatchError {
                     excerpt: Vec::new(),
                 };
                 report.record_disagreement(backend, case, mismatch);
+            }
+            Self::MissingStep(mismatch) => {
+                report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
             }
             // The outermost message alone may be no more than a file's name.
             _ => report.record_error(backend, case, chain(self)),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
+use super::sentinel::Fill;
 use synthetic::Synthetic;
 
 /// One fault put into one capture, and what it was called.
@@ -169,6 +170,22 @@ const INJECTIONS: &[Injection] = &[
         s.erase_buffer(1, record);
     }),
     elsewhere("counter one primitive short", Fault::WrongCounter, |s| s.counter_short()),
+    elsewhere("submission not executed", Fault::NothingExecuted, |s| {
+        s.refill(Fill::BeforeSubmission);
+    }),
+    elsewhere("sentinels not copied, and captured over", Fault::NothingCopiedIn, |s| {
+        s.refill(Fill::BeforeCopyIn);
+        s.write_all();
+    }),
+    elsewhere("sentinels not copied, and nothing captured", Fault::NothingCopiedIn, |s| {
+        s.refill(Fill::BeforeCopyIn);
+    }),
+    elsewhere("capture not copied back", Fault::NothingCopiedBack, |s| {
+        s.refill(Fill::BeforeCopyBack);
+    }),
+    elsewhere("capture not executed", Fault::NothingWritten, |s| {
+        (0..s.record_count()).for_each(|record| s.erase(record));
+    }),
 ];
 
 /// What is under test: [`diagnose`], or a stand-in that must not pass.

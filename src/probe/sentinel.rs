@@ -4,6 +4,10 @@
 //! A constant fill would hide a store of that constant, a copy from one place to another, and a
 //! clear. So every dword is a hash of its buffer and its place: captured data equals the sentinel of
 //! the dword that it lands on by a chance of 2^-32, and a sentinel that was moved is no sentinel.
+//!
+//! Sentinels are copied to the memory that is captured to, and what becomes of them is copied back. That memory,
+//! and the memory that is read back, is filled with one of the constants of [`Fill`] before each copy: what is
+//! still there afterwards tells which step did nothing.
 
 #![forbid(unsafe_code)]
 
@@ -29,6 +33,44 @@ pub fn fill(buffer: u32, allocation: &mut [u8]) {
     }
 }
 
+/// What memory is filled with before it is copied to, everywhere with one dword: what a step that did nothing
+/// leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// The memory that is read back, by the host before the submission.
+    BeforeSubmission,
+    /// The memory that is captured to, by the device before the sentinels are copied to it.
+    BeforeCopyIn,
+    /// The memory that is read back, by the device before the capture is copied to it.
+    BeforeCopyBack,
+}
+
+impl Fill {
+    /// The dword.
+    pub const fn dword(self) -> u32 {
+        match self {
+            Self::BeforeSubmission => 0x8f1b_bcdc,
+            Self::BeforeCopyIn => 0x6ed9_eba1,
+            Self::BeforeCopyBack => 0xca62_c1d6,
+        }
+    }
+
+    /// Fills bytes, the first of which is the first of a dword.
+    pub fn fill(self, bytes: &mut [u8]) {
+        let dword = self.dword().to_le_bytes();
+        for chunk in bytes.chunks_mut(dword.len()) {
+            chunk.copy_from_slice(&dword[..chunk.len()]);
+        }
+    }
+
+    /// Whether `bytes`, which start `offset` bytes into filled memory, are some and are nothing else.
+    pub fn covers(self, offset: u64, bytes: &[u8]) -> bool {
+        let dword = self.dword().to_le_bytes();
+        let is_filled = |(at, byte): (u64, &u8)| *byte == dword[(at % 4) as usize];
+        !bytes.is_empty() && (offset..).zip(bytes).all(is_filled)
+    }
+}
+
 /// The first byte of `bytes` that is not its sentinel; `bytes` starts `offset` bytes into the
 /// allocation, and so does the result count.
 pub fn first_touched(buffer: u32, offset: u64, bytes: &[u8]) -> Option<u64> {
@@ -49,6 +91,23 @@ pub fn first_touched(buffer: u32, offset: u64, bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fills_are_told_apart_at_every_offset() {
+        let all = [Fill::BeforeSubmission, Fill::BeforeCopyIn, Fill::BeforeCopyBack];
+        for fill in all {
+            let mut bytes = vec![0; 23];
+            fill.fill(&mut bytes);
+            for start in 0..9 {
+                let rest = &bytes[start as usize..];
+                assert!(all.iter().all(|other| other.covers(start, rest) == (*other == fill)));
+                assert!(!fill.covers(start + 1, rest), "{fill:?}");
+            }
+            assert!(!fill.covers(0, &[]));
+            bytes[22] ^= 1;
+            assert!(!fill.covers(0, &bytes));
+        }
+    }
 
     #[test]
     fn first_touched_finds_every_byte() {

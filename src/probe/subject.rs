@@ -6,7 +6,7 @@ mod point_size;
 
 use std::path::Path;
 
-use crate::capture::Layout;
+use crate::capture::{CaptureError, Layout};
 use crate::lower::reflect::vertex_reads;
 use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use crate::probe::shaders::ProbeShader;
@@ -59,6 +59,10 @@ pub struct Subject {
     pub layout: Layout,
     /// What it reads.
     pub vertex_input: VertexInput,
+    /// Indices in the layout of what it does not write on every path: [`Lowered::unwritten`].
+    pub unwritten: Vec<usize>,
+    /// Whether it may use other undefined values: [`Lowered::reads_undefined`].
+    pub reads_undefined: bool,
     words: Vec<u32>,
     formulas: Option<ProbeShader>,
     writes_point_size: bool,
@@ -81,6 +85,8 @@ impl Subject {
         Ok(Self {
             name: shader.name.to_owned(),
             layout: lowered.layout,
+            unwritten: lowered.unwritten,
+            reads_undefined: lowered.reads_undefined,
             vertex_input: shader.vertex_input.clone(),
             words,
             formulas: Some(shader),
@@ -88,8 +94,7 @@ impl Subject {
         })
     }
 
-    /// A SPIR-V file with capture decorations. Its attributes are given made-up contents; descriptors
-    /// and push constants it may not use.
+    /// A SPIR-V file with capture decorations, as [`from_words`](Self::from_words).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -99,10 +104,24 @@ impl Subject {
             .map_err(|source| SubjectError::Read { file: name.clone(), source })?;
         let words = words_from_bytes(&bytes)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
+        Self::from_words(&name, words)
+    }
+
+    /// A SPIR-V module with capture decorations, called `name`, which is what `vkxfb probe --shader` would take
+    /// for it. Its attributes are given made-up contents; descriptors and push constants it may not use.
+    ///
+    /// # Errors
+    /// [`SubjectError`]
+    pub fn from_words(name: &str, words: Vec<u32>) -> Result<Self, SubjectError> {
+        let name = name.to_owned();
         let lower = |source| SubjectError::Lower { name: name.clone(), source };
         let writes_point_size = point_size::writes_point_size(&words)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
         let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
+        // It may be captured, but there would be nothing to look at.
+        if lowered.layout.outputs.is_empty() {
+            return Err(lower(CaptureError::NothingCaptured.into()));
+        }
         let reads = vertex_reads(&Shader::new(&words)).map_err(lower)?;
         if let Some(what) = reads.resources.first().cloned() {
             return Err(SubjectError::Resources { name, what });
@@ -110,6 +129,8 @@ impl Subject {
         Ok(Self {
             vertex_input: reads.packed_vertex_input(),
             layout: lowered.layout,
+            unwritten: lowered.unwritten,
+            reads_undefined: lowered.reads_undefined,
             words,
             formulas: None,
             writes_point_size,
@@ -141,6 +162,15 @@ impl Subject {
     /// Whether [`records`](Self::records) knows what the shader writes.
     pub const fn has_formulas(&self) -> bool {
         self.formulas.is_some()
+    }
+
+    /// Indices in the layout of what may hold anything where `backend` captures it.
+    pub fn undefined(&self, backend: Backend) -> &[usize] {
+        match backend {
+            Backend::Native => &self.unwritten,
+            // There it is 0.
+            Backend::Vertex | Backend::Compute => &[],
+        }
     }
 
     /// Whether a graphics pipeline of points may be made of it.

@@ -12,7 +12,8 @@ use std::fmt;
 
 use ash::vk;
 
-use super::checks::check_limit;
+use super::checks::{check_limit, multiple_of};
+use super::context::ContextId;
 use super::descriptors::{Purpose, Sets, Table, User, Window};
 use super::recorder::Pending;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
@@ -20,6 +21,9 @@ use crate::sysval::{Address, join, split};
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
+
+/// What shaders read and write at least, in bytes.
+const DWORD: u64 = 4;
 
 /// How much an arena holds.
 ///
@@ -118,7 +122,7 @@ impl Arena {
     /// can hold.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the allocator's.
+    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -183,6 +187,15 @@ impl Arena {
         Ok(Self { upload, scratch, table, sets, pending })
     }
 
+    /// The context that it was made with.
+    #[cfg_attr(
+        not(feature = "probe"),
+        allow(dead_code, reason = "the probe tells its own arenas by it")
+    )]
+    pub(crate) const fn context(&self) -> ContextId {
+        self.upload.buffer.context()
+    }
+
     /// What there is in all.
     pub fn capacity(&self) -> ArenaDesc {
         ArenaDesc {
@@ -212,12 +225,16 @@ impl Arena {
     /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for
     /// [`resolve`](Self::resolve).
     ///
+    /// Shaders read whole dwords, also the one in which the range ends.
+    ///
     /// # Errors
-    /// [`RuntimeError::NoAddress`]; with descriptors [`RuntimeError::Limit`] and
+    /// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and
+    /// [`RuntimeError::Misaligned`]; with descriptors [`RuntimeError::Limit`] and
     /// [`RuntimeError::TooManyBuffers`].
     ///
     /// # Safety
-    /// The buffer is live, has the usage that [`Context`] names, and holds the range.
+    /// The buffer is live, has the usage that [`Context`] names, and holds the range, rounded up to the next
+    /// multiple of 4 bytes.
     pub(super) unsafe fn address(
         &mut self,
         ctx: &Context,
@@ -227,11 +244,24 @@ impl Arena {
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
-        match ctx.table() {
-            Some(limits) => self.table.address(limits, purpose, what, buffer, offset, size),
+        let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
+        let end = offset.checked_add(size).ok_or_else(past_the_end)?;
+        if size > 0 && !end.is_multiple_of(DWORD) {
+            // A handle does not tell how long its buffer is, but what memory it takes.
             // SAFETY: the caller's contract.
-            None => Ok(unsafe { ctx.buffer_address(buffer) }?.wrapping_add(offset)),
+            let memory = unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size;
+            let needed = end.checked_next_multiple_of(DWORD).ok_or_else(past_the_end)?;
+            if needed > memory {
+                return Err(RuntimeError::PartialDword { what: what.to_string(), end, memory });
+            }
         }
+        if let Some(limits) = ctx.table() {
+            return self.table.address(limits, purpose, what, buffer, offset, size);
+        }
+        // SAFETY: the caller's contract.
+        let start = unsafe { ctx.buffer_address(buffer) }?;
+        multiple_of(DWORD, || format!("the device address of {what}"), start)?;
+        start.checked_add(offset).ok_or_else(past_the_end)
     }
 
     /// Prepares for what the draws to record next reach: where there are no device addresses, descriptors are

@@ -12,6 +12,7 @@ use super::RuntimeError;
 use super::extensions::{
     self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
+use super::workarounds::{DeviceIdentity, Effect};
 use crate::lower::Backend;
 
 /// Device extensions that a device of the floor has, see [`Capabilities::restrict_to_floor`].
@@ -62,6 +63,16 @@ pub struct Limits {
     pub max_storage_buffer_range: u64,
     /// `minStorageBufferOffsetAlignment` in bytes.
     pub min_storage_buffer_offset_alignment: u64,
+    /// `maxDrawIndirectCount`: draws of one indirect command.
+    pub max_draw_indirect_count: u32,
+}
+
+impl Limits {
+    /// Invocations that a workgroup of one dimension may have.
+    pub const fn workgroup_invocations(&self) -> u32 {
+        let [x, ..] = self.max_workgroup_size;
+        if x < self.max_workgroup_invocations { x } else { self.max_workgroup_invocations }
+    }
 }
 
 /// Everything that is asked of a physical device.
@@ -69,6 +80,8 @@ pub struct Limits {
 pub struct Capabilities {
     /// `deviceName`.
     pub device_name: String,
+    /// `driverID`, 0 where the device does not say.
+    pub driver_id: vk::DriverId,
     /// `driverName`, empty where the device does not say.
     pub driver_name: String,
     /// `driverInfo`, empty where the device does not say.
@@ -100,6 +113,8 @@ pub struct Capabilities {
     /// The feature `shaderStorageBufferArrayDynamicIndexing`, which the compute backend needs where it has
     /// no device addresses.
     pub storage_buffer_indexing: bool,
+    /// The feature `multiDrawIndirect`: native indirect draws of more than one.
+    pub multi_draw_indirect: bool,
     /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
     pub geometry_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
@@ -128,26 +143,34 @@ pub fn version_string(version: u32) -> String {
     format!("{major}.{minor}.{}", vk::api_version_patch(version))
 }
 
-/// `VkPhysicalDeviceProperties::vendorID`
-const ARM: u32 = 0x13b5;
-
 impl Capabilities {
-    /// Whether captures tell the device which accesses are aligned to their size. Most GPUs take a vector
-    /// apart that is aligned to 4 bytes alone (an NVIDIA H200 captures three times as fast with it). On
-    /// Mali the alignment costs nothing and the test for it does; llvmpipe takes all vectors apart, and
-    /// runs both sides of the test.
-    pub fn wide_accesses(&self) -> bool {
-        self.vendor_id != ARM && self.driver_name != "llvmpipe"
+    /// Who the device and its driver are: what
+    /// [workarounds](DeviceIdentity::workarounds) are chosen by.
+    pub const fn identity(&self) -> DeviceIdentity {
+        DeviceIdentity {
+            driver_id: self.driver_id,
+            driver_version: self.driver_version,
+            vendor_id: self.vendor_id,
+            device_id: self.device_id,
+            device_type: self.device_type,
+        }
     }
 
-    /// Bytes of shared memory in which a workgroup collects records, or 0 where that does not pay: on
-    /// processors, and on Mali, whose shared memory is memory like any other. An NVIDIA H200 captures strips
-    /// three times as fast with it; of other GPUs it is assumed. A [`Target`](crate::lower::compute::Target)
-    /// with another number has the last word.
+    /// Whether captures tell the device which accesses are aligned to their size. Most GPUs take a vector
+    /// apart that is aligned to 4 bytes alone: an NVIDIA H200 captures three times as fast with it. Where it
+    /// does not pay, a [workaround](Effect::NarrowAccesses) says so.
+    pub fn wide_accesses(&self) -> bool {
+        !self.identity().needs(Effect::NarrowAccesses)
+    }
+
+    /// Bytes of shared memory in which a workgroup collects records, or 0 where that does not pay, as a
+    /// [workaround](Effect::NoStaging) says. An NVIDIA H200 captures strips three times as fast with it; of
+    /// other GPUs it is assumed. A [`Target`](crate::lower::compute::Target) with another number has the last
+    /// word.
     pub fn staging(&self) -> u32 {
         // What every device has.
         const MOST: u32 = 16 << 10;
-        match self.vendor_id == ARM || self.device_type == vk::PhysicalDeviceType::CPU {
+        match self.identity().needs(Effect::NoStaging) {
             true => 0,
             false => self.limits.max_shared_memory.min(MOST),
         }
@@ -180,6 +203,7 @@ impl Capabilities {
                 .device_name_as_c_str()
                 .map(|name| name.to_string_lossy().into_owned())
                 .unwrap_or_default(),
+            driver_id: q.driver_id,
             driver_name: q.driver_name,
             driver_info: q.driver_info,
             api_version: q.api_version,
@@ -195,6 +219,7 @@ impl Capabilities {
             buffer_device_address: q.buffer_device_address,
             storage_buffer_indexing: q.features.shader_storage_buffer_array_dynamic_indexing
                 == vk::TRUE,
+            multi_draw_indirect: q.features.multi_draw_indirect == vk::TRUE,
             geometry_shader: q.features.geometry_shader == vk::TRUE,
             vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
             shader_int64: q.features.shader_int64 == vk::TRUE,
@@ -223,6 +248,7 @@ impl Capabilities {
                     .min(limits.max_per_stage_resources),
                 max_storage_buffer_range: limits.max_storage_buffer_range.into(),
                 min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+                max_draw_indirect_count: limits.max_draw_indirect_count,
             },
         };
         tracing::debug!(
@@ -262,6 +288,7 @@ impl Capabilities {
         self.transform_feedback = None;
         self.provoking_vertex = None;
         self.vertex_divisor = None;
+        self.multi_draw_indirect = false;
         self.geometry_shader = false;
         self.vertex_stores = false;
         self.shader_float64 = false;
@@ -300,9 +327,11 @@ pub(super) mod tests {
             khr::device_group::NAME,
             khr::storage_buffer_storage_class::NAME,
             khr::shader_draw_parameters::NAME,
+            khr::draw_indirect_count::NAME,
         ];
         Capabilities {
             device_name: "Test".to_owned(),
+            driver_id: vk::DriverId::from_raw(0),
             driver_name: String::new(),
             driver_info: String::new(),
             api_version: vk::API_VERSION_1_3,
@@ -334,6 +363,7 @@ pub(super) mod tests {
             vertex_divisor: Some(VertexDivisorSupport { zero: true, max: u32::MAX }),
             buffer_device_address: Some(AddressSource::Core),
             storage_buffer_indexing: true,
+            multi_draw_indirect: true,
             geometry_shader: true,
             vertex_stores: true,
             shader_int64: true,
@@ -359,6 +389,7 @@ pub(super) mod tests {
                 max_storage_buffers: 32,
                 max_storage_buffer_range: 1 << 27,
                 min_storage_buffer_offset_alignment: 16,
+                max_draw_indirect_count: u32::MAX,
             },
         }
     }

@@ -4,6 +4,7 @@
 
 use super::RequiredFeatures;
 use crate::lower::Backend;
+use crate::lower::vertex::MAX_FAN_VERTICES;
 
 /// What the captures of a pipeline will be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +16,9 @@ pub struct CaptureNeeds {
     pub dynamic_restart: bool,
     /// Draws of several topologies with one pipeline.
     pub dynamic_topology: bool,
-    /// Draws whose arguments or vertex count lie in a buffer.
+    /// Draws whose arguments or vertex count lie in a buffer. On the native backend some need what not all
+    /// devices have: [`RequiredFeatures::multi_draw_indirect`], [`RequiredFeatures::draw_indirect_count`],
+    /// [`TransformFeedbackSupport::draw`](super::TransformFeedbackSupport::draw).
     pub indirect: bool,
     /// Multi-draws.
     pub multi_draw: bool,
@@ -23,6 +26,8 @@ pub struct CaptureNeeds {
     pub counters: bool,
     /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
     pub queries: bool,
+    /// Vertices of an instance of the largest triangle fan, 0 where none is drawn.
+    pub fan_vertices: u32,
     /// The shader stores, writes images or uses atomics
     /// ([`Lowered::has_side_effects`](crate::lower::Lowered::has_side_effects)), and the application
     /// draws with it too. A capture by compute then does that a second time.
@@ -33,7 +38,8 @@ impl Backend {
     /// The first of the needs that the backend does not meet, in words.
     ///
     /// The vertex backend takes what the application's own direct draw can carry: vertices in order,
-    /// into buffers that are written from their start.
+    /// into buffers that are written from their start. Fans have
+    /// [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) there.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -47,6 +53,9 @@ impl Backend {
             Self::Vertex if needs.indexed => Some("indexed draws"),
             Self::Vertex if needs.indirect => Some("indirect draws"),
             Self::Vertex if needs.counters => Some("counters"),
+            Self::Vertex if needs.fan_vertices > MAX_FAN_VERTICES => {
+                Some("triangle fans of more than 65537 vertices")
+            }
             Self::Vertex => None,
         }
     }
@@ -76,9 +85,11 @@ mod tests {
 
     #[test]
     fn side_effects_happen_once_where_that_can_be() {
+        assert_eq!(MAX_FAN_VERTICES, 65_537, "the number in the reason");
         let direct = CaptureNeeds { side_effects: true, ..Default::default() };
         let indexed = CaptureNeeds { indexed: true, ..direct };
         let multi = CaptureNeeds { multi_draw: true, ..direct };
+        let fan = |fan_vertices| CaptureNeeds { fan_vertices, ..direct };
         let on = choose;
         let all = &Backend::ALL;
         assert_eq!(on(all, &CaptureNeeds::default()), Some(Backend::Compute));
@@ -88,6 +99,10 @@ mod tests {
         assert_eq!(on(emulated, &direct), Some(Backend::Vertex));
         assert_eq!(on(emulated, &indexed), Some(Backend::Compute));
         assert_eq!(on(&[Backend::Vertex], &indexed), None);
+        assert_eq!(on(emulated, &fan(65_537)), Some(Backend::Vertex));
+        assert_eq!(on(emulated, &fan(65_538)), Some(Backend::Compute));
+        assert_eq!(on(&[Backend::Vertex], &fan(65_538)), None);
+        assert_eq!(on(&[Backend::Native], &fan(u32::MAX)), Some(Backend::Native));
         assert_eq!(on(&[Backend::Native], &indexed), Some(Backend::Native));
     }
 }

@@ -1,11 +1,14 @@
 //! One device, ready for captures: its entry points, its capabilities, what it was created with,
 //! and the commands that record [barriers](super::barrier).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ash::vk;
 
 use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
+use super::workarounds::Effect;
 use super::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
@@ -13,9 +16,22 @@ use crate::lower::{Backend, ResourcePlan, compute};
 /// The most workgroups of an axis that every device has.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
+/// Tells contexts apart, and with them devices: a handle may come back for another device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ContextId(u64);
+
+impl ContextId {
+    /// One that no other context has.
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A `VkDevice` with the entry points that captures call. The device stays the application's.
 #[derive(Clone)]
 pub struct Context {
+    id: ContextId,
     device: ash::Device,
     capabilities: Capabilities,
     enabled: RequiredFeatures,
@@ -51,6 +67,10 @@ impl Context {
             .has(Backend::Native)
             .then(|| TransformFeedbackFn::load(instance, device))
             .transpose()?;
+        let draw_indirect_count = enabled
+            .draw_indirect_count
+            .then(|| DrawIndirectCountFn::load(instance, device))
+            .transpose()?;
         let limits = &capabilities.limits;
         let table = enabled.uses_descriptors().then(|| {
             TableLimits::new(
@@ -61,17 +81,23 @@ impl Context {
         });
         let [x, y, _] = capabilities.limits.max_workgroups;
         Ok(Self {
+            id: ContextId::next(),
             device: device.clone(),
             enabled,
             addresses,
             table,
             transform_feedback,
-            draw_indirect_count: DrawIndirectCountFn::load(instance, device),
+            draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
-            indirect_dispatch: true,
+            indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
             omitted: None,
             capabilities,
         })
+    }
+
+    /// What it has in common with its clones alone.
+    pub(crate) const fn id(&self) -> ContextId {
+        self.id
     }
 
     /// The device.
@@ -200,8 +226,8 @@ impl Context {
         self.indirect_dispatch
     }
 
-    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports: panvk on
-    /// Bifrost ignores the command. Without it a capture is dispatched over the most that it can be, as
+    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports. By default it
+    /// does, but where a [workaround](Effect::DirectDispatch) says otherwise. Without it a capture is dispatched over the most that it can be, as
     /// far as the capture buffers bound it, and does nothing in the surplus. Of an indirect draw with primitive
     /// restart those may be as many invocations as there are bound indices, times the primitives that fit,
     /// which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
@@ -264,45 +290,41 @@ impl Context {
         }
     }
 
-    /// The stage and access by which that backend reads index buffers, indirect arguments and counters
-    /// that the GPU wrote.
+    /// The stages and accesses by which that backend reads index buffers, indirect arguments and counters
+    /// that the GPU wrote: the counters that a capture resumes from, too.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        let stages = Stage::DRAW_INDIRECT.as_raw() | Stage::VERTEX_INPUT.as_raw();
+        let accesses = Access::INDIRECT_COMMAND_READ.as_raw() | Access::INDEX_READ.as_raw();
         match backend {
-            Backend::Native | Backend::Vertex => (
-                // The two stages share their value with no access that the other has.
-                vk::PipelineStageFlags::from_raw(
-                    vk::PipelineStageFlags::DRAW_INDIRECT.as_raw()
-                        | vk::PipelineStageFlags::VERTEX_INPUT.as_raw(),
-                ),
-                vk::AccessFlags::from_raw(
-                    vk::AccessFlags::INDIRECT_COMMAND_READ.as_raw()
-                        | vk::AccessFlags::INDEX_READ.as_raw(),
-                ),
+            // vkCmdBeginTransformFeedbackEXT reads counters in the first of these, byte-count draws in the second.
+            Backend::Native => (
+                Stage::from_raw(Stage::TRANSFORM_FEEDBACK_EXT.as_raw() | stages),
+                Access::from_raw(Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT.as_raw() | accesses),
             ),
-            Backend::Compute => {
-                (vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_READ)
-            }
+            Backend::Vertex => (Stage::from_raw(stages), Access::from_raw(accesses)),
+            Backend::Compute => (Stage::COMPUTE_SHADER, Access::SHADER_READ),
         }
     }
 
-    /// The stage and access by which that backend writes its capture buffers.
+    /// The stage and accesses by which that backend writes its capture buffers and counters.
     ///
-    /// Before a capture the application makes earlier writes to the buffers available to it, and
+    /// Before a capture the application makes earlier writes to them available to it, and
     /// orders earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`. Vertex data that
     /// the GPU wrote becomes visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and
     /// vertex backends, to `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
     pub const fn write_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         match backend {
             Backend::Native => (
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+                Stage::TRANSFORM_FEEDBACK_EXT,
+                Access::from_raw(
+                    Access::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
+                        | Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
+                ),
             ),
-            Backend::Vertex => {
-                (vk::PipelineStageFlags::VERTEX_SHADER, vk::AccessFlags::SHADER_WRITE)
-            }
-            Backend::Compute => {
-                (vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_WRITE)
-            }
+            Backend::Vertex => (Stage::VERTEX_SHADER, Access::SHADER_WRITE),
+            Backend::Compute => (Stage::COMPUTE_SHADER, Access::SHADER_WRITE),
         }
     }
 
@@ -377,8 +399,12 @@ impl Context {
     }
 
     /// Leaves out a barrier, or with `None` none: tests prove by it that some test sees each.
+    ///
+    /// # Safety
+    /// Commands that the barrier is between are not ordered then: whoever executes them bears that what they
+    /// read may be anything, and with it what they write.
     #[doc(hidden)]
-    pub fn omit_barrier(&mut self, barrier: Option<Barrier>) {
+    pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         self.omitted = barrier;
     }
 }

@@ -43,9 +43,6 @@ use crate::lower::ResourcePlan;
 /// The fewest storage buffers that do: both parts of the arena, what is captured to, and one more.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
-/// The most that are used, of however many a device has.
-pub(super) const MAX_STORAGE_BUFFERS: u32 = 24;
-
 /// Offsets in a window are dwords', whatever the device asks for.
 const MIN_ALIGNMENT: u64 = 4;
 
@@ -123,7 +120,7 @@ const fn address(window: u32, offset: u64) -> u64 {
 impl TableLimits {
     /// With so many storage buffers in all. A quarter is written.
     pub(super) fn new(storage_buffers: u32, max_range: u64, alignment: u64) -> Self {
-        let all = storage_buffers.clamp(MIN_STORAGE_BUFFERS, MAX_STORAGE_BUFFERS);
+        let all = storage_buffers.clamp(MIN_STORAGE_BUFFERS, ResourcePlan::MAX_STORAGE_BUFFERS);
         let writes = all / 4;
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }

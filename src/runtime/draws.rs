@@ -37,8 +37,8 @@ pub struct VertexBuffer {
     /// Bytes from its start. With the offset of each attribute a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. By descriptors shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes. On the compute backend attributes that pass the end are out of range, whose components
+    /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There attributes that pass the end are out of range, whose components
     /// are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
     /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
@@ -101,8 +101,8 @@ pub struct IndexBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from its start, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. By descriptors shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes. On the compute backend indices that pass the end are 0; on the native backend the
+    /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There indices that pass the end are 0; on the native backend the
     /// device's rules hold, and the range ends with the buffer. Not `VK_WHOLE_SIZE`.
     pub size: u64,
     /// What it holds.
@@ -149,11 +149,22 @@ pub struct IndirectDraw {
     pub offset: u64,
     /// Draws, or the most draws where there is a `count`.
     pub draw_count: u32,
-    /// Bytes from one command to the next, a multiple of 4; ignored for less than two draws.
+    /// Bytes from one command to the next, a multiple of 4 and no less than a command has; ignored for less than
+    /// two draws.
     pub stride: u32,
     /// Where the number of draws lies: buffer, of the same usage, and bytes from its start, a
     /// multiple of 4. At most `draw_count` are drawn.
     pub count: Option<(vk::Buffer, u64)>,
+}
+
+impl IndirectDraw {
+    /// Bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
+    pub(super) const fn command_size(indexed: bool) -> u32 {
+        match indexed {
+            false => size_of::<vk::DrawIndirectCommand>() as u32,
+            true => size_of::<vk::DrawIndexedIndirectCommand>() as u32,
+        }
+    }
 }
 
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).

@@ -7,6 +7,7 @@ use ash::vk;
 use super::Unavailable;
 use crate::lower::{Backend, ResourcePlan};
 use crate::topology::PrimitiveTopology;
+use crate::vertex_input::{InputRate, VertexFormat};
 
 /// An error of [`runtime`](crate::runtime). The message names the rule, the limit and the value.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,14 @@ pub enum RuntimeError {
         /// The feature.
         feature: &'static str,
     },
+    /// A command that the device does not have, by a property that it reports.
+    #[error("{what} needs {property}, which the device does not have")]
+    MissingProperty {
+        /// What needs it.
+        what: String,
+        /// The property.
+        property: &'static str,
+    },
     /// A value beyond a limit of the device.
     #[error("{what} is {value}: {limit} is {max}")]
     Limit {
@@ -88,6 +97,41 @@ pub enum RuntimeError {
     MissingAttribute {
         /// The location.
         location: u32,
+    },
+    /// A format other than the one that the shader was lowered for.
+    #[error(
+        "the vertex attribute at location {location} is {given:?}: the shader was lowered for {lowered:?}"
+    )]
+    AttributeFormat {
+        /// The location.
+        location: u32,
+        /// What the shader was lowered for.
+        lowered: VertexFormat,
+        /// What the pipeline's vertex input state says.
+        given: VertexFormat,
+    },
+    /// An input rate other than the one that the shader was lowered for.
+    #[error(
+        "the vertex attribute at location {location} advances by {given:?}: the shader was lowered for \
+         {lowered:?}"
+    )]
+    AttributeRate {
+        /// The location.
+        location: u32,
+        /// What the shader was lowered for.
+        lowered: InputRate,
+        /// What the pipeline's vertex input state says.
+        given: InputRate,
+    },
+    /// A descriptor set that the shader uses has no layout.
+    #[error(
+        "the shader uses descriptor set {set}, for which the {layouts} set layouts of the pipeline have none"
+    )]
+    MissingSetLayout {
+        /// Number of the set.
+        set: u32,
+        /// How many layouts there are.
+        layouts: usize,
     },
     /// Some binding that attributes read has no buffer.
     #[error(
@@ -133,6 +177,39 @@ pub enum RuntimeError {
         /// Which range.
         what: String,
     },
+    /// A range that ends in the middle of a dword, of which the buffer does not have the rest.
+    #[error(
+        "{what} ends with byte {end} of its buffer, which has {memory} bytes of memory: shaders read whole \
+         dwords, so the buffer needs a size that is a multiple of 4 bytes"
+    )]
+    PartialDword {
+        /// Which range.
+        what: String,
+        /// Where the range ends in the buffer, in bytes.
+        end: u64,
+        /// `VkMemoryRequirements::size` of the buffer.
+        memory: u64,
+    },
+    /// A range that no buffer holds.
+    #[error("{what} has {size} bytes from byte {offset} on, which pass 2^64")]
+    PastTheEnd {
+        /// Which range.
+        what: String,
+        /// Its offset in bytes.
+        offset: u64,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// Results that are written over each other, or indirect commands that overlap.
+    #[error("the stride of {what} is {stride} bytes: each takes {size}")]
+    SmallStride {
+        /// What has the stride.
+        what: &'static str,
+        /// The stride in bytes.
+        stride: u64,
+        /// Bytes of one.
+        size: u64,
+    },
     /// A buffer of which an address is needed has none.
     #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
     NoAddress {
@@ -169,13 +246,26 @@ pub enum RuntimeError {
         /// [`Context::resource_plan`](super::Context::resource_plan) of the set layouts.
         needed: ResourcePlan,
     },
-    /// Kernels come between the application's descriptor sets and the captures that read them.
+    /// Kernels come between a descriptor set of the application and the captures that read it.
     #[error(
-        "the pipeline has {sets} descriptor sets of the application, and kernels are recorded before its \
-         draws: the sets have to be bound by Recorder::bind_descriptor_sets"
+        "kernels are recorded before the draws, and take the place of descriptor set {set}, which the shader \
+         reads: it has to be bound by Recorder::bind_descriptor_sets"
     )]
-    DescriptorSetsUnknown {
-        /// Sets of the pipeline layout.
+    DescriptorSetUnknown {
+        /// Number of the set.
+        set: u32,
+    },
+    /// Descriptor sets at numbers for which the pipeline has no set layout of the application.
+    #[error(
+        "{count} descriptor sets are bound from number {first} on: the pipeline has {sets} set layouts of the \
+         application"
+    )]
+    DescriptorSetRange {
+        /// The first number.
+        first: u32,
+        /// How many are bound.
+        count: usize,
+        /// Set layouts of the application.
         sets: u32,
     },
     /// More capture buffers than a shader can name.
@@ -202,7 +292,7 @@ pub enum RuntimeError {
         /// Number of another.
         second: usize,
     },
-    /// Native transform feedback without a buffer.
+    /// Native transform feedback of a shader that captures something, without a buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,
     /// The topology of a draw is not the one that the pipeline was built for.
@@ -265,6 +355,9 @@ pub enum RuntimeError {
     /// The end of a query that was not begun.
     #[error("no query of that kind is active")]
     NoQuery,
+    /// A capture by compute with kernels of a device that was not created for it.
+    #[error("the kernels are those of a device without the compute backend: there are none")]
+    NoKernels,
     /// Queries that a pool does not have.
     #[error("queries {first} and {count} in all: the pool has {queries}")]
     QueryRange {

@@ -4,10 +4,9 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::descriptors::MAX_STORAGE_BUFFERS;
 use super::extensions::{self, AddressSource, ChainedFeatures};
 use super::{Capabilities, Unavailable};
-use crate::lower::Backend;
+use crate::lower::{Backend, ResourcePlan};
 
 /// Extensions and features for a set of backends: what they need, and what they profit from.
 ///
@@ -22,6 +21,8 @@ pub struct RequiredFeatures {
     below_1_1: bool,
     storage_buffer_storage_class: bool,
     portability_subset: bool,
+    /// Whether [`draw_indirect_count`](Self::draw_indirect_count) comes from the extension.
+    has_draw_indirect_count: bool,
     /// `provokingVertexLast`: native pipelines of [`ProvokingVertex::Last`].
     ///
     /// [`ProvokingVertex::Last`]: crate::topology::ProvokingVertex::Last
@@ -40,6 +41,13 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateZeroDivisor`: the divisor 0 likewise, together with
     /// [`vertex_divisor`](Self::vertex_divisor).
     pub vertex_zero_divisor: bool,
+    /// `multiDrawIndirect`: indirect draws of more than one on the native backend. The compute backend needs
+    /// nothing for them.
+    pub multi_draw_indirect: bool,
+    /// `VK_KHR_draw_indirect_count`: indirect draws whose number the GPU reads, on the native backend. The
+    /// compute backend needs nothing for them. An application that enables `drawIndirectCount` of Vulkan 1.2
+    /// itself, on a device without the extension, sets this.
+    pub draw_indirect_count: bool,
     /// Storage buffers that a capture by compute reaches where descriptors take the place of device
     /// addresses; 0 where they do not. At most 24, at least 4. A quarter are for buffers that are captured
     /// to, and as many for those that kernels write: the scratch memory of the arena, counters, queries. The
@@ -71,6 +79,7 @@ pub fn required_features(
     let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
     let descriptors = backends.contains(&Backend::Compute) && caps.buffer_device_address.is_none();
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
+    let has_draw_indirect_count = caps.has_extension(khr::draw_indirect_count::NAME);
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
         descriptors,
@@ -79,14 +88,17 @@ pub fn required_features(
             && addresses
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
         portability_subset: caps.has_extension(khr::portability_subset::NAME),
+        has_draw_indirect_count,
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
         vertex_divisor: divisor.is_some(),
         vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
+        multi_draw_indirect: native && caps.multi_draw_indirect,
+        draw_indirect_count: native && has_draw_indirect_count,
         storage_buffers: match descriptors {
-            true => caps.limits.max_storage_buffers.min(MAX_STORAGE_BUFFERS),
+            true => caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS),
             false => 0,
         },
         backends,
@@ -147,6 +159,9 @@ impl RequiredFeatures {
         if self.vertex_divisor {
             names.push(ext::vertex_attribute_divisor::NAME);
         }
+        if self.draw_indirect_count && self.has_draw_indirect_count {
+            names.push(khr::draw_indirect_count::NAME);
+        }
         // A device that has it must have it enabled.
         if self.portability_subset {
             names.push(khr::portability_subset::NAME);
@@ -165,6 +180,9 @@ impl RequiredFeatures {
         }
         if self.geometry_shader {
             features.geometry_shader = vk::TRUE;
+        }
+        if self.multi_draw_indirect {
+            features.multi_draw_indirect = vk::TRUE;
         }
         if self.descriptors {
             features.shader_storage_buffer_array_dynamic_indexing = vk::TRUE;
@@ -258,16 +276,43 @@ mod tests {
             [
                 ext::transform_feedback::NAME,
                 ext::provoking_vertex::NAME,
-                ext::vertex_attribute_divisor::NAME
+                ext::vertex_attribute_divisor::NAME,
+                khr::draw_indirect_count::NAME,
             ]
         );
         required.provoking_vertex_last = false;
         required.preserve_provoking_vertex = false;
         required.geometry_shader = false;
         required.vertex_divisor = false;
+        required.multi_draw_indirect = false;
+        required.draw_indirect_count = false;
         assert_eq!(required.extensions(), [ext::transform_feedback::NAME]);
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
-        assert_eq!(core.geometry_shader, vk::FALSE);
+        assert_eq!(core.geometry_shader | core.multi_draw_indirect, vk::FALSE);
+    }
+
+    #[test]
+    fn native_indirect_draws_have_what_the_device_has() {
+        let native = |caps: &Capabilities| required_features(caps, &[Backend::Native]).unwrap();
+        let core = |required: &RequiredFeatures| {
+            required.core_features(&vk::PhysicalDeviceFeatures::default()).multi_draw_indirect
+        };
+        let mut caps = full();
+        let required = native(&caps);
+        assert!(required.multi_draw_indirect && required.draw_indirect_count);
+        assert_eq!(core(&required), vk::TRUE);
+        assert!(required.extensions().contains(&khr::draw_indirect_count::NAME));
+        let compute = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(!compute.multi_draw_indirect && !compute.draw_indirect_count);
+
+        caps.multi_draw_indirect = false;
+        caps.extensions.remove(khr::draw_indirect_count::NAME);
+        let mut required = native(&caps);
+        assert!(!required.multi_draw_indirect && !required.draw_indirect_count);
+        assert_eq!(core(&required), vk::FALSE);
+        // Vulkan 1.2's feature is the application's to enable, and no extension.
+        required.draw_indirect_count = true;
+        assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
     #[test]

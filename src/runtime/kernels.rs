@@ -9,10 +9,16 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. By default there are none, which is
-/// right for the native and vertex backends.
-#[derive(Debug, Clone, Copy, Default)]
+/// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. There are none for a device without the
+/// compute backend, as the others need none.
+#[derive(Debug)]
 pub struct Kernels {
+    pipelines: Option<Pipelines>,
+}
+
+/// The pipelines, and their layout. Handles are null while they are made, and not afterwards.
+#[derive(Debug, Default)]
+pub(super) struct Pipelines {
     layout: vk::PipelineLayout,
     setup: vk::Pipeline,
     restart: vk::Pipeline,
@@ -28,16 +34,17 @@ impl Kernels {
     /// # Safety
     /// The device of `ctx` is live, and `cache` is its or null.
     pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
-        let mut kernels = Self::default();
         if !ctx.enabled().has(Backend::Compute) {
-            return Ok(kernels);
+            return Ok(Self::none());
         }
-        let limits = &ctx.capabilities().limits;
-        let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
+        let max = ctx.capabilities().limits.workgroup_invocations();
         let what = || "the workgroup of the kernels".to_owned();
-        check_limit(what, kernel::MAX_WORKGROUP_SIZE, "maxComputeWorkGroupInvocations", max)?;
+        check_limit(what, kernel::MIN_WORKGROUP_SIZE, "maxComputeWorkGroupInvocations", max)?;
+        let mut pipelines = Pipelines::default();
         // SAFETY: the caller's contract.
-        match unsafe { kernels.make(ctx, cache) } {
+        let made = unsafe { pipelines.make(ctx, cache) };
+        let kernels = Self { pipelines: Some(pipelines) };
+        match made {
             Ok(()) => Ok(kernels),
             Err(error) => {
                 // SAFETY: nothing uses what was made so far.
@@ -47,8 +54,47 @@ impl Kernels {
         }
     }
 
+    /// Those of a device without the compute backend.
+    pub(crate) const fn none() -> Self {
+        Self { pipelines: None }
+    }
+
+    /// What captures by compute are prepared with.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoKernels`].
+    pub(super) fn pipelines(&self) -> Result<&Pipelines, RuntimeError> {
+        self.pipelines.as_ref().ok_or(RuntimeError::NoKernels)
+    }
+
+    /// Destroys the pipelines.
+    ///
     /// # Safety
-    /// As [`new`](Self::new).
+    /// The device no longer uses them, and `ctx` is the one that they were made with.
+    pub unsafe fn destroy(self, ctx: &Context) {
+        // SAFETY: the caller's contract; what is destroyed cannot be used again.
+        unsafe { self.destroy_shared(ctx) };
+    }
+
+    /// The same for kernels that others may still refer to.
+    ///
+    /// # Safety
+    /// As [`destroy`](Self::destroy), and nothing is recorded with them from now on.
+    pub(crate) unsafe fn destroy_shared(&self, ctx: &Context) {
+        let Some(Pipelines { layout, setup, restart, finish }) = &self.pipelines else { return };
+        // SAFETY: the caller's contract; null handles are ignored.
+        unsafe {
+            for pipeline in [setup, restart, finish] {
+                ctx.device().destroy_pipeline(*pipeline, None);
+            }
+            ctx.device().destroy_pipeline_layout(*layout, None);
+        }
+    }
+}
+
+impl Pipelines {
+    /// # Safety
+    /// As [`Kernels::new`].
     unsafe fn make(&mut self, ctx: &Context, cache: vk::PipelineCache) -> Result<(), RuntimeError> {
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
@@ -69,12 +115,13 @@ impl Kernels {
             Some(limits) => unsafe { with_layout(ctx, limits, |set| make_layout(&[set])) },
         }?;
         let resources = ctx.resource_plan(0)?;
+        let max_invocations = ctx.capabilities().limits.workgroup_invocations();
         for (kernel, pipeline) in [
             (Kernel::Setup, &mut self.setup),
             (Kernel::Restart, &mut self.restart),
             (Kernel::Finish, &mut self.finish),
         ] {
-            let words = kernel::lower(kernel, resources)
+            let words = kernel::lower(kernel, resources, max_invocations)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let none = vk::SpecializationInfo::default();
             let entry = kernel.entry_point();
@@ -117,20 +164,6 @@ impl Kernels {
             }
             device.cmd_push_constants(cmd, self.layout, stage, 0, &parameters.to_le_bytes());
             device.cmd_dispatch(cmd, x, y, 1);
-        }
-    }
-
-    /// Destroys the pipelines.
-    ///
-    /// # Safety
-    /// The device no longer uses them, and `ctx` is the one that they were made with.
-    pub unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract; null handles are ignored.
-        unsafe {
-            for pipeline in [self.setup, self.restart, self.finish] {
-                ctx.device().destroy_pipeline(pipeline, None);
-            }
-            ctx.device().destroy_pipeline_layout(self.layout, None);
         }
     }
 }

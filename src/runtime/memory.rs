@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 
 use ash::vk;
 
+use super::context::ContextId;
 use super::{Context, RuntimeError};
 
 /// Who touches the memory.
@@ -71,14 +72,21 @@ impl fmt::Debug for Allocation {
 }
 
 /// Gives device memory for buffers.
-pub trait MemoryAllocator {
+///
+/// # Safety
+/// What [`allocate`](Self::allocate) gives is what [`Allocation`] says of it, until it is freed:
+/// * memory of the allocator's device, of a type in `memoryTypeBits`, at an offset with the alignment and of at
+///   least the size that were asked for, which nobody else is given;
+/// * `mapped` is null or the address of all of its bytes, which stay mapped there, and nobody else touches them;
+/// * `coherent` is set only where the memory type is.
+pub unsafe trait MemoryAllocator {
     /// Allocates memory for one buffer, mapped where the location asks for it.
     ///
     /// # Errors
     /// [`RuntimeError::Allocation`] with the allocator's own error.
     ///
     /// # Safety
-    /// The device of the allocator is live.
+    /// The device of the allocator is live, and the allocator was made as its implementation asks.
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
@@ -91,10 +99,12 @@ pub trait MemoryAllocator {
     unsafe fn free(&mut self, allocation: Allocation);
 }
 
-/// The allocator has to be made with `buffer_device_address: true`, as all of its memory is
-/// allocated alike.
+/// Where the device has buffer device addresses, the allocator has to be made with
+/// `buffer_device_address: true`, as all of its memory is allocated alike.
+// SAFETY: it takes each piece of memory for one allocation, keeps host-visible memory mapped, and reports the
+// properties of the memory type.
 #[cfg(feature = "gpu-allocator")]
-impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
+unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
@@ -162,6 +172,8 @@ pub struct Buffer {
     size: u64,
     address: u64,
     allocation: Allocation,
+    usage: vk::BufferUsageFlags,
+    context: ContextId,
 }
 
 impl Buffer {
@@ -172,7 +184,8 @@ impl Buffer {
     /// asks for mapped memory and the allocator gave none.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the allocator's; `desc.usage` is valid for it.
+    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks; `desc` is
+    /// valid for the device.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -212,7 +225,8 @@ impl Buffer {
             // Invalidation goes by whole atoms, which must be this buffer's alone.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
             requirements.alignment = requirements.alignment.max(atom);
-            requirements.size = requirements.size.next_multiple_of(atom);
+            let size = requirements.size;
+            requirements.size = size.checked_next_multiple_of(atom).unwrap_or(size);
         }
         let device_address = desc.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         let request = AllocationRequest {
@@ -243,7 +257,8 @@ impl Buffer {
         match bound {
             Ok(address) => {
                 tracing::debug!(name = desc.name, size = desc.size, location = ?desc.location, "buffer");
-                Ok(Self { raw, size: desc.size.max(1), address, allocation })
+                let (size, context) = (desc.size.max(1), ctx.id());
+                Ok(Self { raw, size, address, allocation, usage: desc.usage, context })
             }
             Err(error) => {
                 // SAFETY: it came from this allocator and nothing uses it.
@@ -251,6 +266,20 @@ impl Buffer {
                 Err(error)
             }
         }
+    }
+
+    /// The context that it was made with.
+    #[cfg_attr(
+        not(feature = "probe"),
+        allow(dead_code, reason = "the probe tells its own buffers by it")
+    )]
+    pub(crate) const fn context(&self) -> ContextId {
+        self.context
+    }
+
+    /// What it was made for.
+    pub const fn usage(&self) -> vk::BufferUsageFlags {
+        self.usage
     }
 
     /// The handle.
@@ -307,15 +336,36 @@ impl Buffer {
         if self.allocation.coherent {
             return Ok(());
         }
-        let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
-        let range = vk::MappedMemoryRange::default()
-            .memory(self.allocation.memory)
-            .offset(self.allocation.offset)
-            .size(self.size.next_multiple_of(atom));
         // SAFETY: the range is mapped, and offset and size are multiples of the atom, as asked for
         // when the memory was allocated.
-        unsafe { ctx.device().invalidate_mapped_memory_ranges(&[range]) }
+        unsafe { ctx.device().invalidate_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
             .map_err(RuntimeError::vulkan("vkInvalidateMappedMemoryRanges"))
+    }
+
+    /// Makes what was written to [`mapped_mut`](Self::mapped_mut) available to the device. Does nothing
+    /// for coherent memory.
+    ///
+    /// # Errors
+    /// A failed `vkFlushMappedMemoryRanges`.
+    ///
+    /// # Safety
+    /// As [`invalidate`](Self::invalidate).
+    pub unsafe fn flush(&self, ctx: &Context) -> Result<(), RuntimeError> {
+        if self.allocation.coherent {
+            return Ok(());
+        }
+        // SAFETY: as in `invalidate`.
+        unsafe { ctx.device().flush_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
+            .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
+    }
+
+    /// All of it, in whole atoms.
+    fn mapped_range(&self, ctx: &Context) -> vk::MappedMemoryRange<'static> {
+        let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
+        vk::MappedMemoryRange::default()
+            .memory(self.allocation.memory)
+            .offset(self.allocation.offset)
+            .size(self.size.next_multiple_of(atom))
     }
 
     /// Destroys the buffer and frees its memory.

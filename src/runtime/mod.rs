@@ -46,9 +46,14 @@
 //! [`Capabilities::availability`] and [`required_features`] choose; without
 //! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders
 //! are lowered for [`Context::compute_target`], and buffers made with [`Context::capture_buffer_usage`] and
-//! its like. What is drawn and recorded is the same, with two differences: the kernels that some captures
-//! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]), and shaders read whole dwords, so that a
-//! vertex or index buffer holds its bound range rounded up to the next multiple of 4 bytes.
+//! its like. What is drawn and recorded is the same, with one difference: the kernels that some captures
+//! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]).
+//!
+//! Shaders read whole dwords, by address and by descriptor: a vertex or index buffer is made with a size that is
+//! a multiple of 4 bytes, however few of them are bound
+//! ([`vkGetBufferDeviceAddress`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetBufferDeviceAddress.html):
+//! what shaders access lies within a buffer's size). Its handle does not tell that size, but where it does not
+//! even have memory for the rest of the last dword, [`RuntimeError::PartialDword`] says so.
 //!
 //! A descriptor names what the draws reach and nothing else, so that synchronization validation, which takes
 //! all that a descriptor names for touched, reports what lacks a barrier and only that, as far as that goes:
@@ -71,9 +76,9 @@
 mod arena;
 mod barrier;
 mod capabilities;
-mod checks;
+pub(crate) mod checks;
 mod choice;
-mod context;
+pub(crate) mod context;
 mod descriptors;
 mod draws;
 mod error;
@@ -86,6 +91,7 @@ pub(crate) mod pipeline;
 mod pulling;
 mod queries;
 mod recorder;
+mod workarounds;
 
 pub use arena::{Arena, ArenaDesc};
 #[doc(hidden)]
@@ -110,3 +116,4 @@ pub use memory::{
 pub use pipeline::{Pipeline, PipelineDesc};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultFormat};
 pub use recorder::{CaptureDesc, Captured, Recorded, Recorder};
+pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};

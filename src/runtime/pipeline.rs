@@ -19,6 +19,7 @@ use ash::vk;
 
 pub(crate) use self::create::compute_pipelines;
 use self::create::{create_layout, create_pipelines};
+use super::context::ContextId;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
@@ -40,11 +41,13 @@ pub struct PipelineDesc<'a> {
     /// Whether the largest index restarts primitives. On the compute backend draws may do without, but
     /// a pipeline that is made without has no code for it.
     pub primitive_restart: bool,
-    /// Vertex input state: on the compute backend the one that the shader was lowered for. Strides are
-    /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
+    /// Vertex input state. On the compute backend the attributes that the shader reads have the formats and
+    /// input rates that it was lowered for; bindings, offsets and strides may be others. Strides are multiples of
+    /// the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: &'a VertexInput,
-    /// The application's descriptor set layouts. The shader was lowered for
-    /// [`Context::resource_plan`] of their number.
+    /// The application's descriptor set layouts, those of all sets that the shader uses
+    /// ([`Lowered::descriptor_sets`]) among them. The shader was lowered for [`Context::resource_plan`] of their
+    /// number.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw says which topology it has, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. Otherwise
     /// specialisation constants fold the shader to `topology`: such a pipeline is smaller and faster (on an
@@ -74,8 +77,10 @@ pub struct Pipeline {
     /// compute backend, and all that are described on the others.
     attributes: Vec<PulledAttribute>,
     workgroup_size: u32,
-    /// Sets of the application.
+    /// Sets of the application, and numbers of those that the shader reads.
     set_count: u32,
+    used_sets: Vec<u32>,
+    context: ContextId,
 }
 
 impl Pipeline {
@@ -85,12 +90,13 @@ impl Pipeline {
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, for adjacency without `geometryShader` and for
     /// [`ProvokingVertex::Last`] without `provokingVertexLast` on graphics backends; an invalid
-    /// vertex input state; [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`];
-    /// [`RuntimeError::InvalidShader`]. After: a failed command.
+    /// vertex input state; [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] for another
+    /// one than the shader was lowered for; [`RuntimeError::MissingSetLayout`]; [`RuntimeError::Limit`];
+    /// [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`]. After: a failed command.
     ///
     /// # Safety
-    /// The device of `ctx` is live, the handles of `desc` are its, and the shader's words are a
-    /// valid module for it whose interface `desc` matches.
+    /// The device of `ctx` is live, the handles of `desc` are its, and the shader is what [`lower`](crate::lower)
+    /// made of a valid module, whose interface `desc` matches.
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
@@ -129,7 +135,18 @@ impl Pipeline {
             attributes,
             workgroup_size: shader.workgroup_size,
             set_count: desc.set_layouts.len() as u32,
+            used_sets: shader.descriptor_sets.clone(),
+            context: ctx.id(),
         })
+    }
+
+    /// The context that it was made with.
+    #[cfg_attr(
+        not(feature = "probe"),
+        allow(dead_code, reason = "the probe tells its own pipelines by it")
+    )]
+    pub(crate) const fn context(&self) -> ContextId {
+        self.context
     }
 
     /// The `VkPipeline`; on the compute backend the one that takes every draw.
@@ -201,6 +218,11 @@ impl Pipeline {
     /// Descriptor sets of the application.
     pub(super) const fn set_count(&self) -> u32 {
         self.set_count
+    }
+
+    /// Numbers of those of them that the shader reads.
+    pub(super) fn used_sets(&self) -> &[u32] {
+        &self.used_sets
     }
 
     /// Destroys the pipeline and its layout.

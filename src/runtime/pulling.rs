@@ -6,9 +6,9 @@ use ash::vk;
 
 use super::checks::{check_stride, multiple_of, not_whole_size};
 use super::{RuntimeError, VertexBuffer};
-use crate::lower::Backend;
+use crate::lower::{Backend, LoweredAttribute};
 use crate::sysval::AttributeDescriptor;
-use crate::vertex_input::VertexInput;
+use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
 /// An attribute that a compute capture reads: its place in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,29 +25,66 @@ pub(super) struct PulledAttribute {
     pub(super) stride: u32,
 }
 
-/// The attributes at `locations`, in that order, of a valid vertex input state.
+/// The attributes that a shader was lowered to pull, in that order, as a valid vertex input state places them.
+/// What the shader was lowered for holds: a format or an input rate that is another one is an error.
 pub(super) fn resolve(
     input: &VertexInput,
-    locations: &[u32],
+    lowered: &[LoweredAttribute],
 ) -> Result<Vec<PulledAttribute>, RuntimeError> {
-    locations
-        .iter()
-        .map(|&location| {
-            let attribute =
-                input.attribute(location).ok_or(RuntimeError::MissingAttribute { location })?;
-            let binding = attribute.binding;
-            let described =
-                input.binding(binding).ok_or(RuntimeError::UnknownBinding { location, binding })?;
-            Ok(PulledAttribute {
+    let resolve = |lowered: &LoweredAttribute| {
+        let location = lowered.location;
+        let (attribute, binding) = described(input, location)?;
+        if attribute.format != lowered.format {
+            return Err(RuntimeError::AttributeFormat {
                 location,
-                binding,
-                offset: attribute.offset,
-                size: attribute.format.size(),
-                alignment: attribute.format.alignment(),
-                stride: described.stride,
-            })
-        })
-        .collect()
+                lowered: lowered.format,
+                given: attribute.format,
+            });
+        }
+        if binding.input_rate != lowered.input_rate {
+            return Err(RuntimeError::AttributeRate {
+                location,
+                lowered: lowered.input_rate,
+                given: binding.input_rate,
+            });
+        }
+        Ok(PulledAttribute::new(attribute, binding))
+    };
+    lowered.iter().map(resolve).collect()
+}
+
+/// All attributes of a valid vertex input state.
+pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, RuntimeError> {
+    let resolve = |attribute: &VertexAttribute| {
+        described(input, attribute.location)
+            .map(|(attribute, binding)| PulledAttribute::new(attribute, binding))
+    };
+    input.attributes.iter().map(resolve).collect()
+}
+
+/// The attribute at a location, and its binding.
+fn described(
+    input: &VertexInput,
+    location: u32,
+) -> Result<(&VertexAttribute, &VertexBinding), RuntimeError> {
+    let attribute = input.attribute(location).ok_or(RuntimeError::MissingAttribute { location })?;
+    let binding = attribute.binding;
+    let described =
+        input.binding(binding).ok_or(RuntimeError::UnknownBinding { location, binding })?;
+    Ok((attribute, described))
+}
+
+impl PulledAttribute {
+    const fn new(attribute: &VertexAttribute, binding: &VertexBinding) -> Self {
+        Self {
+            location: attribute.location,
+            binding: attribute.binding,
+            offset: attribute.offset,
+            size: attribute.format.size(),
+            alignment: attribute.format.alignment(),
+            stride: binding.stride,
+        }
+    }
 }
 
 /// Checks that no binding has two of the buffers, and that what `attributes` read of them is aligned.
@@ -126,7 +163,7 @@ pub(super) mod tests {
     use ash::vk::Handle;
 
     use super::*;
-    use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat};
+    use crate::vertex_input::{InputRate, VertexFormat};
 
     const BUFFER: u64 = 0x7000_0000_1000;
 
@@ -154,6 +191,16 @@ pub(super) mod tests {
         input
     }
 
+    /// What a shader that reads the locations is lowered for.
+    fn lowered(input: &VertexInput, locations: &[u32]) -> Vec<LoweredAttribute> {
+        let of = |&location: &u32| {
+            let (attribute, binding) = described(input, location).unwrap();
+            let (format, input_rate) = (attribute.format, binding.input_rate);
+            LoweredAttribute { location, format, input_rate }
+        };
+        locations.iter().map(of).collect()
+    }
+
     fn bound(binding: u32, offset: u64, size: u64) -> VertexBuffer {
         VertexBuffer { binding, buffer: vk::Buffer::from_raw(1), offset, size, stride: None }
     }
@@ -165,7 +212,7 @@ pub(super) mod tests {
 
     #[test]
     fn descriptors_follow_the_locations_of_the_shader() {
-        let attributes = resolve(&input(), &[9, 1]).unwrap();
+        let attributes = resolve(&input(), &lowered(&input(), &[9, 1])).unwrap();
         let buffers = [bound(5, 32, 20), bound(0, 4, 64)];
         check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
         let made = made(&attributes, &buffers);
@@ -176,7 +223,7 @@ pub(super) mod tests {
 
     #[test]
     fn null_buffers_and_strides_go_with_the_binding() {
-        let attributes = resolve(&input(), &[0, 9]).unwrap();
+        let attributes = resolve(&input(), &lowered(&input(), &[0, 9])).unwrap();
         let null = VertexBuffer { buffer: vk::Buffer::null(), ..bound(0, 0, 0) };
         let strided = VertexBuffer { stride: Some(12), ..bound(5, 4, 64) };
         let buffers = [null, strided];
@@ -210,7 +257,7 @@ pub(super) mod tests {
             (VertexFormat::R64Sfloat, 0),
         ] {
             let input = with(format, stride);
-            let attributes = resolve(&input, &[9]).unwrap();
+            let attributes = resolve(&input, &lowered(&input, &[9])).unwrap();
             let alignment = u64::from(format.alignment());
             let buffers = |offset| [bound(5, offset, 64)];
             check_buffers(Backend::Compute, &attributes, &buffers(alignment)).unwrap();
@@ -227,7 +274,7 @@ pub(super) mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
-        let attributes = resolve(&input(), &[0, 9]).unwrap();
+        let attributes = resolve(&input(), &lowered(&input(), &[0, 9])).unwrap();
         assert_eq!(
             text(check_complete(&attributes, &[bound(0, 0, 64)])),
             "no vertex buffer is bound to binding 5, which the attribute at location 9 reads"
@@ -245,8 +292,10 @@ pub(super) mod tests {
             text(check_buffers(Backend::Compute, &attributes, &[bound(5, 0, vk::WHOLE_SIZE)])),
             "the size of the vertex buffer of binding 5 is VK_WHOLE_SIZE: captures need it in bytes"
         );
+        let mut one = lowered(&input(), &[0]);
+        one[0].location = 3;
         assert_eq!(
-            resolve(&input(), &[3]).unwrap_err().to_string(),
+            resolve(&input(), &one).unwrap_err().to_string(),
             "the shader reads vertex attribute location 3, which the vertex input state does not \
              describe"
         );

@@ -4,6 +4,7 @@
 use ash::vk;
 
 use super::checks::multiple_of;
+use super::context::ContextId;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
 use crate::sysval::setup::QUERY_AVAILABILITY;
@@ -61,19 +62,20 @@ impl QueryPool {
     /// Makes `count` queries. They have to be [`reset`](Self::reset) before they are used.
     ///
     /// # Errors
-    /// A failed command or allocation.
+    /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or allocation.
     ///
     /// # Safety
-    /// The device of `ctx` is live, has the compute backend, and is the allocator's.
+    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
         kind: QueryKind,
         count: u32,
     ) -> Result<Self, RuntimeError> {
+        ctx.resource_plan(0)?;
         let desc = BufferDesc {
             name: "vkxfb queries",
-            size: SLOT * u64::from(count.max(1)),
+            size: Self::size(count),
             usage: ctx.shader_usage(Backend::Compute)
                 | vk::BufferUsageFlags::TRANSFER_SRC
                 | vk::BufferUsageFlags::TRANSFER_DST,
@@ -82,6 +84,20 @@ impl QueryPool {
         // SAFETY: the caller's contract.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         Ok(Self { buffer, kind, count })
+    }
+
+    /// The context that they were made with.
+    #[cfg_attr(
+        not(feature = "probe"),
+        allow(dead_code, reason = "the probe tells its own queries by it")
+    )]
+    pub(crate) const fn context(&self) -> ContextId {
+        self.buffer.context()
+    }
+
+    /// Bytes of so many queries.
+    pub(crate) const fn size(count: u32) -> u64 {
+        SLOT * if count == 0 { 1 } else { count as u64 }
     }
 
     /// What the queries count.
@@ -110,7 +126,8 @@ impl QueryPool {
     /// [`RuntimeError::QueryRange`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset.
+    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset, and `ctx` is
+    /// the context that it was made with.
     pub unsafe fn reset(
         &self,
         ctx: &Context,
@@ -151,10 +168,12 @@ impl QueryPool {
     /// [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) is not among them.
     ///
     /// # Errors
-    /// [`RuntimeError::QueryRange`], [`RuntimeError::Misaligned`].
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`] for results that
+    /// are longer than the stride between them, [`RuntimeError::PastTheEnd`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance. `target` has the usage
+    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset, and `ctx` is
+    /// the context that it was made with. `target` is live until then, too, is of that device, has the usage
     /// `TRANSFER_DST` and holds a result every `stride` bytes from `offset` on.
     #[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]
     pub unsafe fn copy_results(
@@ -177,6 +196,16 @@ impl QueryPool {
         let values = (0..self.kind.values() as u64).map(|value| 8 * value);
         let values: Vec<u64> =
             values.chain(format.with_availability.then_some(QUERY_AVAILABILITY)).collect();
+        let result = size * values.len() as u64;
+        let Some(last) = count.checked_sub(1) else { return Ok(()) };
+        if last > 0 && stride < result {
+            return Err(RuntimeError::SmallStride { what: "query results", stride, size: result });
+        }
+        let all = stride.checked_mul(last.into()).and_then(|all| all.checked_add(result));
+        if all.and_then(|all| offset.checked_add(all)).is_none() {
+            let (what, size) = ("the query results".to_owned(), all.unwrap_or(u64::MAX));
+            return Err(RuntimeError::PastTheEnd { what, offset, size });
+        }
         let regions: Vec<vk::BufferCopy> = (0..u64::from(count))
             .flat_map(|query| {
                 (0u64..).zip(&values).map(move |(i, source)| vk::BufferCopy {
@@ -186,9 +215,6 @@ impl QueryPool {
                 })
             })
             .collect();
-        if regions.is_empty() {
-            return Ok(());
-        }
         // SAFETY: the caller's contract.
         unsafe {
             ctx.memory_barrier(
@@ -210,7 +236,8 @@ impl QueryPool {
     /// [`RuntimeError::QueryRange`], or a failed `vkInvalidateMappedMemoryRanges`.
     ///
     /// # Safety
-    /// No submission that counts or resets the query is under way.
+    /// No submission that counts or resets the query is under way; `ctx` is the context that the pool was made
+    /// with.
     pub unsafe fn result(
         &self,
         ctx: &Context,

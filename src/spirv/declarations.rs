@@ -46,6 +46,11 @@ pub enum Type {
         /// The constant that is its length.
         length: Id,
     },
+    /// `OpTypeRuntimeArray`
+    RuntimeArray {
+        /// Type of an element.
+        element: Id,
+    },
     /// `OpTypeStruct`
     Struct {
         /// Types of the members.
@@ -136,13 +141,13 @@ impl Declarations {
             Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
             Op::TypeMatrix => Type::Matrix { column: i.id(1), count: i.operand(2) },
             Op::TypeArray => Type::Array { element: i.id(1), length: i.id(2) },
+            Op::TypeRuntimeArray => Type::RuntimeArray { element: i.id(1) },
             Op::TypeStruct => Type::Struct {
                 members: i.operands().iter().skip(1).map(|word| Id(*word)).collect(),
             },
             Op::TypePointer => Type::Pointer { storage: i.operand(1), pointee: i.id(2) },
             Op::TypeVoid
             | Op::TypeBool
-            | Op::TypeRuntimeArray
             | Op::TypeFunction
             | Op::TypeImage
             | Op::TypeSampler
@@ -285,7 +290,8 @@ impl Nesting {
         let parts: &[Id] = match ty {
             Type::Vector { component: part, .. }
             | Type::Matrix { column: part, .. }
-            | Type::Array { element: part, .. } => std::slice::from_ref(part),
+            | Type::Array { element: part, .. }
+            | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
             // Walks end here: a pointer may be declared forward.
             Type::Pointer { .. } => return true,

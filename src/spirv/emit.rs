@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{Op, StorageClass};
 
+use super::module::encode;
 use super::{Id, Module, Section, string_words};
 
 /// Adds declarations to a module, each only where the module has none that is equal.
@@ -170,10 +171,10 @@ pub struct Code {
 }
 
 impl Code {
-    /// An instruction without result.
+    /// An instruction without result. Operands beyond the [`MAX_OPERANDS`](super::MAX_OPERANDS) that an
+    /// instruction can hold are left out.
     pub fn push(&mut self, op: Op, operands: &[u32]) {
-        self.words.push(((operands.len() + 1) as u32) << 16 | op as u32);
-        self.words.extend_from_slice(operands);
+        encode(&mut self.words, op, operands);
     }
 
     /// An instruction with result type and result.
@@ -218,8 +219,8 @@ impl Code {
         self.label(merge);
     }
 
-    /// An instruction that is already encoded.
-    pub fn copy(&mut self, words: &[u32]) {
+    /// An instruction that is already encoded: that of a parsed module.
+    pub(crate) fn copy(&mut self, words: &[u32]) {
         self.words.extend_from_slice(words);
     }
 

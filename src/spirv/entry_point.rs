@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{ExecutionModel, Op, StorageClass};
 
-use super::{Id, Instruction, Module, Section, read_string, result_of};
+use super::static_use::StaticUse;
+use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 
 /// `OpEntryPoint`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,44 +145,86 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
         .is_some()
 }
 
-/// Removes all other entry points, with the functions and interface variables that only they use.
-pub fn isolate(module: &mut Module, entry: &EntryPoint) {
-    let is_ours = |i: Instruction<'_>| entry.is(i);
-    if module.section(Section::EntryPoints).all(is_ours) {
-        return;
-    }
-    module.retain(Section::EntryPoints, is_ours);
+/// Leaves of the module what the entry point needs: removes all other entry points, and the functions and
+/// declarations that this one does not [use](StaticUse), but for outputs of its interface. Returns what it uses,
+/// these included.
+pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
+    module.retain(Section::EntryPoints, |i| entry.is(i));
     module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
 
-    let reachable = reachable_functions(module, entry.function);
+    let mut used = StaticUse::of(module, entry.function);
+    let outputs = module.section(Section::Declarations).filter(|i| {
+        i.is(Op::Variable)
+            && i.operand(2) == StorageClass::Output as u32
+            && entry.interface.contains(&i.id(1))
+    });
+    let outputs: Vec<Id> = outputs.map(|i| i.id(1)).collect();
+    used.add(module, outputs);
+
     let mut removed = HashSet::new();
     let mut keep = true;
     module.retain(Section::Functions, |i| {
         if i.is(Op::Function) {
-            keep = reachable.contains(&i.id(1));
+            keep = used.contains(i.id(1));
         }
         if !keep && let (_, Some(id)) = result_of(i) {
             removed.insert(id);
         }
         keep
     });
-    module.retain(Section::Declarations, |i| {
-        let is_interface = i.is(Op::Variable)
-            && [StorageClass::Input as u32, StorageClass::Output as u32].contains(&i.operand(2));
-        let keep = !is_interface || entry.interface.contains(&i.id(1));
-        if !keep {
-            removed.insert(i.id(1));
-        }
-        keep
-    });
+    let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+    removed.extend(variables.map(|i| i.id(1)).filter(|id| !used.contains(*id)));
     remove_debug_info(module, &mut removed);
+    // What is left of it describes what is left.
+    let sets = debug_info_sets(module);
+    let debug_info = [Section::Declarations, Section::Functions].map(|section| {
+        let of_sets = module.section(section).filter(|i| i.is(Op::ExtInst));
+        of_sets.filter(|i| sets.contains(&i.id(2))).flat_map(ids_of).collect::<Vec<_>>()
+    });
+    used.add(module, debug_info.concat());
+
+    module.retain(Section::Declarations, |i| {
+        let declared = match i.op() {
+            Some(Op::TypeForwardPointer) => Some(i.id(0)),
+            _ => result_of(i).1,
+        };
+        let unused = declared.filter(|id| !used.contains(*id));
+        removed.extend(unused);
+        unused.is_none()
+    });
+    remove_annotations(module, &removed);
+    entry.interface.retain(|id| !removed.contains(id));
+    let interface = &entry.interface;
+    module.replace(Section::EntryPoints, |i| {
+        let (_, name) = i.operands().get(2..).and_then(read_string)?;
+        let mut words = i.words().get(..3 + name)?.to_vec();
+        words.extend(interface.iter().map(|id| id.0));
+        words[0] = (words.len() as u32) << 16 | Op::EntryPoint as u32;
+        Some(words)
+    });
+    used
+}
+
+/// Removes names and decorations of what is gone, and of its members.
+pub(crate) fn remove_annotations(module: &mut Module, removed: &HashSet<Id>) {
+    use Op::{
+        Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
+        Name,
+    };
     for section in [Section::Names, Section::Annotations] {
         module.retain(section, |i| {
-            let targets_id = matches!(
+            let has_target = matches!(
                 i.op(),
-                Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
+                Some(
+                    Name | MemberName
+                        | Decorate
+                        | DecorateId
+                        | DecorateString
+                        | MemberDecorate
+                        | MemberDecorateString
+                )
             );
-            !(targets_id && removed.contains(&i.id(0)))
+            !(has_target && removed.contains(&i.id(0)))
         });
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
+use spirv::MemoryAccess;
 
 use super::{Id, Instruction, read_string};
 
@@ -70,35 +71,36 @@ pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<I
     }
 }
 
-/// Calls `visit` with every operand that is an id. Returns false for an opcode, or a kind of operand,
-/// whose ids are not known: then some may be missing.
-pub(crate) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> bool {
-    let Some((first, operands)) = words.split_first_mut() else { return false };
-    let Some(Entry { grammar, .. }) = lookup(*first as u16) else { return false };
+/// Calls `visit` with the index of every operand that is an id. Returns false for an opcode, or a kind of
+/// operand, whose ids are not known: then some may be missing.
+pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
+    let Some(Entry { grammar, .. }) = lookup(instruction.opcode()) else { return false };
+    let operands = instruction.operands();
+    let end = operands.len();
     let mut at = 0;
     for logical in grammar.operands {
         let repeat = logical.quantifier == OperandQuantifier::ZeroOrMore;
-        while at < operands.len() {
+        while at < end {
             match logical.kind {
                 OperandKind::IdResultType
                 | OperandKind::IdResult
                 | OperandKind::IdMemorySemantics
                 | OperandKind::IdScope
                 | OperandKind::IdRef => {
-                    visit(&mut operands[at]);
+                    visit(at);
                     at += 1;
                 }
                 OperandKind::PairIdRefIdRef => {
-                    operands[at..].iter_mut().take(2).for_each(&mut visit);
+                    (at..end).take(2).for_each(&mut visit);
                     at += 2;
                 }
                 OperandKind::PairIdRefLiteralInteger => {
-                    visit(&mut operands[at]);
+                    visit(at);
                     at += 2;
                 }
                 OperandKind::PairLiteralIntegerIdRef => {
-                    if let Some(id) = operands.get_mut(at + 1) {
-                        visit(id);
+                    if at + 1 < end {
+                        visit(at + 1);
                     }
                     at += 2;
                 }
@@ -106,13 +108,25 @@ pub(crate) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> b
                     Some((_, length)) => at += length,
                     None => return false,
                 },
-                OperandKind::LiteralContextDependentNumber => at = operands.len(),
-                // The parameters of these may be ids, in a number that their value decides.
-                OperandKind::ImageOperands | OperandKind::LiteralSpecConstantOpInteger => {
-                    return false;
+                OperandKind::LiteralContextDependentNumber => at = end,
+                // All parameters of image operands are ids, and they come last.
+                OperandKind::ImageOperands => {
+                    (at + 1..end).for_each(&mut visit);
+                    at = end;
                 }
-                // Parameters of the core decorations and of Aligned are literals.
-                OperandKind::Decoration | OperandKind::MemoryAccess => at = operands.len(),
+                OperandKind::MemoryAccess => {
+                    let access = MemoryAccess::from_bits_retain(operands[at]);
+                    at += 1 + usize::from(access.contains(MemoryAccess::ALIGNED));
+                    let ids = (access & MEMORY_ACCESS_IDS).bits().count_ones() as usize;
+                    (at..end).take(ids).for_each(&mut visit);
+                    at += ids;
+                }
+                // The parameters of these may be ids, in a number that their value decides.
+                OperandKind::LiteralSpecConstantOpInteger
+                | OperandKind::CooperativeMatrixOperands
+                | OperandKind::TensorAddressingOperands => return false,
+                // Those of the core decorations and of loops are literals.
+                OperandKind::Decoration | OperandKind::LoopControl => at = end,
                 _ => at += 1,
             }
             if !repeat {
@@ -122,3 +136,18 @@ pub(crate) fn visit_ids(words: &mut [u32], mut visit: impl FnMut(&mut u32)) -> b
     }
     true
 }
+
+/// The ids among the operands. Where not all of them are known, every operand may be one.
+pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
+    let mut ids = Vec::new();
+    if visit_ids(instruction, |index| ids.push(instruction.id(index))) {
+        return ids;
+    }
+    instruction.operands().iter().map(|word| Id(*word)).collect()
+}
+
+/// What of memory operands has an id as its parameter.
+const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
+    .union(MemoryAccess::MAKE_POINTER_VISIBLE)
+    .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)
+    .union(MemoryAccess::NO_ALIAS_INTEL_MASK);

@@ -191,7 +191,7 @@ impl<'l, 'm> Linker<'l, 'm> {
                     let label = self.builder.module.fresh_id();
                     let module = &mut *self.builder.module;
                     module.push(Section::Functions, Op::Label, &[label.0]);
-                    module.push_encoded(Section::Functions, code.words());
+                    module.push_code(Section::Functions, &code);
                     module.push(Section::Functions, Op::FunctionEnd, &[]);
                 }
                 None => {
@@ -212,10 +212,11 @@ impl<'l, 'm> Linker<'l, 'm> {
     }
 
     fn renumber(&mut self, words: &[u32], in_function: bool) -> Result<Vec<u32>, LinkError> {
-        let mut words = words.to_vec();
+        let mut renumbered = words.to_vec();
         let mut failure = None;
-        let known = grammar::visit_ids(&mut words, |id| {
-            let library_id = Id(*id);
+        let instruction = Instruction::new(words);
+        let known = grammar::visit_ids(instruction, |index| {
+            let library_id = instruction.id(index);
             let mapped = match self.library.names.get(&library_id) {
                 Some(name) => self.function(name),
                 None if self.library.declarations.contains_key(&library_id) => {
@@ -225,14 +226,14 @@ impl<'l, 'm> Linker<'l, 'm> {
                 None => Err(LinkError::NotDeclared(library_id)),
             };
             match mapped {
-                Ok(Id(new)) => *id = new,
+                Ok(Id(new)) => renumbered[1 + index] = new,
                 Err(error) => failure = Some(error),
             }
         });
         match failure {
             Some(error) => Err(error),
-            None if !known => Err(LinkError::UnknownInstruction(words[0] as u16)),
-            None => Ok(words),
+            None if !known => Err(LinkError::UnknownInstruction(instruction.opcode())),
+            None => Ok(renumbered),
         }
     }
 

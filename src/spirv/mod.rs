@@ -8,22 +8,29 @@
 //!
 //! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv`
 //! tabulates it (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`]
-//! writes new code; [`entry_point`] isolates an entry point; [`specialization`] makes constants of
+//! writes new code; `assignment` finds what is read or left before it is written; [`entry_point`] isolates an entry point; [`specialization`] makes constants of
 //! specialisation constants; [`link`] brings functions of another module in.
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod assignment;
 pub mod declarations;
 pub mod emit;
 pub mod entry_point;
 mod grammar;
+mod id_set;
 pub mod link;
 mod module;
+pub(crate) mod pointers;
 pub mod specialization;
+pub mod static_use;
+pub(crate) mod type_name;
 
 pub use grammar::result_of;
-pub(crate) use grammar::visit_ids;
-pub use module::{Instruction, Module, ParseError, ParseErrorKind, Section, words_from_bytes};
+pub(crate) use grammar::{ids_of, visit_ids};
+pub use module::{
+    Instruction, MAX_OPERANDS, Module, ParseError, ParseErrorKind, Section, words_from_bytes,
+};
 
 use std::fmt;
 

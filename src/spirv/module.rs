@@ -2,11 +2,11 @@
 
 mod decoration_groups;
 
-use std::collections::HashSet;
-
 use spirv::Op;
 
 use super::Id;
+use super::emit::Code;
+use super::id_set::IdSet;
 
 const HEADER_WORDS: usize = 5;
 /// The specification's universal limit on ids is 2^22 - 1; compilers exceed it, but nobody needs a
@@ -278,7 +278,7 @@ impl Module {
             arena: words.to_vec(),
             sections: Default::default(),
         };
-        let mut defined = Defined::new(bound, words.len());
+        let mut defined = IdSet::new(bound, words.len());
         let mut section = Section::Capabilities;
         let mut in_function = false;
         let mut at = HEADER_WORDS;
@@ -299,7 +299,7 @@ impl Module {
                     return fail(at, ParseErrorKind::IdOutOfBound { id, bound });
                 }
                 Ok(Some(Id(id))) => {
-                    if !defined.insert(id) {
+                    if !defined.insert(Id(id)) {
                         return fail(at, ParseErrorKind::DuplicateResult(id));
                     }
                 }
@@ -340,6 +340,11 @@ impl Module {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
 
+    /// An empty set for the ids of the module.
+    pub(crate) fn id_set(&self) -> IdSet {
+        IdSet::new(self.bound, self.arena.len())
+    }
+
     /// The instructions of a section.
     pub fn section(&self, section: Section) -> impl DoubleEndedIterator<Item = Instruction<'_>> {
         self.sections[section as usize].iter().map(|span| Instruction { words: self.span(*span) })
@@ -352,22 +357,32 @@ impl Module {
         id
     }
 
-    /// Appends an instruction to a section.
+    /// Appends an instruction to a section. Operands beyond the [`MAX_OPERANDS`] that an instruction can hold
+    /// are left out.
     pub fn push(&mut self, section: Section, op: Op, operands: &[u32]) {
         let span = self.store(op, operands);
         self.sections[section as usize].push(span);
     }
 
-    /// Appends instructions that are already encoded to a section.
-    pub fn push_encoded(&mut self, section: Section, words: &[u32]) {
-        let mut at = 0;
-        while at < words.len() {
-            let length = (words[at] >> 16).max(1) as u16;
+    /// Appends instructions to a section.
+    pub fn push_code(&mut self, section: Section, code: &Code) {
+        self.push_encoded(section, code.words());
+    }
+
+    /// Appends instructions to a section that are already encoded: those of [`Code`] and of parsed modules.
+    /// What is left behind words that are no whole instruction is left out.
+    pub(crate) fn push_encoded(&mut self, section: Section, words: &[u32]) {
+        let mut rest = words;
+        while let Some(length) = rest.first().map(|word| word >> 16)
+            && let Some((instruction, next)) = rest.split_at_checked(length as usize)
+            && length > 0
+        {
             let start = self.arena.len() as u32;
-            self.arena.extend_from_slice(&words[at..(at + usize::from(length)).min(words.len())]);
-            self.sections[section as usize].push(Span { start, length });
-            at += usize::from(length);
+            self.arena.extend_from_slice(instruction);
+            self.sections[section as usize].push(Span { start, length: length as u16 });
+            rest = next;
         }
+        debug_assert!(rest.is_empty(), "malformed instructions: {rest:?}");
     }
 
     /// Removes the instructions of a section for which `keep` is false.
@@ -378,7 +393,7 @@ impl Module {
     }
 
     /// Lets `replace` put an instruction of its own, encoded, in the place of another.
-    pub fn replace(
+    pub(crate) fn replace(
         &mut self,
         section: Section,
         mut replace: impl FnMut(Instruction<'_>) -> Option<Vec<u32>>,
@@ -386,6 +401,10 @@ impl Module {
         for index in 0..self.sections[section as usize].len() {
             let span = self.sections[section as usize][index];
             if let Some(words) = replace(Instruction { words: self.span(span) }) {
+                debug_assert_eq!(
+                    words.first().map(|word| (word >> 16) as usize),
+                    Some(words.len())
+                );
                 let start = self.arena.len() as u32;
                 self.sections[section as usize][index] = Span { start, length: words.len() as u16 };
                 self.arena.extend(words);
@@ -433,10 +452,8 @@ impl Module {
 
     fn store(&mut self, op: Op, operands: &[u32]) -> Span {
         let start = self.arena.len() as u32;
-        let length = (operands.len() + 1) as u16;
-        self.arena.push(u32::from(length) << 16 | op as u32);
-        self.arena.extend_from_slice(operands);
-        Span { start, length }
+        encode(&mut self.arena, op, operands);
+        Span { start, length: (self.arena.len() - start as usize) as u16 }
     }
 
     fn span(&self, span: Span) -> &[u32] {
@@ -444,37 +461,14 @@ impl Module {
     }
 }
 
-/// Result ids that were seen.
-///
-/// Compilers number densely, for which bits are several times as fast as a hash table; a header that claims
-/// many more ids than the module has words gets the table, so that memory stays in proportion.
-enum Defined {
-    Dense(Vec<u64>),
-    Sparse(HashSet<u32>),
-}
+/// Operands that an instruction can hold: its words are counted in 16 bits.
+pub const MAX_OPERANDS: usize = u16::MAX as usize - 1;
 
-impl Defined {
-    /// For ids below `bound` in a module of `words` words.
-    fn new(bound: u32, words: usize) -> Self {
-        let bits = (bound as usize).div_ceil(64);
-        match bits <= words {
-            true => Self::Dense(vec![0; bits]),
-            false => Self::Sparse(HashSet::new()),
-        }
-    }
-
-    /// Adds an id below the bound; false where it was there.
-    fn insert(&mut self, id: u32) -> bool {
-        match self {
-            Self::Sparse(ids) => ids.insert(id),
-            Self::Dense(bits) => {
-                let (word, bit) = (&mut bits[id as usize / 64], 1 << (id % 64));
-                let is_new = *word & bit == 0;
-                *word |= bit;
-                is_new
-            }
-        }
-    }
+/// Appends an instruction, without the operands that it cannot hold.
+pub(super) fn encode(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
+    let operands = operands.get(..MAX_OPERANDS).unwrap_or(operands);
+    words.push(((operands.len() + 1) as u32) << 16 | op as u32);
+    words.extend_from_slice(operands);
 }
 
 fn words_of(arena: &[u32], span: Span) -> &[u32] {

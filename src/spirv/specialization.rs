@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use spirv::{Decoration, Op};
 
 use self::fold::{Scalar, Value, fold};
+use super::declarations::{Declarations, Type};
 use super::{Id, Instruction, Module, Section};
 
 /// The value of a specialisation constant: a `VkSpecializationMapEntry` and its part of `pData`.
@@ -44,6 +45,44 @@ pub enum SpecializationError {
         /// `SpecId`
         constant_id: u32,
     },
+}
+
+/// A specialisation constant as a module declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredConstant {
+    /// `SpecId`
+    pub constant_id: u32,
+    /// Its name, where the module has names.
+    pub name: Option<String>,
+    /// Its type: [`Type::Int`], [`Type::Float`], or `OpTypeBool` as [`Type::Other`].
+    pub ty: Type,
+    /// Its type as GLSL writes it.
+    pub type_name: String,
+    /// Its default: the bits of the literal, 0 or 1 for a boolean.
+    pub default: u64,
+}
+
+/// The specialisation constants of a module that a pipeline can give a value, by `SpecId`.
+pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<DeclaredConstant> {
+    let declared = |i: Instruction<'_>| {
+        let default = match i.op()? {
+            Op::SpecConstantTrue => 1,
+            Op::SpecConstantFalse => 0,
+            Op::SpecConstant => literal(i),
+            _ => return None,
+        };
+        let (ty, id) = (i.id(0), i.id(1));
+        Some(DeclaredConstant {
+            constant_id: *declarations.decoration(id, Decoration::SpecId)?.first()?,
+            name: declarations.name(id).map(str::to_owned),
+            ty: declarations.ty(ty)?.clone(),
+            type_name: declarations.type_name(ty),
+            default,
+        })
+    };
+    let mut found: Vec<_> = module.section(Section::Declarations).filter_map(declared).collect();
+    found.sort_by_key(|constant| constant.constant_id);
+    found
 }
 
 /// Makes constants of a module's specialisation constants: of the value that `values` has for them, or

@@ -226,6 +226,35 @@ formats! {
 #[error("VkFormat {0} is not supported as a vertex attribute")]
 pub struct UnsupportedFormat(pub i32);
 
+/// A name that no vertex format has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no vertex format is named '{0}'; they are named as in Vulkan: R32G32B32_SFLOAT, R8G8B8A8_UNORM, \
+     A2B10G10R10_SNORM_PACK32"
+)]
+pub struct UnknownFormat(pub String);
+
+impl std::str::FromStr for VertexFormat {
+    type Err = UnknownFormat;
+
+    /// From Vulkan's name, with or without `VK_FORMAT_`, in upper or lower case.
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let upper = name.trim().to_ascii_uppercase();
+        let wanted = upper.strip_prefix("VK_FORMAT_").unwrap_or(&upper);
+        let found = Self::ALL.iter().copied().find(|format| format.to_string() == wanted);
+        found.ok_or_else(|| UnknownFormat(name.to_owned()))
+    }
+}
+
+/// Vulkan's name without `VK_FORMAT_`: `R8G8B8A8_UNORM`.
+impl std::fmt::Display for VertexFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, numeric) = (format!("{self:?}"), format!("{:?}", self.numeric()));
+        let separated = name.replace(&numeric, &format!("_{numeric}")).replace("Pack", "_Pack");
+        f.pad(&separated.to_ascii_uppercase())
+    }
+}
+
 impl VertexFormat {
     /// The raw `VkFormat`.
     pub const fn as_raw(self) -> i32 {
@@ -352,6 +381,25 @@ mod tests {
             let parted =
                 |f: &Field| f.width < 32 && f.first_bit / 32 != (f.first_bit + f.width - 1) / 32;
             assert!(!fields.iter().any(parted), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_vulkans() {
+        for (format, name) in [
+            (VertexFormat::R8G8B8A8Unorm, "R8G8B8A8_UNORM"),
+            (VertexFormat::R16G16Sscaled, "R16G16_SSCALED"),
+            (VertexFormat::A2B10G10R10SnormPack32, "A2B10G10R10_SNORM_PACK32"),
+            (VertexFormat::B10G11R11UfloatPack32, "B10G11R11_UFLOAT_PACK32"),
+        ] {
+            assert_eq!(format.to_string(), name);
+        }
+        for &format in VertexFormat::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+            assert_eq!(format!("vk_format_{format}").to_lowercase().parse(), Ok(format));
+        }
+        for wrong in ["", "R8G8B8A8", "R8G8B8A8_SRGB", "R8G8B8A8UNORM"] {
+            assert_eq!(wrong.parse::<VertexFormat>(), Err(UnknownFormat(wrong.to_owned())));
         }
     }
 

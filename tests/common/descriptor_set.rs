@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// A set with one descriptor, binding 0 of compute shaders.
+/// A set with one descriptor, binding 0 of vertex and compute shaders.
 pub struct DescriptorSet {
     pub layout: vk::DescriptorSetLayout,
     pool: vk::DescriptorPool,
@@ -15,7 +15,7 @@ impl DescriptorSet {
         let bindings = [vk::DescriptorSetLayoutBinding::default()
             .descriptor_type(ty)
             .descriptor_count(1)
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)];
+            .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: the device is live.
         let layout = unsafe { device.create_descriptor_set_layout(&info, None) }.unwrap();
@@ -36,7 +36,22 @@ impl DescriptorSet {
     /// # Safety
     /// The buffer is live and has the usage of the descriptor's type, and no submission uses the set.
     pub unsafe fn write(&self, device: &ash::Device, buffer: vk::Buffer) {
-        let infos = [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
+        // SAFETY: the caller's contract.
+        unsafe { self.write_range(device, buffer, 0, vk::WHOLE_SIZE) };
+    }
+
+    /// Makes the descriptor name a range of a buffer.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write), and the range lies in the buffer.
+    pub unsafe fn write_range(
+        &self,
+        device: &ash::Device,
+        buffer: vk::Buffer,
+        offset: u64,
+        range: u64,
+    ) {
+        let infos = [vk::DescriptorBufferInfo { buffer, offset, range }];
         let write = vk::WriteDescriptorSet::default()
             .dst_set(self.raw)
             .descriptor_type(self.ty)

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
+use ash::vk;
 use vkxfb::lower::{Backend, Lowered};
 use vkxfb::probe::gpu::{
     CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
@@ -10,7 +11,7 @@ use vkxfb::probe::gpu::{
 use vkxfb::probe::sentinel;
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::probe::subject::Subject;
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
+use vkxfb::runtime::{Context, Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 
@@ -39,6 +40,38 @@ pub fn open_with(options: OpenOptions) -> Gpu {
 pub fn close(gpu: Gpu) {
     let messages = gpu.close();
     assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// Enters the render pass instance that captures of a backend stand in, if they stand in one.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance; the handles are those of the device's
+/// [`Gpu::render_pass`] and [`Gpu::framebuffer`].
+pub unsafe fn begin_render_pass(
+    ctx: &Context,
+    cmd: vk::CommandBuffer,
+    backend: Backend,
+    (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+) {
+    let info = vk::RenderPassBeginInfo::default()
+        .render_pass(render_pass)
+        .framebuffer(framebuffer)
+        .render_area(vk::Rect2D::default().extent(vk::Extent2D { width: 1, height: 1 }));
+    if backend != Backend::Compute {
+        // SAFETY: the caller's contract.
+        unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
+    }
+}
+
+/// Leaves what [`begin_render_pass`] entered.
+///
+/// # Safety
+/// `cmd` is being recorded, and was given to [`begin_render_pass`].
+pub unsafe fn end_render_pass(ctx: &Context, cmd: vk::CommandBuffer, backend: Backend) {
+    if backend != Backend::Compute {
+        // SAFETY: the caller's contract.
+        unsafe { ctx.device().cmd_end_render_pass(cmd) };
+    }
 }
 
 /// A probe shader as a backend of the device takes it.
@@ -71,7 +104,7 @@ pub fn pipeline(
         set_layouts: &[],
         dynamic_topology: !options.specialize,
         render_pass: gpu.render_pass(),
-        cache: ash::vk::PipelineCache::null(),
+        cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
@@ -88,8 +121,8 @@ pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipe
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
         dynamic_topology: true,
-        render_pass: ash::vk::RenderPass::null(),
-        cache: ash::vk::PipelineCache::null(),
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
@@ -303,7 +336,7 @@ pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
         set_layouts: &[],
         dynamic_topology: true,
         render_pass: gpu.render_pass(),
-        cache: ash::vk::PipelineCache::null(),
+        cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
     let pipeline: Pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();

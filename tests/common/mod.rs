@@ -9,11 +9,13 @@ pub mod batches;
 pub mod descriptor_set;
 #[cfg(feature = "probe")]
 pub mod device;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+pub mod driver;
+#[cfg(feature = "probe")]
+pub mod pipelines;
 pub mod render;
 pub mod rng;
 pub mod settings;
-#[cfg(feature = "probe")]
-pub mod timing;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -65,8 +67,10 @@ pub fn assemble(source: &str, target: &str) -> Vec<u32> {
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// Panics where spirv-val rejects the words.
+/// Panics where spirv-val rejects the words: a current one, and Debian's, since validation layers and drivers of
+/// its age are to take them, too.
 pub fn validate(words: &[u32], target: &str) {
+    spirv_val::validate(words, target).unwrap_or_else(|error| panic!("{error}"));
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shader.spv");
     std::fs::write(&file, bytemuck::cast_slice(words)).unwrap();

@@ -9,7 +9,8 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{Counters, IndexBuffer, Program, Range, State, Step};
+use crate::program::{BoundSet, Counters, IndexBuffer, Program, Range, State, Step};
+use crate::sets::{HANDLES, OBJECTS, SETS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
 /// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that
@@ -73,7 +74,7 @@ impl<'a> Generator<'a> {
     fn new(seed: u64, space: &'a Space) -> Self {
         let mut rng = Rng::new(seed);
         let (memory, areas, queries, rounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let program = Program { seed, memory, areas, queries, rounds };
+        let program = Program { seed, memory, areas, objects: 0, queries, rounds };
         let mut avoided = space.faulty.clone();
         match rng.below(10) {
             0 => avoided.clear(),
@@ -103,6 +104,7 @@ impl<'a> Generator<'a> {
             avoided,
         };
         generator.front_indices = generator.place_indices();
+        generator.place_objects();
         for (buffer, name) in BUFFERS.into_iter().enumerate() {
             let mut bytes = vec![0; (GUARD + REGION + GUARD) as usize];
             sentinel::fill(buffer as u32, &mut bytes);
@@ -142,6 +144,19 @@ impl<'a> Generator<'a> {
     fn place_dwords(&mut self, name: &'static str, dwords: &[u32]) -> u64 {
         let bytes: Vec<u8> = dwords.iter().flat_map(|d| d.to_le_bytes()).collect();
         self.place(name, &bytes)
+    }
+
+    /// What descriptor sets read. It comes before all that is captured to: where descriptors are few, those of
+    /// captures name what lies between their ranges, too.
+    fn place_objects(&mut self) {
+        let alignment = SPACING as usize;
+        for memory in [&mut self.program.memory, &mut self.model.memory] {
+            memory.resize(memory.len().next_multiple_of(alignment), 0xa5);
+        }
+        let dwords: Vec<u32> =
+            (0..HANDLES * OBJECTS * SPACING / 4).map(|_| self.rng.u32()).collect();
+        let objects = self.place_dwords("objects", &dwords);
+        (self.program.objects, self.model.objects) = (objects, objects);
     }
 
     fn push(&mut self, step: Step) {
@@ -234,6 +249,7 @@ impl<'a> Generator<'a> {
         let state = self.state(shader);
         self.push(Step::Bind(state));
         self.bind_vertices();
+        self.bind_sets(shader, 0, SETS);
         self.maybe_begin_query(25);
         for _ in 0..self.rng.range(1, 2) {
             self.draw();
@@ -256,19 +272,34 @@ impl<'a> Generator<'a> {
         self.push(Step::VertexBuffers(ranges));
     }
 
+    /// So many descriptor sets from number `first` on, if the shader reads sets.
+    fn bind_sets(&mut self, shader: Shader, first: usize, count: usize) {
+        if !shader.reads_sets() {
+            return;
+        }
+        let sets = (0..count)
+            .map(|_| BoundSet {
+                handle: self.rng.below(HANDLES),
+                objects: [0; 2].map(|_| self.rng.below(OBJECTS)),
+            })
+            .collect();
+        self.push(Step::DescriptorSets { first, sets });
+    }
+
     /// A Begin and its End.
     fn capture(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
         let state = self.state(shader);
         self.push(Step::Bind(state));
         self.bind_vertices();
+        self.bind_sets(shader, 0, SETS);
         let is_resumed = self.ranges.iter().any(Option::is_some) && self.rng.percent(60);
         if !is_resumed {
             self.choose_ranges(None);
         }
         self.push(Step::CaptureBuffers(self.ranges));
         self.begin();
-        self.draws();
+        self.draws(shader);
         self.end(shader);
     }
 
@@ -284,16 +315,21 @@ impl<'a> Generator<'a> {
         self.begin();
         self.byte_count_draw(counter);
         if self.rng.percent(50) {
-            self.draws();
+            self.draws(Shader::Fetch);
         }
         self.end(Shader::Fetch);
     }
 
-    fn draws(&mut self) {
+    fn draws(&mut self, shader: Shader) {
         for _ in 0..self.rng.range(1, 4) {
             self.maybe_begin_query(15);
             if self.rng.percent(25) {
                 self.bind_vertices_behind();
+            }
+            if self.rng.percent(60) {
+                let first = self.rng.below(SETS as u32) as usize;
+                let count = self.rng.range(1, (SETS - first) as u32) as usize;
+                self.bind_sets(shader, first, count);
             }
             self.draw();
             if self.rng.percent(30) {

@@ -1,10 +1,12 @@
 //! Programs' memory on a device, and their command buffers: what all executors share.
 
 use ash::vk;
+use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::{Buffer, Context, MemoryLocation, RuntimeError};
+use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation, RuntimeError};
 
 use crate::program::Program;
+use crate::sets;
 
 /// What `record` records: a command buffer of a program.
 pub struct Round<'a> {
@@ -29,12 +31,14 @@ pub fn execute(
     let mut buffers = Vec::new();
     let result = (|| {
         for program in programs {
-            // Descriptors are of whole dwords; native draws read up to the end of the buffer.
-            let size = match usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
+            // Shaders read whole dwords; native draws read up to the end of the buffer.
+            let by_shaders =
+                vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+            let size = match usage.intersects(by_shaders) {
                 true => program.memory.len().next_multiple_of(4) as u64,
                 false => program.memory.len() as u64,
             };
-            buffers.push(gpu.create_buffer(size, usage, MemoryLocation::Device)?);
+            buffers.push(gpu.create_buffer(size, usage | sets::USAGE, MemoryLocation::Device)?);
         }
         copy_in(gpu, programs, &buffers)?;
         let rounds = programs.iter().map(|p| p.rounds.len()).max().unwrap_or(0);
@@ -132,6 +136,18 @@ fn copy_out(
     });
     gpu.destroy_buffer(staging);
     result
+}
+
+/// Who comes after a capture of a backend: one that reads or overwrites what it captured, its counters included.
+pub fn next(backend: Backend) -> ConsumerScope {
+    let vertices = match backend {
+        Backend::Native | Backend::Vertex => ConsumerScope::VERTEX_BUFFER,
+        Backend::Compute => ConsumerScope::COMPUTE_SHADER,
+    };
+    let vertices = (vertices.stages, vertices.access);
+    let scopes = [Context::write_scope(backend), Context::argument_scope(backend)];
+    let (stages, access) = scopes.iter().fold(vertices, |all, one| (all.0 | one.0, all.1 | one.1));
+    ConsumerScope { stages, access }
 }
 
 /// Everything before is visible to everything behind, the host included.

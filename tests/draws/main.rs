@@ -17,14 +17,15 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod compute;
 mod generate;
 mod images;
 mod known;
 mod model;
 mod native;
 mod program;
+mod recorder;
 mod run;
+mod sets;
 mod shaders;
 mod shrink;
 
@@ -53,6 +54,17 @@ fn random_draws_capture_what_the_model_says() {
     run_programs(&OpenOptions::default()).check();
 }
 
+/// Native captures by the recorder, in place of command by command.
+#[test]
+fn random_draws_hold_natively_by_the_recorder() {
+    hold_by_recorder(Backend::Native);
+}
+
+#[test]
+fn random_draws_hold_by_vertex_shaders() {
+    hold_by_recorder(Backend::Vertex);
+}
+
 /// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
 #[test]
 fn random_draws_hold_on_the_floor() {
@@ -64,9 +76,12 @@ fn random_draws_hold_by_descriptors() {
     hold_by_compute(&by_descriptors(Profile::Full, None));
 }
 
+/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128 invocations.
 #[test]
-fn random_draws_hold_by_descriptors_on_the_floor() {
-    hold_by_compute(&by_descriptors(Profile::Bifrost, None));
+fn random_draws_hold_on_what_every_device_has() {
+    let workgroup_invocations = Some(128);
+    let options = by_descriptors(Profile::Bifrost, None);
+    hold_by_compute(&OpenOptions { workgroup_invocations, ..options });
 }
 
 /// So few that several ranges share most descriptors, and with the fewest lie over what is captured. Below 16
@@ -87,6 +102,19 @@ fn hold_by_compute(options: &OpenOptions) {
     let report = run_programs(options);
     report.check();
     assert!(report.compared[&Backend::Compute] > 0);
+}
+
+fn hold_by_recorder(backend: Backend) {
+    let gpu = common::device::open(Profile::Full);
+    let has_backend = gpu.backends().contains(&backend);
+    common::device::close(gpu);
+    if !has_backend {
+        return eprintln!("skipped: the device has no {backend} backend");
+    }
+    let count = number("VKXFB_DRAWS", 2000);
+    let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));
+    report.check();
+    assert!(report.compared[&backend] > 0);
 }
 
 /// Synchronization validation sees each barrier that is left out. ([`Barrier::CaptureToConsumer`] is seen in
@@ -165,6 +193,9 @@ fn the_generator_reaches_everything() {
                 Step::IndexBuffer(buffer) => {
                     features.insert(format!("indices of {}", buffer.index_size));
                 }
+                Step::DescriptorSets { first, sets } => {
+                    features.insert(format!("{} sets from {first} on", sets.len()));
+                }
                 _ => {}
             }
         }
@@ -175,7 +206,8 @@ fn the_generator_reaches_everything() {
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
     let facts = 16;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
-    let all = commands + topologies + provoking + restart + indices + queries + facts;
+    let sets = 3;
+    let all = commands + topologies + provoking + restart + indices + queries + sets + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");

@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 
 use crate::program::{
-    Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind, Range, Span, State, Step,
+    BoundSet, Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind, Range, Span,
+    State, Step,
 };
-use crate::shaders::{INSTANCE_STRIDE, VERTEX_STRIDE, Vertex};
+use crate::sets::SETS;
+use crate::shaders::{INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
 
 /// What came up, and some driver gets wrong: see [`crate::known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +54,8 @@ pub enum Fact {
 #[derive(Debug, Clone)]
 pub struct Model {
     pub memory: Vec<u8>,
+    /// [`Program::objects`]
+    pub objects: u64,
     pub queries: Vec<[u64; 2]>,
     pub facts: BTreeSet<Fact>,
     /// Primitives so far.
@@ -59,6 +63,7 @@ pub struct Model {
     pub state: Option<State>,
     pub vertices: Option<[Range; 2]>,
     pub indices: Option<IndexBuffer>,
+    sets: [Option<BoundSet>; SETS],
     captures: [Option<Range>; 4],
     /// Write positions while transform feedback is active: bytes from the start of the bound range.
     pub positions: Option<[u64; 4]>,
@@ -69,7 +74,7 @@ pub struct Model {
 
 /// Executes a program.
 pub fn run(program: &Program) -> (Outcome, BTreeSet<Fact>) {
-    let mut model = Model::new(program.memory.clone());
+    let mut model = Model { objects: program.objects, ..Model::new(program.memory.clone()) };
     for round in &program.rounds {
         model.begin_round();
         for step in round {
@@ -83,12 +88,14 @@ impl Model {
     pub fn new(memory: Vec<u8>) -> Self {
         Self {
             memory,
+            objects: 0,
             queries: Vec::new(),
             facts: BTreeSet::new(),
             primitives: 0,
             state: None,
             vertices: None,
             indices: None,
+            sets: [None; SETS],
             captures: [None; 4],
             positions: None,
             active_queries: Vec::new(),
@@ -100,7 +107,7 @@ impl Model {
     /// A command buffer begins with nothing bound.
     pub fn begin_round(&mut self) {
         (self.state, self.vertices, self.indices) = (None, None, None);
-        self.captures = [None; 4];
+        (self.sets, self.captures) = ([None; SETS], [None; 4]);
         self.indirect_in_round = false;
         self.count_in_round = false;
     }
@@ -111,6 +118,11 @@ impl Model {
             Step::Bind(state) => self.state = Some(*state),
             Step::VertexBuffers(ranges) => self.vertices = Some(*ranges),
             Step::IndexBuffer(buffer) => self.indices = Some(*buffer),
+            Step::DescriptorSets { first, sets } => {
+                for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
+                    *bound = Some(*set);
+                }
+            }
             Step::CaptureBuffers(ranges) => self.captures = *ranges,
             Step::Begin(counters) => self.begin(counters),
             Step::End(counters) => self.end(counters),
@@ -323,14 +335,19 @@ impl Model {
     }
 
     fn record(&mut self, state: State, vertex: &Vertex, positions: &mut [u64; 4]) {
-        let vertices = self.vertices;
+        let (vertices, sets) = (self.vertices, self.sets);
         let mut is_out_of_range = false;
-        let values = state.shader.evaluate(vertex, |binding, element, offset| {
-            let stride = [VERTEX_STRIDE, INSTANCE_STRIDE][binding];
-            let at = u64::from(element) * u64::from(stride) + u64::from(offset);
-            let range = vertices.expect("vertex buffers are bound")[binding];
-            is_out_of_range |= at + 4 > range.size;
-            if at + 4 <= range.size { self.dword(range.offset + at) } else { 0 }
+        let values = state.shader.evaluate(vertex, |read| match read {
+            Read::Vertex { binding, element, offset } => {
+                let stride = [VERTEX_STRIDE, INSTANCE_STRIDE][binding];
+                let at = u64::from(element) * u64::from(stride) + u64::from(offset);
+                let range = vertices.expect("vertex buffers are bound")[binding];
+                is_out_of_range |= at + 4 > range.size;
+                if at + 4 <= range.size { self.dword(range.offset + at) } else { 0 }
+            }
+            Read::Descriptor { set, binding } => {
+                self.dword(sets[set].expect("sets are bound").place(self.objects, binding))
+            }
         });
         if is_out_of_range {
             self.facts.insert(Fact::VertexOutOfRange);

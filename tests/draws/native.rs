@@ -3,14 +3,16 @@
 mod pipelines;
 
 use ash::{ext, khr, vk};
+use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::Context;
+use vkxfb::runtime::{ConsumerScope, Context};
 
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};
 use crate::program::{
     Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, Step, place_queries,
 };
+use crate::sets::Sets;
 
 /// Functions and pipelines.
 pub struct Native {
@@ -20,23 +22,11 @@ pub struct Native {
     pipelines: Pipelines,
 }
 
-/// Barriers between captures of one pass: what `Pipelines` declares as the pass's self-dependency.
-const SOURCE: vk::PipelineStageFlags = vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT;
-const DESTINATION: vk::PipelineStageFlags = vk::PipelineStageFlags::from_raw(
-    vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT.as_raw()
-        | vk::PipelineStageFlags::DRAW_INDIRECT.as_raw()
-        | vk::PipelineStageFlags::VERTEX_INPUT.as_raw(),
-);
-const WRITES: vk::AccessFlags = vk::AccessFlags::from_raw(
-    vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
-        | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
-);
-const READS: vk::AccessFlags = vk::AccessFlags::from_raw(
-    WRITES.as_raw()
-        | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_READ_EXT.as_raw()
-        | vk::AccessFlags::INDIRECT_COMMAND_READ.as_raw()
-        | vk::AccessFlags::VERTEX_ATTRIBUTE_READ.as_raw(),
-);
+/// The scopes of barriers between captures of one pass, which `Pipelines` declares as the pass's self-dependency.
+fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
+    let ConsumerScope { stages, access } = images::next(Backend::Native);
+    [Context::write_scope(Backend::Native), (stages, access)]
+}
 
 /// Where the queries of each program of a batch begin.
 struct Queries {
@@ -58,6 +48,7 @@ impl Native {
     /// Runs programs, each in the space of the device.
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         let queries = Queries::new(gpu.context(), programs)?;
+        let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
         let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
             | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
             | vk::BufferUsageFlags::VERTEX_BUFFER
@@ -66,7 +57,7 @@ impl Native {
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
             // SAFETY: programs are valid by their making; the handles live until the end.
-            unsafe { self.record(ctx, cmd, round, &queries) }
+            unsafe { self.record(ctx, cmd, round, &queries, &sets) }
         });
         let outcomes = memories.and_then(|memories| {
             memories
@@ -79,7 +70,10 @@ impl Native {
                 .collect()
         });
         // SAFETY: nothing is in flight.
-        unsafe { queries.destroy(gpu.context()) };
+        unsafe {
+            queries.destroy(gpu.context());
+            sets.destroy(gpu.context());
+        }
         outcomes
     }
 
@@ -98,12 +92,14 @@ impl Native {
         cmd: vk::CommandBuffer,
         round: &Round<'_>,
         queries: &Queries,
+        sets: &Sets,
     ) -> Result<(), GpuError> {
         let device = ctx.device();
         let places = &queries.places[round.number];
         // SAFETY: the caller's contract.
         unsafe {
             if round.round == 0 {
+                sets.write(ctx, round);
                 for &(kind, place) in places {
                     device.cmd_reset_query_pool(cmd, queries.pool(kind), place, 1);
                 }
@@ -120,11 +116,11 @@ impl Native {
                         device.cmd_end_render_pass(cmd);
                     }
                     Step::Barrier if in_pass => {
+                        let [(source, writes), (destination, reads)] = scopes();
                         let barrier = vk::MemoryBarrier::default()
-                            .src_access_mask(WRITES)
-                            .dst_access_mask(READS);
+                            .src_access_mask(writes)
+                            .dst_access_mask(reads);
                         let flags = vk::DependencyFlags::empty();
-                        let (source, destination) = (SOURCE, DESTINATION);
                         device.cmd_pipeline_barrier(
                             cmd,
                             source,
@@ -152,6 +148,12 @@ impl Native {
                             _ => vk::IndexType::UINT32,
                         };
                         device.cmd_bind_index_buffer(cmd, round.memory, range.offset, index_type);
+                    }
+                    Step::DescriptorSets { first, sets: bound } => {
+                        let (raw, offsets) = sets.arguments(round.number, *first, bound);
+                        let (point, first) = (vk::PipelineBindPoint::GRAPHICS, *first as u32);
+                        let layout = self.pipelines.layout;
+                        device.cmd_bind_descriptor_sets(cmd, point, layout, first, &raw, &offsets);
                     }
                     Step::CaptureBuffers(ranges) => {
                         for (buffer, range) in (0..).zip(ranges) {

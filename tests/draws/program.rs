@@ -5,6 +5,7 @@ use std::fmt;
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use crate::sets::{OBJECTS, SPACING};
 use crate::shaders::Shader;
 
 /// Commands, and the memory that they read and write.
@@ -15,6 +16,8 @@ pub struct Program {
     pub memory: Vec<u8>,
     /// What lies in the memory: names and starts, in ascending order.
     pub areas: Vec<(&'static str, u64)>,
+    /// Where what descriptor sets read lies: objects, [`SPACING`] bytes from one to the next.
+    pub objects: u64,
     /// Each is begun and ended once.
     pub queries: Vec<QueryKind>,
     /// Command buffers, each submitted behind the one before.
@@ -87,6 +90,11 @@ pub enum Step {
     Bind(State),
     VertexBuffers([Range; 2]),
     IndexBuffer(IndexBuffer),
+    /// Descriptor sets from number `first` on.
+    DescriptorSets {
+        first: usize,
+        sets: Vec<BoundSet>,
+    },
     /// By the number of the buffer. A number that is `None` is so throughout the program.
     CaptureBuffers([Option<Range>; 4]),
     Begin(Counters),
@@ -122,6 +130,22 @@ impl IndexBuffer {
     /// The index that restarts primitives.
     pub fn restart_index(index_size: u64) -> u32 {
         u32::MAX >> (32 - 8 * index_size)
+    }
+}
+
+/// A descriptor set with its dynamic offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundSet {
+    /// Which of the sets of that number.
+    pub handle: u32,
+    /// The object that each binding is offset to, of as many as the set has.
+    pub objects: [u32; 2],
+}
+
+impl BoundSet {
+    /// Where a binding begins, among the objects at that place.
+    pub fn place(&self, objects: u64, binding: usize) -> u64 {
+        objects + u64::from((self.handle * OBJECTS + self.objects[binding]) * SPACING)
     }
 }
 

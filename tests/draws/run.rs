@@ -9,12 +9,12 @@ use vkxfb::runtime::Barrier;
 
 use crate::common::batches::{Report, Worker};
 use crate::common::settings::has_validation;
-use crate::compute::Compute;
 use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
 use crate::native::Native;
 use crate::program::{Draw, Outcome, Program, State, Step};
+use crate::recorder::ByRecorder;
 use crate::shrink::shrink;
 
 /// The barrier that `VKXFB_OMIT_BARRIER` names.
@@ -35,12 +35,42 @@ fn omitted() -> Option<Barrier> {
 /// Failures of a thread that are shrunk, which takes hundreds of runs each.
 const SHRUNK: usize = 3;
 
+/// What runs programs.
+enum Executor {
+    /// The device's own transform feedback, command by command.
+    Commands(Native),
+    Recorder(ByRecorder),
+}
+
+impl Executor {
+    const fn backend(&self) -> Backend {
+        match self {
+            Self::Commands(_) => Backend::Native,
+            Self::Recorder(recorder) => recorder.backend(),
+        }
+    }
+
+    fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
+        match self {
+            Self::Commands(native) => native.run(gpu, programs),
+            Self::Recorder(recorder) => recorder.run(gpu, programs),
+        }
+    }
+
+    fn destroy(self, gpu: &Gpu) {
+        match self {
+            // SAFETY: every submission was waited for.
+            Self::Commands(native) => unsafe { native.destroy(gpu) },
+            Self::Recorder(recorder) => recorder.destroy(gpu),
+        }
+    }
+}
+
 /// A device, and what was done with it.
 pub struct DrawWorker {
     gpu: Gpu,
     space: Space,
-    native: Option<Native>,
-    compute: Compute,
+    executors: Vec<Executor>,
     /// Makes the model wrong.
     pub perturb: bool,
     pub report: Report,
@@ -58,22 +88,19 @@ impl Worker for DrawWorker {
                 self.report.count(name, 1);
             }
         }
-        let (native, excluded): (Vec<_>, Vec<_>) = programs
-            .iter()
-            .cloned()
-            .map(|program| (known::excluded(&self.gpu, &model::run(&program).1), program))
-            .partition(|(reason, _)| reason.is_none());
-        for reason in excluded.into_iter().filter_map(|(reason, _)| reason) {
-            self.report.exclude(Backend::Native, reason);
+        for executor in 0..self.executors.len() {
+            let backend = self.executors[executor].backend();
+            let (taken, left): (Vec<_>, Vec<_>) = programs
+                .iter()
+                .map(|program| (self.obstacle(executor, program), program))
+                .partition(|(obstacle, _)| obstacle.is_none());
+            for reason in left.into_iter().filter_map(|(obstacle, _)| obstacle) {
+                self.report.exclude(backend, reason);
+            }
+            let taken: Vec<Program> =
+                taken.into_iter().map(|(_, program)| program.clone()).collect();
+            self.run(executor, &taken);
         }
-        let native: Vec<Program> = native.into_iter().map(|(_, program)| program).collect();
-        self.run(Backend::Native, &native);
-        let (taken, left): (Vec<_>, Vec<_>) =
-            programs.into_iter().partition(|program| self.takes(program));
-        for _ in left {
-            self.report.exclude(Backend::Compute, "restarts and indirect draws, on the floor");
-        }
-        self.run(Backend::Compute, &taken);
     }
 
     fn report(&mut self) -> &mut Report {
@@ -81,11 +108,9 @@ impl Worker for DrawWorker {
     }
 
     fn finish(mut self) -> Report {
-        if let Some(native) = self.native {
-            // SAFETY: every submission was waited for.
-            unsafe { native.destroy(&self.gpu) };
+        for executor in self.executors {
+            executor.destroy(&self.gpu);
         }
-        self.compute.destroy(&self.gpu);
         let messages = self.gpu.close();
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
@@ -93,92 +118,118 @@ impl Worker for DrawWorker {
 }
 
 impl DrawWorker {
-    /// By descriptors the compute backend alone: native captures know no difference.
+    /// Compute by the recorder, and native captures beside it where the device is opened for both. By descriptors
+    /// the compute backend alone: native captures know no difference.
     pub fn new(options: &OpenOptions) -> Self {
+        let resources = options.resources;
+        Self::open(options, |gpu| {
+            let has_native =
+                resources == Resources::Best && gpu.backends().contains(&Backend::Native);
+            let mut space = if has_native { Space::of(gpu) } else { Space::whole() };
+            if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan(0) {
+                space.restrict_state(writes);
+            }
+            let mut executors = Vec::new();
+            if has_native {
+                executors.push(Executor::Commands(Native::new(gpu).unwrap()));
+            }
+            let compute = ByRecorder::new(gpu, Backend::Compute).unwrap();
+            executors.push(Executor::Recorder(compute));
+            (space, executors)
+        })
+    }
+
+    /// A graphics backend by the recorder.
+    pub fn by_recorder(backend: Backend) -> Self {
+        Self::open(&OpenOptions::default(), |gpu| {
+            let mut space = Space::of(gpu);
+            space.restrict_to_recorder(backend);
+            let executor = ByRecorder::new(gpu, backend).unwrap();
+            (space, vec![Executor::Recorder(executor)])
+        })
+    }
+
+    fn open(options: &OpenOptions, make: impl FnOnce(&Gpu) -> (Space, Vec<Executor>)) -> Self {
         let validation = has_validation();
         let options = OpenOptions { validation, robustness: true, ..options.clone() };
-        let resources = options.resources;
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
-        gpu.context_mut().omit_barrier(omitted());
-        let has_native = resources == Resources::Best && gpu.backends().contains(&Backend::Native);
-        let mut space = if has_native { Space::of(&gpu) } else { Space::whole() };
-        if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan(0) {
-            space.restrict_state(writes);
-        }
-        let native = has_native.then(|| Native::new(&gpu).unwrap());
-        Self {
-            gpu,
-            space,
-            native,
-            compute: Compute::default(),
-            perturb: false,
-            report: Report::default(),
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        unsafe { gpu.omit_barrier(omitted()) };
+        let (space, executors) = make(&gpu);
+        Self { gpu, space, executors, perturb: false, report: Report::default() }
+    }
+
+    /// Why a program is not run on a backend. On the floor an indirect draw with restarts takes as many invocations
+    /// as there are indices, times the primitives that fit: a CPU takes minutes for them. (Shorter ones are in
+    /// tests/long_restarts.rs.)
+    fn obstacle(&self, executor: usize, program: &Program) -> Option<&'static str> {
+        let executor = &self.executors[executor];
+        let is_unbound =
+            |step: &Step| matches!(step, Step::CaptureBuffers([None, None, None, None]));
+        match executor.backend() {
+            Backend::Native
+                if matches!(executor, Executor::Recorder(_))
+                    && program.rounds.iter().flatten().any(is_unbound) =>
+            {
+                Some("no capture buffer, without which the recorder refuses native captures")
+            }
+            Backend::Native => known::excluded(&self.gpu, &model::run(program).1),
+            Backend::Vertex => None,
+            Backend::Compute => {
+                self.is_slow(program).then_some("restarts and indirect draws, on the floor")
+            }
         }
     }
 
-    /// Whether to run a program by compute. On the floor an indirect draw with restarts takes as many invocations
-    /// as there are indices, times the primitives that fit: a CPU takes minutes for them. (Shorter ones are in
-    /// tests/long_restarts.rs.)
-    fn takes(&self, program: &Program) -> bool {
+    fn is_slow(&self, program: &Program) -> bool {
         let is_slow = self.gpu.profile() == Profile::Bifrost
             && self.gpu.capabilities().device_type == vk::PhysicalDeviceType::CPU;
         let any = |is: fn(&Step) -> bool| program.rounds.iter().flatten().any(is);
-        !(is_slow
+        is_slow
             && any(|s| matches!(s, Step::Bind(State { restart: true, .. })))
-            && any(|s| matches!(s, Step::Draw(Draw::Indirect { indexed: true, .. }))))
+            && any(|s| matches!(s, Step::Draw(Draw::Indirect { indexed: true, .. })))
     }
 
-    /// The outcomes of programs on a backend, if the device has it.
-    fn execute(
-        &mut self,
-        backend: Backend,
-        programs: &[Program],
-    ) -> Option<Result<Vec<Outcome>, GpuError>> {
-        match backend {
-            Backend::Native => Some(self.native.as_mut()?.run(&mut self.gpu, programs)),
-            Backend::Compute => Some(self.compute.run(&mut self.gpu, programs)),
-            Backend::Vertex => None,
-        }
-    }
-
-    fn run(&mut self, backend: Backend, programs: &[Program]) {
-        let Some(outcomes) = self.timed(backend.name(), |w| w.execute(backend, programs)) else {
-            return;
-        };
+    /// Runs programs by the executor of that number, and compares.
+    fn run(&mut self, executor: usize, programs: &[Program]) {
+        let backend = self.executors[executor].backend();
+        let outcomes =
+            self.timed(backend.name(), |w| w.executors[executor].run(&mut w.gpu, programs));
         let mut messages = self.gpu.take_messages();
         messages.retain(|message| !known::is_false_message(message));
         let outcomes = match outcomes {
             Ok(outcomes) if messages.is_empty() => outcomes,
             // Alone, each speaks for itself.
             _ if programs.len() > 1 => {
-                return programs.chunks(1).for_each(|program| self.run(backend, program));
+                return programs.chunks(1).for_each(|program| self.run(executor, program));
             }
             result => {
                 let errors = result.err().map(|error| format!("{error:?}"));
                 let messages = messages.iter().map(ToString::to_string);
                 for error in messages.chain(errors) {
-                    self.fail(&programs[0], backend, &error);
+                    self.fail(&programs[0], executor, &error);
                 }
                 return;
             }
         };
         for (program, outcome) in programs.iter().zip(outcomes) {
-            self.compare(program, backend, &outcome);
+            self.compare(program, executor, &outcome);
         }
     }
 
-    fn compare(&mut self, program: &Program, backend: Backend, outcome: &Outcome) {
+    fn compare(&mut self, program: &Program, executor: usize, outcome: &Outcome) {
         let (mut expected, facts) = self.timed("model", |_| model::run(program));
         if self.perturb {
             expected.perturb();
         }
         let compared = program.compare(&expected, outcome);
-        match (self.faults(backend, &facts).as_slice(), compared) {
+        match (self.faults(executor, &facts).as_slice(), compared) {
             ([], compared) => {
+                let backend = self.executors[executor].backend();
                 *self.report.compared.entry(backend).or_default() += 1;
                 if let Err(error) = compared {
-                    self.fail(program, backend, &error);
+                    self.fail(program, executor, &error);
                 }
             }
             // Only a program of one fault tells whether it is still there.
@@ -189,20 +240,28 @@ impl DrawWorker {
         }
     }
 
-    /// The faults that a backend may show in a program.
-    fn faults(&self, backend: Backend, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
-        match backend {
-            Backend::Native => known::faults(&self.gpu, facts),
-            Backend::Vertex | Backend::Compute => Vec::new(),
+    /// The faults that may show in a program.
+    fn faults(&self, executor: usize, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
+        let executor = &self.executors[executor];
+        match (executor.backend(), executor) {
+            (Backend::Vertex | Backend::Compute, _) => Vec::new(),
+            (Backend::Native, Executor::Commands(_)) => known::faults(&self.gpu, facts),
+            (Backend::Native, Executor::Recorder(_)) => {
+                // The recorder gives counters from the first on, null where there is none.
+                let mut facts = facts.clone();
+                facts.remove(&Fact::FirstCounter);
+                known::faults(&self.gpu, &facts)
+            }
         }
     }
 
-    fn fail(&mut self, program: &Program, backend: Backend, error: &str) {
+    fn fail(&mut self, program: &Program, executor: usize, error: &str) {
+        let backend = self.executors[executor].backend();
         let mut text = format!("seed {}, {}: {error}\n", program.seed, backend.name());
         if !self.perturb && self.report.failures.len() < SHRUNK {
             let mut smallest_error = String::new();
             let smallest = shrink(program, |program| {
-                let found = self.difference(program, backend);
+                let found = self.difference(program, executor);
                 if let Some(error) = &found {
                     smallest_error.clone_from(error);
                 }
@@ -219,25 +278,29 @@ impl DrawWorker {
         barrier: Option<Barrier>,
         seeds: std::ops::Range<u64>,
     ) -> Vec<Message> {
-        self.gpu.context_mut().omit_barrier(barrier);
+        // SAFETY: as above.
+        unsafe { self.gpu.omit_barrier(barrier) };
         let programs: Vec<_> = seeds.map(|seed| generate(seed, &self.space)).collect();
-        self.compute.run(&mut self.gpu, &programs).unwrap();
+        for executor in &mut self.executors {
+            executor.run(&mut self.gpu, &programs).unwrap();
+        }
         self.gpu.take_messages()
     }
 
     /// How a program fails that was made of another.
-    fn difference(&mut self, program: &Program, backend: Backend) -> Option<String> {
+    fn difference(&mut self, program: &Program, executor: usize) -> Option<String> {
         let (expected, facts) = model::run(program);
-        if backend == Backend::Native && known::excluded(&self.gpu, &facts).is_some() {
+        if self.obstacle(executor, program).is_some() {
             return None;
         }
         if facts.contains(&Fact::VertexOutOfRange)
             || facts.contains(&Fact::IndexOutOfRange)
-            || !self.faults(backend, &facts).is_empty()
+            || !self.faults(executor, &facts).is_empty()
         {
             return None;
         }
-        let outcomes = self.execute(backend, std::slice::from_ref(program))?.ok()?;
+        let programs = std::slice::from_ref(program);
+        let outcomes = self.executors[executor].run(&mut self.gpu, programs).ok()?;
         self.gpu.take_messages();
         program.compare(&expected, &outcomes[0]).err()
     }

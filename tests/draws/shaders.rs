@@ -12,6 +12,16 @@ pub enum Shader {
     Identify,
     Spread,
     Fetch,
+    Objects,
+}
+
+/// A dword that a shader reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Read {
+    /// Of an element of a vertex binding, bytes from its start.
+    Vertex { binding: usize, element: u32, offset: u32 },
+    /// The first of a descriptor.
+    Descriptor { set: usize, binding: usize },
 }
 
 /// What a vertex shader is invoked with.
@@ -33,13 +43,14 @@ pub struct Output {
 }
 
 impl Shader {
-    pub const ALL: [Self; 3] = [Self::Identify, Self::Spread, Self::Fetch];
+    pub const ALL: [Self; 4] = [Self::Identify, Self::Spread, Self::Fetch, Self::Objects];
 
     pub fn words(self) -> Vec<u32> {
         let bytes: &[u8] = match self {
             Self::Identify => include_bytes!("../../shaders/draws/identify.spv"),
             Self::Spread => include_bytes!("../../shaders/draws/spread.spv"),
             Self::Fetch => include_bytes!("../../shaders/draws/fetch.spv"),
+            Self::Objects => include_bytes!("../../shaders/draws/objects.spv"),
         };
         vkxfb::spirv::words_from_bytes(bytes).unwrap()
     }
@@ -50,6 +61,7 @@ impl Shader {
             Self::Identify => [Some(24), None, None, None],
             Self::Spread => [Some(8), Some(4), Some(20), Some(12)],
             Self::Fetch => [Some(20), None, Some(16), None],
+            Self::Objects => [Some(20), None, None, None],
         }
     }
 
@@ -59,13 +71,14 @@ impl Shader {
             Self::Identify => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16)],
             Self::Spread => &[(0, 4), (1, 0), (2, 0), (2, 12), (3, 4), (3, 8)],
             Self::Fetch => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (2, 0), (2, 4)],
+            Self::Objects => &[(0, 0), (0, 4), (0, 8), (0, 12)],
         };
         places.iter().map(|&(buffer, offset)| Output { buffer, offset }).collect()
     }
 
-    /// The captured dwords of a vertex. `fetch` reads a dword of a binding: its element, and bytes from
-    /// there.
-    pub fn evaluate(self, v: &Vertex, mut fetch: impl FnMut(usize, u32, u32) -> u32) -> Vec<u32> {
+    /// The captured dwords of a vertex.
+    pub fn evaluate(self, v: &Vertex, mut read: impl FnMut(Read) -> u32) -> Vec<u32> {
+        let mut fetch = |binding, element, offset| read(Read::Vertex { binding, element, offset });
         match self {
             Self::Identify => {
                 vec![v.vertex_index, v.instance_index, v.base_vertex, v.base_instance, v.draw_index]
@@ -83,11 +96,20 @@ impl Shader {
                 let each = fetch(1, v.instance_index, 4);
                 head.into_iter().chain([each, v.vertex_index]).collect()
             }
+            Self::Objects => {
+                let places = [(0, 0), (1, 0), (1, 1)];
+                let objects = places.map(|(set, binding)| read(Read::Descriptor { set, binding }));
+                objects.into_iter().chain([v.vertex_index]).collect()
+            }
         }
     }
 
     pub const fn reads_vertices(self) -> bool {
         matches!(self, Self::Fetch)
+    }
+
+    pub const fn reads_sets(self) -> bool {
+        matches!(self, Self::Objects)
     }
 
     pub fn vertex_input(self) -> VertexInput {

@@ -6,29 +6,14 @@
 
 use spirv::Op;
 
-use super::{Indices, Inputs, LowerError};
+use super::parts::Part;
+use super::{Indices, Inputs, LowerError, LoweredAttribute};
 use crate::spirv::Id;
-use crate::spirv::declarations::Variable;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
 use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
-
-/// A scalar or vector of an input variable.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'v> {
-    pub(super) variable: &'v Variable,
-    pub(super) ty: Id,
-    pub(super) class: NumericClass,
-    /// Bits of a component, 32 or 64.
-    pub(super) bits: u32,
-    /// Components, 1 to 4.
-    pub(super) count: u32,
-    pub(super) location: u32,
-    /// First dword in the location.
-    pub(super) component: u32,
-}
 
 /// What an attribute is fetched by.
 #[derive(Debug, Clone, Copy)]
@@ -140,10 +125,12 @@ impl Inputs<'_> {
                 code.call(&mut linker.builder, uint, divided, &arguments)
             }
         };
-        let known = self.attribute_locations.iter().position(|l| *l == attribute.location);
+        let VertexAttribute { location, format, .. } = *attribute;
+        let known = self.attributes.iter().position(|known| known.location == location);
         let slot = known.unwrap_or_else(|| {
-            self.attribute_locations.push(attribute.location);
-            self.attribute_locations.len() - 1
+            let input_rate = binding.input_rate;
+            self.attributes.push(LoweredAttribute { location, format, input_rate });
+            self.attributes.len() - 1
         });
         Ok(Element { slot: linker.builder.constant(slot as u32), element })
     }

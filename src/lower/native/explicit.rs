@@ -55,7 +55,7 @@ pub(super) fn add_outputs(
     }
     code.push(Op::Return, &[]);
     code.push(Op::FunctionEnd, &[]);
-    builder.module.push_encoded(Section::Functions, code.words());
+    builder.module.push_code(Section::Functions, &code);
     builder.name(wrapper, "xfb_main");
     Ok((wrapper, added))
 }

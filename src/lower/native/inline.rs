@@ -127,6 +127,9 @@ impl Unit {
         destinations: &Destinations,
     ) -> Option<(u32, u32, HashSet<usize>)> {
         let pieces = pieces_of(declarations, self.variable, self.path.clone(), self.ty);
+        if has_padding(&pieces) {
+            return None;
+        }
         let wide = pieces.iter().any(|piece| piece.bits == 64);
         for (_, buffer, base) in self.captured(destinations, pieces.first()?, 0) {
             let stride = layout.strides.get(*buffer as usize).copied().flatten()?;
@@ -165,30 +168,31 @@ impl Unit {
 /// Variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
+    // The members' offsets in a buffer would be read as those of captures.
+    let buffers = interface::buffer_structures(declarations);
+    let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {
         let Variable { id, pointee, .. } = *variable;
         if !entry.interface.contains(&id) {
             continue;
         }
         match block_type(declarations, pointee) {
-            None if !contains_structure(declarations, pointee) => {
+            None if !has_offsets(pointee) => {
                 units.push(Unit { target: (id, None), variable: id, path: vec![], ty: pointee });
             }
             Some(block)
                 if block.length.is_none()
-                    && !interface::shares_structure(declarations, variable) =>
+                    && !has_offsets(pointee)
+                    && !interface::structures_of_others(declarations, variable)
+                        .contains(&block.ty) =>
             {
                 let members = (0u32..).zip(block.members);
-                units.extend(
-                    members.filter(|(_, ty)| !contains_structure(declarations, **ty)).map(
-                        |(member, ty)| Unit {
-                            target: (block.ty, Some(member)),
-                            variable: id,
-                            path: vec![member],
-                            ty: *ty,
-                        },
-                    ),
-                );
+                units.extend(members.map(|(member, ty)| Unit {
+                    target: (block.ty, Some(member)),
+                    variable: id,
+                    path: vec![member],
+                    ty: *ty,
+                }));
             }
             _ => {}
         }
@@ -196,9 +200,7 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     units
 }
 
-fn contains_structure(declarations: &Declarations, mut ty: Id) -> bool {
-    while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
-        ty = *element;
-    }
-    matches!(declarations.ty(ty), Some(Type::Struct { .. }))
+/// Whether the rules for 64-bit components leave room between the pieces of a value.
+fn has_padding(pieces: &[Output]) -> bool {
+    pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

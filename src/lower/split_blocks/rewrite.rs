@@ -12,7 +12,7 @@ use super::{Node, Output, SplitError};
 use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::remove_debug_info;
+use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
 use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
 
 /// Rewrites all that refers to the outputs, and removes them.
@@ -46,18 +46,10 @@ pub(super) fn rewrite(
     removed.extend(rewriter.aliases.keys());
     let code = rewriter.code;
     module.retain(Section::Functions, |_| false);
-    module.push_encoded(Section::Functions, code.words());
+    module.push_code(Section::Functions, &code);
 
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && removed.contains(&i.id(1))));
-    for section in [Section::Names, Section::Annotations] {
-        module.retain(section, |i| {
-            let targets_id = matches!(
-                i.op(),
-                Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
-            );
-            !(targets_id && removed.contains(&i.id(0)))
-        });
-    }
+    remove_annotations(module, &removed);
     Ok(())
 }
 
@@ -83,7 +75,7 @@ fn replace_in_interfaces(module: &mut Module, outputs: &[Output]) -> Result<(), 
         all.push(Op::EntryPoint, &operands);
     }
     module.retain(Section::EntryPoints, |_| false);
-    module.push_encoded(Section::EntryPoints, all.words());
+    module.push_code(Section::EntryPoints, &all);
     Ok(())
 }
 
@@ -123,11 +115,13 @@ struct Rewriter<'m, 'a> {
 impl<'a> Rewriter<'_, 'a> {
     fn instruction(&mut self, words: &mut [u32]) -> Result<(), SplitError> {
         if !self.aliases.is_empty() {
-            visit_ids(words, |id| {
-                if let Some(variable) = self.aliases.get(&Id(*id)) {
-                    *id = variable.0;
+            let mut positions = Vec::new();
+            visit_ids(Instruction::new(words), |index| positions.push(1 + index));
+            for position in positions {
+                if let Some(variable) = self.aliases.get(&Id(words[position])) {
+                    words[position] = variable.0;
                 }
-            });
+            }
         }
         let i = Instruction::new(words);
         let target = |index| self.pointers.get(&i.id(index)).copied();
@@ -251,11 +245,10 @@ impl<'a> Rewriter<'_, 'a> {
 
     /// Whatever else has a pointer to a structure cannot be kept.
     fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
-        let mut words = i.words().to_vec();
         let mut found = None;
-        visit_ids(&mut words, |id| {
-            if let Some(target) = self.pointers.get(&Id(*id)) {
-                found.get_or_insert((Id(*id), target.output));
+        visit_ids(i, |index| {
+            if let Some(target) = self.pointers.get(&i.id(index)) {
+                found.get_or_insert((i.id(index), target.output));
             }
         });
         match found {

@@ -16,9 +16,9 @@ pub(super) struct Buffer<'a> {
     pub captured: &'a CapturedBuffer<'a>,
     /// Bytes of a record, not 0.
     pub stride: usize,
-    /// Bytes of a record that outputs cover, adjacent runs merged.
-    pub covered: Vec<Range<usize>>,
-    /// The other bytes of a record.
+    /// Bytes of a record that outputs define, adjacent runs merged.
+    pub defined: Vec<Range<usize>>,
+    /// Bytes of a record that no output covers.
     pub gaps: Vec<Range<usize>>,
     /// What the vertices write.
     records: &'a [u8],
@@ -95,7 +95,7 @@ impl<'a> Capture<'a> {
             for (output, record) in (0..outputs).zip(&mut captured) {
                 let vertex = e.topology.gather(e.provoking, output) as usize;
                 let expected = &instance[vertex * buffer.stride..][..buffer.stride];
-                if !buffer.covered.iter().all(|r| record[r.clone()] == expected[r.clone()]) {
+                if !buffer.defined.iter().all(|r| record[r.clone()] == expected[r.clone()]) {
                     return false;
                 }
             }
@@ -232,7 +232,10 @@ impl<'a> Capture<'a> {
         for b in &self.buffers {
             let captured = b.captured_record(record).unwrap_or_default();
             let expected = b.record_of(self.expectation, vertex).unwrap_or_default();
-            for output in self.expectation.layout.outputs_of(b.captured.buffer as usize) {
+            let outputs = self.expectation.layout.outputs.iter().enumerate();
+            for (_, output) in outputs.filter(|(index, output)| {
+                output.buffer == b.captured.buffer && !self.expectation.undefined.contains(index)
+            }) {
                 let range = output.offset as usize..(output.offset + output.size()) as usize;
                 if captured.get(range.clone()) != expected.get(range) {
                     wrong.push(output.name.clone().unwrap_or_else(|| {
@@ -250,7 +253,7 @@ impl<'a> Capture<'a> {
             let at = b.start + record as usize * b.stride;
             let Some(captured) = b.captured_record(record) else { continue };
             let wrong = match expected.and_then(|v| b.record_of(self.expectation, v)) {
-                Some(e) => b.covered.iter().flat_map(Range::clone).find(|i| captured[*i] != e[*i]),
+                Some(e) => b.defined.iter().flat_map(Range::clone).find(|i| captured[*i] != e[*i]),
                 None => sentinel::first_touched(b.captured.buffer, at as u64, captured)
                     .map(|touched| touched as usize - at),
             };
@@ -269,7 +272,8 @@ impl<'a> Buffer<'a> {
         stride: u32,
     ) -> Result<Self, DiagnoseError> {
         let (buffer, bound, position) = (captured.buffer, &captured.bound, captured.position);
-        let (covered, gaps) = split_record(expectation.layout, buffer, stride)?;
+        let (defined, gaps) =
+            split_record(expectation.layout, expectation.undefined, buffer, stride)?;
         let records = expectation.records[buffer as usize];
         let stride = u64::from(stride);
         let vertices = u64::from(expectation.vertex_count) * u64::from(expectation.instance_count);
@@ -289,7 +293,7 @@ impl<'a> Buffer<'a> {
         Ok(Self {
             captured,
             stride: stride as usize,
-            covered,
+            defined,
             gaps,
             records,
             start: start as usize,
@@ -316,14 +320,14 @@ impl<'a> Buffer<'a> {
 
     fn holds(&self, e: &Expectation<'_>, record: u64, vertex: VertexRef) -> bool {
         match (self.captured_record(record), self.record_of(e, vertex)) {
-            (Some(c), Some(e)) => self.covered.iter().all(|r| c[r.clone()] == e[r.clone()]),
+            (Some(c), Some(e)) => self.defined.iter().all(|r| c[r.clone()] == e[r.clone()]),
             _ => false,
         }
     }
 
     fn is_untouched(&self, record: u64) -> bool {
         let at = self.start + record as usize * self.stride;
-        self.covered.iter().all(|r| is_untouched(self.captured, at + r.start..at + r.end))
+        self.defined.iter().all(|r| is_untouched(self.captured, at + r.start..at + r.end))
     }
 
     fn gaps_are_untouched(&self) -> bool {
@@ -361,7 +365,7 @@ fn hash<'a>(
     let mut hasher = DefaultHasher::new();
     for b in buffers {
         let bytes = record(b).unwrap_or_default();
-        for range in &b.covered {
+        for range in &b.defined {
             hasher.write(bytes.get(range.clone()).unwrap_or_default());
         }
     }

@@ -11,6 +11,14 @@ use super::{primitives, surroundings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
+    /// The device executed nothing of the submission.
+    NothingExecuted,
+    /// The memory that is captured to was not initialised: the copy to it had no effect.
+    NothingCopiedIn,
+    /// What was captured was not copied to where it is read.
+    NothingCopiedBack,
+    /// Everything but the capture was executed: no byte has changed.
+    NothingWritten,
     /// Bytes outside the part of the bound range that the draw owns have changed: a guard before or
     /// behind the range, what an earlier draw wrote, or a buffer that nothing is captured to.
     Overrun,
@@ -39,7 +47,11 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault, the most serious first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
+        Self::NothingExecuted,
+        Self::NothingCopiedIn,
+        Self::NothingCopiedBack,
+        Self::NothingWritten,
         Self::Overrun,
         Self::Rotation,
         Self::FlippedWinding,
@@ -56,6 +68,10 @@ impl Fault {
     /// The name as an engineer says it.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::NothingExecuted => "nothing executed",
+            Self::NothingCopiedIn => "nothing copied in",
+            Self::NothingCopiedBack => "nothing copied back",
+            Self::NothingWritten => "nothing written",
             Self::Overrun => "overrun",
             Self::Rotation => "rotation",
             Self::FlippedWinding => "flipped winding",

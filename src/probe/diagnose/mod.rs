@@ -11,7 +11,8 @@
 //! costs. Only where they differ are records traced back to the vertices that they hold, and a
 //! difference between two lists of vertices is a thing with a name: see [`Fault`]. The name given is
 //! that of the first primitive that differs, unless memory outside the bound range was written: an
-//! overrun is always named first.
+//! overrun is always named first. Before anything is traced, what came back is looked through for steps that
+//! did nothing at all ([`missing_step`]).
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod decode;
 mod faults;
 mod primitives;
 mod spans;
+mod steps;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
+pub use steps::missing_step;
 
 /// What a draw writes.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +54,10 @@ pub struct Expectation<'a> {
     /// byte (k * `vertex_count` + v) * stride; bytes that no output covers mean nothing. Empty for
     /// buffers that are not captured or not bound.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
+    /// Indices in the layout of outputs that may hold anything, because the shader does not write them on
+    /// every path ([`Lowered::unwritten`](crate::lower::Lowered::unwritten)) and the backend does not define
+    /// them either.
+    pub undefined: &'a [usize],
     /// Primitives of all instances that fit the buffers, see [`crate::draw::DrawCounts`].
     pub primitives_written: u64,
 }
@@ -149,6 +156,9 @@ pub fn diagnose(
     let capture = decode::Capture::new(expectation, captured)?;
     if capture.is_right() {
         return Ok(Verdict::Match);
+    }
+    if let Some(mismatch) = missing_step(expectation.primitives_written, captured) {
+        return Ok(Verdict::Mismatch(Box::new(mismatch)));
     }
     Ok(faults::judge(&capture))
 }

@@ -46,6 +46,7 @@ struct Right {
     instance_count: u32,
     written: u64,
     records: [Vec<u8>; MAX_XFB_BUFFERS],
+    undefined: Vec<usize>,
     allocations: Vec<(u32, Vec<u8>)>,
     position: usize,
 }
@@ -96,6 +97,7 @@ impl Right {
             instance_count,
             written,
             records,
+            undefined: Vec::new(),
             allocations,
             position,
         }
@@ -110,6 +112,7 @@ impl Right {
             instance_count: self.instance_count,
             layout: &self.layout,
             records: self.records.each_ref().map(|r| r.as_slice()),
+            undefined: &self.undefined,
             primitives_written: self.written,
         };
         let captured: Vec<_> = self
@@ -256,6 +259,7 @@ fn contradictions_are_errors() {
         instance_count: 1,
         layout: &layout,
         records: [&records, &[], &[], &[]],
+        undefined: &[],
         primitives_written: 3,
     };
     let buffer =

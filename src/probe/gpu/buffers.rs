@@ -5,6 +5,9 @@ use std::ops::Range;
 use ash::vk;
 
 use super::{Gpu, GpuError, State};
+use crate::lower::Backend;
+use crate::runtime::checks::check_limit;
+use crate::runtime::context::ContextId;
 use crate::runtime::{
     Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
     QueryKind, QueryPool,
@@ -19,30 +22,79 @@ impl Gpu {
         }
     }
 
+    /// Whether an object was made with this device, so that it can be used with it and destroyed.
+    fn owns(&self, context: ContextId) -> bool {
+        context == self.context.id()
+    }
+
+    /// Whether an object can be destroyed: it was made with this device, which is done with it.
+    fn destroys(&self, context: ContextId) -> bool {
+        let owns = self.owns(context);
+        if !owns {
+            tracing::warn!("an object of another device is leaked");
+        }
+        owns && self.state != State::Hung
+    }
+
+    /// Checks that the device has what a buffer is used for.
+    fn check_usage(&self, usage: vk::BufferUsageFlags) -> Result<(), GpuError> {
+        use vk::BufferUsageFlags as Usage;
+        let mut known = Usage::TRANSFER_SRC
+            | Usage::TRANSFER_DST
+            | Usage::UNIFORM_TEXEL_BUFFER
+            | Usage::STORAGE_TEXEL_BUFFER
+            | Usage::UNIFORM_BUFFER
+            | Usage::STORAGE_BUFFER
+            | Usage::INDEX_BUFFER
+            | Usage::VERTEX_BUFFER
+            | Usage::INDIRECT_BUFFER;
+        if self.context.has_addresses() {
+            known |= Usage::SHADER_DEVICE_ADDRESS;
+        }
+        if self.context.enabled().has(Backend::Native) {
+            known |=
+                Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        }
+        match known.contains(usage) {
+            true => Ok(()),
+            false => Err(GpuError::BufferUsage { usage: usage & !known }),
+        }
+    }
+
+    /// Checks that a device takes a buffer of that size.
+    fn check_size(&self, what: &str, size: u64) -> Result<(), GpuError> {
+        let max = self.memory_limits().max_buffer;
+        let limit = "the lesser of maxBufferSize and maxMemoryAllocationSize";
+        Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
+    }
+
     /// Creates a buffer. Those in device memory can always be copied from and to.
     ///
     /// # Errors
-    /// A failed command or allocation.
+    /// [`GpuError::BufferUsage`] for what the device was not opened for; [`GpuError::Runtime`] for more bytes than
+    /// it takes, and for a failed command or allocation.
     pub fn create_buffer(
         &mut self,
         size: u64,
         usage: vk::BufferUsageFlags,
         location: MemoryLocation,
     ) -> Result<Buffer, GpuError> {
+        self.check_usage(usage)?;
+        self.check_size("a buffer", size)?;
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let (ctx, allocator) = self.parts()?;
         let desc = BufferDesc { name: "vkxfb probe", size, usage: usage | copies, location };
-        // SAFETY: the device is live and the allocator is its.
+        // SAFETY: the device is live and the allocator is its; usage and size were checked.
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }
 
-    /// Destroys a buffer of [`create_buffer`](Self::create_buffer).
+    /// Destroys a buffer. One of another device is leaked, with a warning, and so is memory of another allocator.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if self.state == State::Hung {
+        if !self.destroys(buffer.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: nothing is in flight.
+            // SAFETY: it is of this device, and nothing is in flight.
             unsafe { buffer.destroy(ctx, allocator) };
         }
     }
@@ -64,24 +116,26 @@ impl Gpu {
     /// Makes queries for captures on the compute backend.
     ///
     /// # Errors
-    /// A failed command or allocation.
+    /// [`GpuError::Runtime`]: without the compute backend, for more bytes than the device takes, and for a failed
+    /// command or allocation.
     pub fn create_query_pool(
         &mut self,
         kind: QueryKind,
         count: u32,
     ) -> Result<QueryPool, GpuError> {
+        self.check_size("a query pool", QueryPool::size(count))?;
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live and the allocator is its.
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
     }
 
-    /// Destroys queries of [`create_query_pool`](Self::create_query_pool).
+    /// Destroys queries, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if self.state == State::Hung {
+        if !self.destroys(pool.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: nothing is in flight.
+            // SAFETY: they are of this device, and nothing is in flight.
             unsafe { pool.destroy(ctx, allocator) };
         }
     }
@@ -89,40 +143,43 @@ impl Gpu {
     /// Makes an arena.
     ///
     /// # Errors
-    /// A failed command or allocation.
+    /// [`GpuError::Runtime`] for more bytes than the device takes, and for a failed command or allocation.
     pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
+        self.check_size("the arena's upload memory", desc.upload)?;
+        self.check_size("the arena's scratch memory", desc.scratch)?;
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live and the allocator is its.
         Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
     }
 
-    /// Destroys an arena of [`create_arena`](Self::create_arena).
+    /// Destroys an arena, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if self.state == State::Hung {
+        if !self.destroys(arena.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: nothing is in flight.
+            // SAFETY: it is of this device, and nothing is in flight.
             unsafe { arena.destroy(ctx, allocator) };
         }
     }
 
-    /// Destroys a pipeline that was made with [`context`](Self::context).
+    /// Destroys a pipeline that was made with [`context`](Self::context). Another is leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
-        if self.state == State::Hung {
+        if !self.destroys(pipeline.context()) {
             return;
         }
-        // SAFETY: nothing is in flight.
+        // SAFETY: it is of this device, and nothing is in flight.
         unsafe { pipeline.destroy(&self.context) };
     }
 
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], or a failed command or allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or allocation.
     pub fn write(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), GpuError> {
         let len = bytes.len() as u64;
-        check_range(buffer, &(offset..offset.saturating_add(len)))?;
+        let range = offset..offset.saturating_add(len);
+        self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_DST, &range)?;
         if bytes.is_empty() {
             return Ok(());
         }
@@ -143,9 +200,9 @@ impl Gpu {
     /// Copies bytes out of a buffer in device memory.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], or a failed command or allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or allocation.
     pub fn read(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>, GpuError> {
-        check_range(buffer, &range)?;
+        self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_SRC, &range)?;
         let size = range.end - range.start;
         if size == 0 {
             return Ok(Vec::new());
@@ -164,6 +221,28 @@ impl Gpu {
             })?;
             gpu.host_bytes(readback)
         })
+    }
+
+    /// Checks that a buffer is of this device, can be copied so, and holds a range.
+    fn check_copy(
+        &self,
+        buffer: &Buffer,
+        usage: vk::BufferUsageFlags,
+        range: &Range<u64>,
+    ) -> Result<(), GpuError> {
+        if !self.owns(buffer.context()) {
+            return Err(GpuError::ForeignBuffer);
+        }
+        if !buffer.usage().contains(usage) {
+            return Err(GpuError::BufferUsage { usage });
+        }
+        match range.start <= range.end && range.end <= buffer.size() {
+            true => Ok(()),
+            false => {
+                let Range { start, end } = *range;
+                Err(GpuError::OutOfRange { start, end, size: buffer.size() })
+            }
+        }
     }
 
     /// What a readback buffer holds, once the submission that wrote it was waited for.
@@ -205,14 +284,5 @@ pub(super) fn copy_into(target: &mut [u8], start: u64, bytes: &[u8]) {
     match target.get_mut(range) {
         Some(range) => range.copy_from_slice(bytes),
         None => debug_assert!(false, "{} bytes do not fit at {start}", bytes.len()),
-    }
-}
-
-fn check_range(buffer: &Buffer, range: &Range<u64>) -> Result<(), GpuError> {
-    match range.start <= range.end && range.end <= buffer.size() {
-        true => Ok(()),
-        false => {
-            Err(GpuError::OutOfRange { start: range.start, end: range.end, size: buffer.size() })
-        }
     }
 }

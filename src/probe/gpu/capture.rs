@@ -13,6 +13,7 @@ use super::buffers::transfer_to_host;
 use super::{Gpu, GpuError, begin_render_pass};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::Backend;
+use crate::probe::sentinel::Fill;
 use crate::runtime::{
     Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context, Draw,
     Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
@@ -64,8 +65,25 @@ pub struct CaptureResult {
     pub buffers: Vec<Option<Vec<u8>>>,
 }
 
+/// A step of [`Gpu::capture`].
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Every submission, of this device.
+    Submission,
+    /// The copy of what capture buffers hold before.
+    CopyIn,
+    /// The captures.
+    Capture,
+    /// The copy of what they hold afterwards.
+    CopyBack,
+}
+
 impl Gpu {
     /// Runs captures, in order, and reads their buffers back.
+    ///
+    /// Memory that is copied to is filled with the constants of [`Fill`] before, so that who compares sees
+    /// which step did nothing where one did.
     ///
     /// They go in one submission, but for native ones that leave out a buffer which an earlier one
     /// bound: that takes a fresh command buffer.
@@ -123,7 +141,9 @@ impl Gpu {
                 // back.
                 gpu.with_buffer(targets.size(), none, MemoryLocation::Upload, |gpu, initial| {
                     gpu.with_buffer(targets.size(), none, MemoryLocation::Readback, |gpu, back| {
-                        fill(&placed, initial, vertices);
+                        fill(&placed, initial, vertices, back);
+                        // SAFETY: it was made with the context, and nothing is in flight.
+                        unsafe { back.flush(&gpu.context) }?;
                         let mut arena = gpu.create_arena(&arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
                         // SAFETY: the caller's contract.
@@ -166,17 +186,30 @@ impl Gpu {
         backends.dedup();
         let size = buffers.targets.size();
         let whole = vk::BufferCopy { src_offset: 0, dst_offset: 0, size };
+        let omitted = self.omitted;
         self.submit(|ctx, cmd| {
             let device = ctx.device();
-            // SAFETY: copies are of the whole of buffers of one size; barriers stand outside of the
-            // render pass instance.
+            let (targets, back) = (buffers.targets.raw(), buffers.back.raw());
+            // SAFETY: fills and copies are of the whole of buffers of one size; barriers stand outside of
+            // the render pass instance.
             unsafe {
-                device.cmd_copy_buffer(cmd, buffers.initial.raw(), buffers.targets.raw(), &[whole]);
+                for (buffer, fill) in [(targets, Fill::BeforeCopyIn), (back, Fill::BeforeCopyBack)]
+                {
+                    device.cmd_fill_buffer(cmd, buffer, 0, vk::WHOLE_SIZE, fill.dword());
+                }
+                fills_to_copies(ctx, cmd);
+                if omitted != Some(Step::CopyIn) {
+                    device.cmd_copy_buffer(cmd, buffers.initial.raw(), targets, &[whole]);
+                }
                 transfer_to_captures(ctx, cmd, &backends);
             }
             let mut inside = false;
             let mut all = Vec::with_capacity(placed.len());
             for (capture, place) in placed.iter().enumerate() {
+                if omitted == Some(Step::Capture) {
+                    all.push(Captured::default());
+                    continue;
+                }
                 let graphics = place.request.pipeline.backend() != Backend::Compute;
                 // SAFETY: the command buffer is where `inside` says.
                 unsafe {
@@ -199,7 +232,9 @@ impl Gpu {
                 for &backend in &backends {
                     ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
                 }
-                device.cmd_copy_buffer(cmd, buffers.targets.raw(), buffers.back.raw(), &[whole]);
+                if omitted != Some(Step::CopyBack) {
+                    device.cmd_copy_buffer(cmd, targets, back, &[whole]);
+                }
                 transfer_to_host(ctx, cmd);
             }
             Ok(all)
@@ -292,9 +327,7 @@ unsafe fn record(
             counters: &[],
         };
         let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
-        if !request.descriptor_sets.is_empty() {
-            recorder.bind_descriptor_sets(0, request.descriptor_sets, &[]);
-        }
+        recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
         for (topology, draw) in request.draws {
             recorder.draw(*topology, draw)?;
         }
@@ -309,6 +342,20 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let desc = ArenaDesc::for_draws(requests.len() as u64, draws);
     let attributes: u64 = requests.iter().map(|r| r.pipeline.attribute_bytes()).sum();
     ArenaDesc { upload: desc.upload + attributes, ..desc }
+}
+
+/// Orders fills before the copies to the same memory. What is copied back is not read by it: see
+/// [`transfer_to_captures`].
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance.
+unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+        .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE);
+    let (stage, none) = (vk::PipelineStageFlags::TRANSFER, vk::DependencyFlags::empty());
+    // SAFETY: the caller's contract.
+    unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
 }
 
 /// Makes what the copy wrote available to the captures, and orders them behind it.

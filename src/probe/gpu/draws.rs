@@ -1,9 +1,10 @@
 //! What the device has of the draws that an application may record: no backend needs it, and native
-//! captures of those draws do.
+//! captures of those draws do. What the runtime knows of it is in
+//! [`RequiredFeatures`](crate::runtime::RequiredFeatures).
 
 use std::ffi::CStr;
 
-use ash::{ext, khr, vk};
+use ash::{ext, vk};
 
 use super::DeviceInfo;
 
@@ -13,12 +14,8 @@ use super::DeviceInfo;
 pub struct DrawFeatures {
     /// `fullDrawIndexUint32`: indices above 2^24.
     pub full_draw_index_uint32: bool,
-    /// `multiDrawIndirect`: indirect draws of more than one command.
-    pub multi_draw_indirect: bool,
     /// `drawIndirectFirstInstance`: indirect commands whose `firstInstance` is not 0.
     pub indirect_first_instance: bool,
-    /// [`VK_KHR_draw_indirect_count`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_draw_indirect_count.html)
-    pub indirect_count: bool,
     /// `indexTypeUint8` of [`VK_EXT_index_type_uint8`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_index_type_uint8.html)
     pub index_type_uint8: bool,
     /// `multiDraw` of [`VK_EXT_multi_draw`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_multi_draw.html)
@@ -29,6 +26,8 @@ pub struct DrawFeatures {
     /// `primitivesGeneratedQuery`, and that with a discarding rasterizer, of
     /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
     pub primitives_generated_query: bool,
+    /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) counts.
+    pub pipeline_statistics_query: bool,
 }
 
 impl DrawFeatures {
@@ -67,14 +66,13 @@ impl DrawFeatures {
         let core = features.features;
         Self {
             full_draw_index_uint32: core.full_draw_index_uint32 == vk::TRUE,
-            multi_draw_indirect: core.multi_draw_indirect == vk::TRUE,
             indirect_first_instance: core.draw_indirect_first_instance == vk::TRUE,
-            indirect_count: caps.has_extension(khr::draw_indirect_count::NAME),
             index_type_uint8: uint8.index_type_uint8 == vk::TRUE,
             multi_draw: multi.multi_draw == vk::TRUE,
             list_restart: restart.primitive_topology_list_restart == vk::TRUE,
             primitives_generated_query: generated.primitives_generated_query == vk::TRUE
                 && generated.primitives_generated_query_with_rasterizer_discard == vk::TRUE,
+            pipeline_statistics_query: core.pipeline_statistics_query == vk::TRUE,
         }
     }
 
@@ -82,8 +80,8 @@ impl DrawFeatures {
     pub(super) fn core(self, features: vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
         features
             .full_draw_index_uint32(self.full_draw_index_uint32)
-            .multi_draw_indirect(self.multi_draw_indirect)
             .draw_indirect_first_instance(self.indirect_first_instance)
+            .pipeline_statistics_query(self.pipeline_statistics_query)
     }
 
     /// Calls `f` with `info` and the extensions that have to be enabled, the features chained.
@@ -103,9 +101,6 @@ impl DrawFeatures {
             .primitives_generated_query(true)
             .primitives_generated_query_with_rasterizer_discard(true);
         let mut info = info;
-        if self.indirect_count {
-            names.push(khr::draw_indirect_count::NAME);
-        }
         if self.index_type_uint8 {
             names.push(ext::index_type_uint8::NAME);
             info = info.push_next(&mut uint8);

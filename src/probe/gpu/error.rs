@@ -84,6 +84,15 @@ pub enum GpuError {
         /// Bytes of the buffer.
         size: u64,
     },
+    /// A buffer of another device.
+    #[error("the buffer is one of another device")]
+    ForeignBuffer,
+    /// A buffer for something that the device was not opened for, or that the buffer was not made for.
+    #[error("the buffer cannot be used for {usage:?}")]
+    BufferUsage {
+        /// What it cannot be used for.
+        usage: vk::BufferUsageFlags,
+    },
     /// A capture could not be recorded.
     #[error("capture {capture}")]
     Capture {

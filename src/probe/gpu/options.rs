@@ -69,6 +69,9 @@ pub struct OpenOptions {
     /// Storage buffers that captures by descriptors take at most, as if the device had no more;
     /// [`RequiredFeatures::storage_buffers`](crate::runtime::RequiredFeatures::storage_buffers).
     pub storage_buffers: Option<u32>,
+    /// Invocations of a workgroup at most, as if the device took no more:
+    /// [`Limits::workgroup_invocations`](crate::runtime::Limits::workgroup_invocations).
+    pub workgroup_invocations: Option<u32>,
     /// Bytes of shared memory in which captures by compute collect records, in place of
     /// [what pays](crate::runtime::Capabilities::staging) on the device.
     pub staging: Option<u32>,

@@ -7,7 +7,7 @@ use rspirv::spirv;
 
 use super::*;
 use crate::capture::{Layout, Output};
-use crate::lower::{Lowered, ResourcePlan};
+use crate::lower::{Lowered, LoweredAttribute, ResourcePlan};
 use crate::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::{
@@ -85,11 +85,14 @@ fn echo() -> Lowered {
             varyings: vec![],
         },
         spec_ids: None,
-        attribute_locations: vec![],
+        attributes: vec![],
         workgroup_size: 0,
         shared_memory: 0,
         resources: None,
         has_side_effects: false,
+        descriptor_sets: vec![],
+        unwritten: vec![],
+        reads_undefined: false,
     }
 }
 
@@ -249,7 +252,8 @@ fn a_capture_without_its_barrier_is_reported() {
         buffers: &[Some(CaptureTarget { initial: &bytes, offset: 0, size: 64 })],
     };
     let mut hazards = |omitted| {
-        gpu.context_mut().omit_barrier(omitted);
+        // SAFETY: a copy reads what is captured, which no command goes by.
+        unsafe { gpu.omit_barrier(omitted) };
         // SAFETY: the draw stays within 4 vertices.
         unsafe { gpu.capture(&[request]) }.unwrap();
         let messages = gpu.take_messages();
@@ -385,7 +389,13 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     );
     let shader = Lowered {
         backend: Backend::Compute,
-        attribute_locations: vec![0, 7],
+        attributes: [0, 7]
+            .map(|location| LoweredAttribute {
+                location,
+                format: VertexFormat::R32G32B32A32Uint,
+                input_rate: InputRate::Vertex,
+            })
+            .to_vec(),
         workgroup_size: 64,
         resources: Some(ResourcePlan::DeviceAddress),
         ..native

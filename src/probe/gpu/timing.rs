@@ -1,11 +1,11 @@
-//! How long the device works, and how much memory it has.
+//! How long the device works, how much it works, and how much memory it has.
 
 use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use super::{Gpu, GpuError};
-use crate::runtime::Context;
+use super::{Gpu, GpuError, State};
+use crate::runtime::{Context, RuntimeError};
 
 /// Timestamps of the device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,6 +93,54 @@ impl Gpu {
         let start = Instant::now();
         self.submit_and_wait()?;
         Ok((result, start.elapsed()))
+    }
+
+    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` where
+    /// [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query) is not enabled.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), or a failed command.
+    pub fn submit_counted<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<(R, Option<u64>), GpuError> {
+        if !self.draw_features().pipeline_statistics_query {
+            return Ok((self.submit(record)?, None));
+        }
+        let device = self.context().device().clone();
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
+        // SAFETY: the device is live, and has the feature.
+        let pool = unsafe { device.create_query_pool(&info, None) }
+            .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?;
+        let result = self.submit(|ctx, cmd| {
+            let flags = vk::QueryControlFlags::empty();
+            // SAFETY: outside of a render pass instance; the pool lives until the submission ends.
+            unsafe {
+                ctx.device().cmd_reset_query_pool(cmd, pool, 0, 1);
+                ctx.device().cmd_begin_query(cmd, pool, 0, flags);
+            }
+            let result = record(ctx, cmd)?;
+            // SAFETY: as above.
+            unsafe { ctx.device().cmd_end_query(cmd, pool, 0) };
+            Ok(result)
+        });
+        let mut invocations = [0_u64];
+        let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        let counted = result.and_then(|result| {
+            // SAFETY: the query has ended, and the submission with it.
+            unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
+                .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
+            Ok((result, Some(invocations[0])))
+        });
+        // Where the submission hangs, it may still use the pool.
+        if self.state != State::Hung {
+            // SAFETY: nothing uses the pool any more.
+            unsafe { device.destroy_query_pool(pool, None) };
+        }
+        counted
     }
 }
 

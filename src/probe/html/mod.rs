@@ -37,6 +37,30 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// A name, escaped, that may be broken between its words: behind `_`, and before the capitals of camel case.
+struct Breakable<'a>(&'a str);
+
+impl fmt::Display for Breakable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while !rest.is_empty() {
+            let mut characters = rest.char_indices().peekable();
+            let end = loop {
+                let Some((_, first)) = characters.next() else { break rest.len() };
+                match characters.peek() {
+                    Some((at, _)) if first == '_' => break *at,
+                    Some((at, next)) if first.is_lowercase() && next.is_uppercase() => break *at,
+                    _ => {}
+                }
+            };
+            let (word, behind) = rest.split_at(end);
+            write!(f, "{}{}", Escaped(word), if behind.is_empty() { "" } else { "<wbr>" })?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
 pub(super) fn render(reports: &[ProbeReport]) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
@@ -81,9 +105,18 @@ fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
         return Ok(());
     }
     write_pictures_head(page, "What was captured of each topology")?;
-    for Trace { backend, case, primitives } in &report.traces {
-        let picture = picture::trace(case.topology, case.provoking, *backend, primitives);
-        writeln!(page, "<figure class=\"wide\">{picture}</figure>")?;
+    for topology in PrimitiveTopology::ALL {
+        for provoking in ProvokingVertex::ALL {
+            let is_alike =
+                |t: &&Trace| (t.case.topology, t.case.provoking) == (topology, provoking);
+            let alike = report.traces.iter().filter(is_alike);
+            let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
+            if captured.is_empty() {
+                continue;
+            }
+            let pictures = picture::traces(topology, provoking, &captured).join("\n");
+            writeln!(page, "<figure class=\"traces\">{pictures}</figure>")?;
+        }
     }
     writeln!(page, "</div>")
 }
@@ -151,7 +184,7 @@ fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
     }
     writeln!(page, "</tr></thead>\n<tbody>")?;
     for topology in PrimitiveTopology::ALL {
-        write!(page, "<tr><th>{}</th>", picture::title(topology))?;
+        write!(page, "<tr><th>{}</th>", Breakable(&picture::title(topology)))?;
         for backend in Backend::ALL {
             write_cell(page, report.cell(backend, topology), &mut footnotes)?;
         }
@@ -210,7 +243,7 @@ fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
          <p>{}</p>\n<p class=\"note\">{}. {differ}; first wrong byte: buffer {}, {} \
          from the start of the bound range.</p>\n<pre>{}</pre>",
         mismatch.fault,
-        picture::title(case.topology),
+        Breakable(&picture::title(case.topology)),
         backend,
         Escaped(&mismatch.to_string()),
         Escaped(&case.to_string()),
@@ -231,7 +264,7 @@ fn write_limits(page: &mut String, report: &ProbeReport) -> fmt::Result {
     }
     writeln!(page, "<h2>Limits and features</h2>\n<dl class=\"limits\">")?;
     for (name, value) in &report.device.limits {
-        writeln!(page, "<div><dt>{}</dt><dd>{}</dd></div>", Escaped(name), Escaped(value))?;
+        writeln!(page, "<div><dt>{}</dt><dd>{}</dd></div>", Breakable(name), Escaped(value))?;
     }
     writeln!(page, "</dl>")
 }

@@ -28,12 +28,35 @@ fn what_comes_from_outside_is_escaped() {
 #[test]
 fn without_captures_the_topologies_are_shown_as_they_should_be() {
     let mut report = sample_report();
-    assert_eq!(report.traces.len(), PrimitiveTopology::ALL.len());
     report.traces.clear();
     let page = render(&[report]);
     for topology in PrimitiveTopology::ALL {
         assert!(page.contains(&format!("<title>{}</title>", picture::title(topology))));
     }
+}
+
+/// Expected once, and beside it what every backend captured.
+#[test]
+fn every_backend_is_pictured() {
+    let report = sample_report();
+    assert_eq!(report.traces.len(), 2 * PrimitiveTopology::ALL.len());
+    let page = render(&[report]);
+    for topology in PrimitiveTopology::ALL {
+        let name = picture::title(topology);
+        let count = |what: &str| page.matches(&format!("<title>{name}, {what}</title>")).count();
+        assert_eq!(count("expected"), 1);
+        assert_eq!((count("captured, native"), count("captured, compute")), (1, 1));
+        assert_eq!(count("captured, vertex"), 0);
+    }
+}
+
+/// A phone breaks long names where their words end, not in the middle of one.
+#[test]
+fn long_names_break_between_their_words() {
+    let page = render(&[sample_report()]);
+    assert!(page.contains("<th>TRIANGLE_<wbr>STRIP_<wbr>WITH_<wbr>ADJACENCY</th>"), "{page}");
+    assert!(page.contains("<dt>vertex<wbr>Pipeline<wbr>Stores<wbr>And<wbr>Atomics</dt>"), "{page}");
+    assert_eq!(Breakable("a<B>Ç_d").to_string(), "a&lt;B&gt;Ç_<wbr>d");
 }
 
 /// `VKXFB_GALLERY=dir cargo test gallery` keeps the page to be looked at.

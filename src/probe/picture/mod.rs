@@ -67,17 +67,28 @@ pub fn comparison(
     mismatch_document(topology, provoking, mismatch, Usage::Inline).to_string()
 }
 
-/// What was expected of an instance, beside what `by` captured: a [`super::diagnose::trace`]. To be put
-/// into a page that has [`STYLE`].
-pub fn trace(
+/// What was expected of an instance, and what each backend captured of it, as a picture each: of
+/// [`super::diagnose::trace`]s. To be put into a page that has [`STYLE`].
+pub fn traces(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
-    by: Backend,
-    trace: &[PrimitiveDiff],
-) -> String {
-    let shown = shown(topology, trace);
-    let captured = format!("captured, {by}");
-    pair(topology, provoking, &shown, &captured, &[], Usage::Inline).to_string()
+    captured: &[(Backend, &[PrimitiveDiff])],
+) -> Vec<String> {
+    let name = title(topology);
+    let picture = |shown: &Shown<'_>, panel: Group, what: &str| {
+        let height = HEAD + shown.stage.height;
+        document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline).add(panel).to_string()
+    };
+    let mut pictures = Vec::new();
+    for (by, diffs) in captured {
+        let shown = shown(topology, diffs);
+        if pictures.is_empty() {
+            pictures.push(picture(&shown, shown.expected(provoking), "expected"));
+        }
+        let title = format!("captured, {by}");
+        pictures.push(picture(&shown, shown.captured(&title), &title));
+    }
+    pictures
 }
 
 /// A [`comparison`] as a file of its own.
@@ -150,6 +161,7 @@ fn expected_panel(
     headed(translated(panel.finish(), 0.0, spare), title, subtitle)
 }
 
+/// Expected and captured, side by side, and below them what differs.
 fn mismatch_document(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -158,7 +170,17 @@ fn mismatch_document(
 ) -> Document {
     let shown = shown(topology, &mismatch.excerpt);
     let captions = captions(mismatch, &shown.diffs);
-    pair(topology, provoking, &shown, "captured", &captions, usage)
+    let below = HEAD + shown.stage.height;
+    let height = below + captions.len() as f32 * LINE + 6.0;
+    let description = format!("{}, expected and captured", title(topology));
+    let mut document = document(WIDTH * 2.0, height, &description, usage)
+        .add(shown.expected(provoking))
+        .add(translated(shown.captured("captured"), WIDTH, 0.0));
+    for (line, caption) in captions.iter().enumerate() {
+        let y = below + line as f32 * LINE + 10.0;
+        document = document.add(text(16.0, y, "xf-caption", caption));
+    }
+    document
 }
 
 /// The primitives of one instance that there is room for, and the stage for them.
@@ -184,44 +206,37 @@ fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     Shown { stage, diffs }
 }
 
-/// Expected and captured, side by side.
-fn pair(
-    topology: PrimitiveTopology,
-    provoking: ProvokingVertex,
-    Shown { stage, diffs }: &Shown<'_>,
-    captured_title: &str,
-    captions: &[String],
-    usage: Usage,
-) -> Document {
-    let instance = diffs.first().map_or(0, |diff| diff.instance);
-    let mut captured = Panel::new(stage, "xf-captured");
-    for diff in diffs {
-        captured.captured(diff);
+impl Shown<'_> {
+    /// The panel of what was expected.
+    fn expected(&self, provoking: ProvokingVertex) -> Group {
+        let Self { stage, diffs } = self;
+        // Only what was really expected: an excerpt may end before the stage does.
+        let mut panel = Panel::new(stage, "xf-expected");
+        for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
+            let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
+            panel.right(diff.primitive, &vertices);
+        }
+        let instance = diffs.first().map_or(0, |diff| diff.instance);
+        let head = format!("{}: expected", title(stage.topology));
+        let convention = format!("instance {instance}, the {provoking} vertex provokes");
+        headed(panel.finish(), &head, &convention)
     }
-    // Only what was really expected: an excerpt may end before the stage does.
-    let mut expected = Panel::new(stage, "xf-expected");
-    for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
-        let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
-        expected.right(diff.primitive, &vertices);
+
+    /// The panel of what was captured.
+    fn captured(&self, head: &str) -> Group {
+        let Self { stage, diffs } = self;
+        let mut panel = Panel::new(stage, "xf-captured");
+        for diff in diffs {
+            panel.captured(diff);
+        }
+        let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
+            true => "differences in red",
+            // Where the order is not promised, a rotation is no difference.
+            false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
+            false => "as expected",
+        };
+        headed(panel.finish(), head, note)
     }
-    let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
-        true => "differences in red",
-        // Where the order is not promised, a rotation is no difference.
-        false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
-        false => "as expected",
-    };
-    let height = HEAD + stage.height + captions.len() as f32 * LINE + 6.0;
-    let convention = format!("instance {instance}, the {provoking} vertex provokes");
-    let name = title(topology);
-    let description = format!("{name}, expected and captured");
-    let mut document = document(WIDTH * 2.0, height, &description, usage)
-        .add(headed(expected.finish(), &format!("{name}: expected"), &convention))
-        .add(translated(headed(captured.finish(), captured_title, note), WIDTH, 0.0));
-    for (line, caption) in captions.iter().enumerate() {
-        let y = HEAD + stage.height + line as f32 * LINE + 10.0;
-        document = document.add(text(16.0, y, "xf-caption", caption));
-    }
-    document
 }
 
 /// The fault that the capture goes by, the first of every other kind, and how many more there are.

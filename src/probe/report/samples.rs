@@ -37,7 +37,9 @@ pub(crate) fn sample_report() -> ProbeReport {
         };
         let small =
             Case { vertex_count: crate::probe::picture::vertex_count(topology), ..case.clone() };
-        report.trace(Backend::Compute, &small, self_test::sample_trace(topology));
+        for backend in [Backend::Native, Backend::Compute] {
+            report.trace(backend, &small, self_test::sample_trace(topology));
+        }
         for _ in 0..120 {
             report.record(Backend::Compute, &case, Verdict::Match);
         }

@@ -3,7 +3,9 @@
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::Backend;
-use crate::probe::diagnose::{CapturedBuffer, Expectation, diagnose, trace};
+use crate::probe::diagnose::{
+    CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace,
+};
 use crate::probe::gpu::{CaptureTarget, Gpu};
 use crate::probe::plan::Group;
 use crate::probe::report::ProbeReport;
@@ -61,6 +63,11 @@ impl Prepared {
         })
     }
 
+    /// The step that did nothing, where one did.
+    pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
+        missing_step(self.primitives_written, &captured(buffers))
+    }
+
     /// Enters what came back of the case into the report.
     pub(super) fn judge(
         &self,
@@ -74,19 +81,7 @@ impl Prepared {
         let Draw { vertex_count, instance_count, .. } = self.draw;
         let case = case_of(group, vertex_count, instance_count, specialized);
         let records = table.of(vertex_count, instance_count);
-        let captured: Vec<CapturedBuffer<'_>> = (0u32..)
-            .zip(buffers)
-            .filter_map(|(buffer, bytes)| {
-                let bytes = bytes.as_deref()?;
-                Some(CapturedBuffer {
-                    buffer,
-                    bytes,
-                    bound: GUARD..bytes.len() as u64 - GUARD,
-                    position: 0,
-                    counter: None,
-                })
-            })
-            .collect();
+        let captured = captured(buffers);
         let expectation = Expectation {
             topology: group.topology,
             provoking: group.provoking,
@@ -95,16 +90,33 @@ impl Prepared {
             instance_count,
             layout: &group.subject.layout,
             records: records.each_ref().map(|r| &**r),
+            undefined: group.subject.undefined(group.backend),
             primitives_written: self.primitives_written,
         };
         report.record(group.backend, &case, diagnose(&expectation, &captured)?);
-        if report.wants_trace(&case) {
+        if report.wants_trace(group.backend, &case) {
             let all = group.topology.primitive_count(vertex_count) as usize;
             let primitives = trace(&expectation, &captured, 0, 0, all)?;
             report.trace(group.backend, &case, primitives);
         }
         Ok(())
     }
+}
+
+/// What came back of a case, by buffer.
+fn captured(buffers: &[Option<Vec<u8>>]) -> Vec<CapturedBuffer<'_>> {
+    let buffers = (0u32..).zip(buffers);
+    let bound = |bytes: &[u8]| GUARD..bytes.len() as u64 - GUARD;
+    buffers
+        .filter_map(|(buffer, bytes)| Some((buffer, bytes.as_deref()?)))
+        .map(|(buffer, bytes)| CapturedBuffer {
+            buffer,
+            bytes,
+            bound: bound(bytes),
+            position: 0,
+            counter: None,
+        })
+        .collect()
 }
 
 /// Whether the order within a primitive is promised.

@@ -5,7 +5,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::{Backend, Lowered};
 use crate::probe::gpu::Gpu;
 use crate::probe::plan::Group;
-use crate::probe::records::compare;
+use crate::probe::records::{Records, compare};
 use crate::probe::report::ProbeReport;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -61,8 +61,7 @@ impl References {
         instances: u32,
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
-        let layout = &group.subject.layout;
-        let strides = layout.strides;
+        let strides = group.subject.layout.strides;
         if group.subject.has_formulas() {
             let records = std::array::from_fn(|buffer| {
                 group.subject.records(buffer, vertices, instances).unwrap_or_default()
@@ -81,6 +80,11 @@ impl References {
         let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
         gpu.destroy_pipeline(pipeline);
         let mut buffers = captured?.pop().unwrap_or_default();
+        // What is no capture is no reference either.
+        let [prepared] = prepared;
+        if let Some(mismatch) = prepared.missing_step(&buffers) {
+            return Err(BatchError::MissingStep(Box::new(mismatch)));
+        }
         buffers.resize(MAX_XFB_BUFFERS, None);
         let mut buffers = buffers.into_iter();
         let records: [Vec<u8>; MAX_XFB_BUFFERS] = std::array::from_fn(|buffer| {
@@ -93,10 +97,14 @@ impl References {
         match self.first.iter().find(|(n, ..)| n == name) {
             None => self.first.push((name.clone(), group.backend, records.clone())),
             Some((_, first, reference)) => {
-                if let Some(note) = compare(layout, &records, reference)
-                    .map_err(|differ| BatchError::Records { differ, first: *first })?
-                {
-                    report.note(format!("{name}: {} and {first} {note}", group.backend));
+                let differences = compare(
+                    group.subject,
+                    &Records { backend: group.backend, buffers: &records },
+                    &Records { backend: *first, buffers: reference },
+                )
+                .map_err(|differ| BatchError::Records { differ, first: *first })?;
+                for difference in differences.notes() {
+                    report.note(format!("{name}: {} and {first} {difference}", group.backend));
                 }
             }
         }

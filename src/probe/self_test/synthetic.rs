@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::capture::{Layout, MAX_XFB_BUFFERS, Output};
 use crate::probe::diagnose::{CapturedBuffer, Expectation, VertexRef};
-use crate::probe::sentinel;
+use crate::probe::sentinel::{self, Fill};
 use crate::spirv::Id;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::NumericClass;
@@ -96,11 +96,21 @@ impl Synthetic {
         let buffers = [0, 1].map(|buffer| Buffer::new(&layout, buffer, written, m));
         let mut capture =
             Self { topology, provoking, preserves_provoking_vertex: true, layout, buffers };
-        for record in 0..written {
-            let vertex = capture.expected(record);
-            capture.write(record, vertex);
-        }
+        capture.write_all();
         capture
+    }
+
+    /// Writes every record that the draw writes.
+    pub fn write_all(&mut self) {
+        for record in 0..self.record_count() {
+            let vertex = self.expected(record);
+            self.write(record, vertex);
+        }
+    }
+
+    /// Puts what memory is filled with before a step in place of everything.
+    pub fn refill(&mut self, fill: Fill) {
+        self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }
 
     pub fn expectation(&self) -> Expectation<'_> {
@@ -112,6 +122,7 @@ impl Synthetic {
             instance_count: INSTANCES,
             layout: &self.layout,
             records: [&self.buffers[0].records, &self.buffers[1].records, &[], &[]],
+            undefined: &[],
             primitives_written: self.topology.primitive_count(VERTICES) * u64::from(INSTANCES),
         }
     }

@@ -6,6 +6,7 @@ use ash::{khr, vk};
 
 use super::Capabilities;
 use crate::lower::Backend;
+use crate::lower::kernel::MIN_WORKGROUP_SIZE;
 use crate::runtime::descriptors::MIN_STORAGE_BUFFERS;
 use crate::sysval::SYSVALS_SIZE;
 
@@ -53,6 +54,13 @@ impl Capabilities {
                     let obstacles = obstacles.join(" and ");
                     reasons
                         .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
+                }
+                // As for push constants below: who conforms has them.
+                let invocations = self.limits.workgroup_invocations();
+                if invocations < MIN_WORKGROUP_SIZE {
+                    reasons.push(format!(
+                        "maxComputeWorkGroupInvocations is {invocations}, {MIN_WORKGROUP_SIZE} are needed"
+                    ));
                 }
             }
         }
@@ -103,6 +111,25 @@ impl Capabilities {
 mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
+
+    /// Vulkan promises workgroups of 128 invocations.
+    #[test]
+    fn compute_takes_the_workgroups_that_every_device_has() {
+        let mut caps = full();
+        for (invocations, size, available) in
+            [(128, 128, true), (127, 1024, false), (1024, 64, false)]
+        {
+            caps.limits.max_workgroup_invocations = invocations;
+            caps.limits.max_workgroup_size[0] = size;
+            let found = caps.availability(Backend::Compute);
+            assert_eq!(found.is_ok(), available, "{found:?}");
+            assert!(caps.availability(Backend::Native).is_ok());
+        }
+        assert_eq!(
+            caps.availability(Backend::Compute).unwrap_err().reasons,
+            ["maxComputeWorkGroupInvocations is 64, 128 are needed"]
+        );
+    }
 
     #[test]
     fn every_reason_is_listed_by_name() {

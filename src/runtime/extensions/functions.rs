@@ -181,22 +181,31 @@ pub(in crate::runtime) struct DrawIndirectCountFn {
 }
 
 impl DrawIndirectCountFn {
-    /// The commands, or `None` where the device was created without them.
-    pub(in crate::runtime) fn load(instance: &ash::Instance, device: &ash::Device) -> Option<Self> {
-        let has = |name| check_loaded(instance, device, name, "drawIndirectCount").is_ok();
-        if has(c"vkCmdDrawIndirectCount") {
-            let core = device.fp_v1_2();
-            return Some(Self {
-                direct: core.cmd_draw_indirect_count,
-                indexed: core.cmd_draw_indexed_indirect_count,
-            });
-        }
-        has(c"vkCmdDrawIndirectCountKHR").then(|| {
+    /// The commands of a device that was created with the extension, or with the feature of Vulkan 1.2.
+    ///
+    /// # Errors
+    /// [`RuntimeError::MissingFunction`] where it was created with neither.
+    pub(in crate::runtime) fn load(
+        instance: &ash::Instance,
+        device: &ash::Device,
+    ) -> Result<Self, RuntimeError> {
+        let check = |name| {
+            check_loaded(instance, device, name, "VK_KHR_draw_indirect_count or drawIndirectCount")
+        };
+        // A device has Vulkan 1.2's command whether the feature is enabled or not, but the extension's only with
+        // the extension.
+        if check(c"vkCmdDrawIndirectCountKHR").is_ok() {
             let extension = khr::draw_indirect_count::Device::new(instance, device);
-            Self {
+            return Ok(Self {
                 direct: extension.fp().cmd_draw_indirect_count_khr,
                 indexed: extension.fp().cmd_draw_indexed_indirect_count_khr,
-            }
+            });
+        }
+        check(c"vkCmdDrawIndirectCount")?;
+        let core = device.fp_v1_2();
+        Ok(Self {
+            direct: core.cmd_draw_indirect_count,
+            indexed: core.cmd_draw_indexed_indirect_count,
         })
     }
 }

@@ -17,6 +17,7 @@ pub(in crate::runtime) struct Queried {
     pub(in crate::runtime) properties: vk::PhysicalDeviceProperties,
     pub(in crate::runtime) features: vk::PhysicalDeviceFeatures,
     pub(in crate::runtime) extensions: BTreeSet<CString>,
+    pub(in crate::runtime) driver_id: vk::DriverId,
     pub(in crate::runtime) driver_name: String,
     pub(in crate::runtime) driver_info: String,
     pub(in crate::runtime) transform_feedback: Option<TransformFeedbackSupport>,
@@ -187,6 +188,7 @@ pub(in crate::runtime) unsafe fn query(
         api_version,
         properties,
         features,
+        driver_id: driver.driver_id,
         driver_name: text(driver.driver_name_as_c_str()),
         driver_info: text(driver.driver_info_as_c_str()),
         transform_feedback: (xfb.transform_feedback == vk::TRUE).then_some(

@@ -2,12 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+use ash::vk;
+
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
 use crate::lower::Backend;
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
-use crate::runtime::{Capabilities, Context, RuntimeError};
+use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
 
 /// Checks a description. Returns the attributes that a capture needs buffers for.
@@ -36,10 +38,10 @@ pub(super) fn check(
             }
         }
     }
+    check_set_layouts(desc, &caps.limits)?;
     vertex_input::validate(desc.vertex_input)?;
     if backend == Backend::Compute {
         let limits = &caps.limits;
-        let max = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
         if shader.workgroup_size == 0 {
             return Err(RuntimeError::InvalidShader("a workgroup of no invocations".to_owned()));
         }
@@ -47,7 +49,7 @@ pub(super) fn check(
             || "the workgroup of the lowered shader".to_owned(),
             shader.workgroup_size,
             "maxComputeWorkGroupInvocations",
-            max,
+            limits.workgroup_invocations(),
         )?;
         check_limit(
             || "the shared memory of the lowered shader in bytes".to_owned(),
@@ -55,7 +57,7 @@ pub(super) fn check(
             "maxComputeSharedMemorySize",
             limits.max_shared_memory,
         )?;
-        return pulling::resolve(desc.vertex_input, &shader.attribute_locations);
+        return pulling::resolve(desc.vertex_input, &shader.attributes);
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
@@ -78,8 +80,26 @@ pub(super) fn check(
         )?;
         check_native_limits(&shader.layout, caps)?;
     }
-    let locations: Vec<u32> = desc.vertex_input.attributes.iter().map(|a| a.location).collect();
-    pulling::resolve(desc.vertex_input, &locations)
+    pulling::resolve_all(desc.vertex_input)
+}
+
+/// Checks that the sets that the shader uses have layouts, and that there are no more than the device has sets.
+fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
+    let layouts = desc.set_layouts;
+    check_limit(
+        || "the number of descriptor set layouts".to_owned(),
+        layouts.len() as u64,
+        "maxBoundDescriptorSets",
+        limits.max_descriptor_sets,
+    )?;
+    let has_layout = |set: &&u32| {
+        let layout = usize::try_from(**set).ok().and_then(|set| layouts.get(set));
+        layout.is_some_and(|layout| *layout != vk::DescriptorSetLayout::null())
+    };
+    match desc.shader.descriptor_sets.iter().find(|set| !has_layout(set)) {
+        None => Ok(()),
+        Some(&set) => Err(RuntimeError::MissingSetLayout { set, layouts: layouts.len() }),
+    }
 }
 
 /// Holds a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.

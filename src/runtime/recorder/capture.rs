@@ -5,6 +5,7 @@ use ash::vk;
 use super::checks::{check_capture_buffers, check_counters, check_distinct, check_index_buffer};
 use super::compute::Compute;
 use super::graphics::Graphics;
+use super::sets::SetArguments;
 use super::{CaptureDesc, Inner, Recorded, Recorder};
 use crate::lower::Backend;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, VertexBuffer};
@@ -18,10 +19,11 @@ impl<'a> Recorder<'a> {
     ///   feedback buffers of the given numbers; the index buffer once one is bound.
     /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push constants
     ///   of the vertex stage.
-    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage.
-    ///   Nothing of the graphics state. Where descriptors take the place of device addresses, also the
-    ///   compute bind point's descriptor set behind those of the pipeline, and all of them where kernels
-    ///   are recorded.
+    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage, and at
+    ///   the compute bind point the descriptor sets that
+    ///   [`bind_descriptor_sets`](Self::bind_descriptor_sets) bound. Nothing of the graphics state. Where
+    ///   descriptors take the place of device addresses, also the compute bind point's descriptor set behind
+    ///   those of the pipeline, and all of them where kernels are recorded.
     ///
     /// # Barriers
     /// On the native and vertex backends none is recorded: see [`Context::write_scope`] for what the
@@ -39,16 +41,18 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::Misaligned`],
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
     /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`] (compute),
     /// [`RuntimeError::Unsupported`] (counters on the vertex backend).
     ///
     /// # Safety
+    /// * The pipeline, the kernels and `arena` were made with `ctx` or a clone of it.
     /// * `cmd` is being recorded for a queue of the bind point; inside of a render pass instance
     ///   that is compatible with the pipeline's and not multiview for the native and vertex
     ///   backends, outside of one for the compute backend.
     /// * All handles are live, of the device of `ctx`, have the usages that [`Context`] names and
-    ///   hold the bound ranges, rounded up to whole dwords where [`Context::resource_plan`] is by
-    ///   descriptors; they and what is taken from `arena` stay so until `cmd` is reset.
+    ///   hold the bound ranges, on the compute backend rounded up to whole dwords; they and what is taken from
+    ///   `arena` stay so until `cmd` is reset.
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
     /// * The capture buffers' ranges do not overlap each other or anything that the draws read.
@@ -61,7 +65,7 @@ impl<'a> Recorder<'a> {
         desc: &CaptureDesc<'a, '_>,
     ) -> Result<Self, RuntimeError> {
         let backend = desc.pipeline.backend();
-        check_capture_buffers(ctx, backend, desc.buffers)?;
+        check_capture_buffers(ctx, desc.pipeline, desc.buffers)?;
         check_counters(ctx, backend, desc.counters)?;
         let attributes = desc.pipeline.attributes();
         pulling::check_buffers(backend, attributes, desc.vertex_buffers)?;
@@ -83,16 +87,20 @@ impl<'a> Recorder<'a> {
     /// stands outside of Begin and End. Nothing is dispatched but kernels. Topology decides how
     /// primitives are counted, and each draw may have another.
     ///
+    /// # Errors
+    /// [`RuntimeError::NoKernels`].
+    ///
     /// # Safety
     /// As [`begin`](Self::begin) for the compute backend.
     pub unsafe fn begin_inactive(
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        kernels: &Kernels,
-    ) -> Self {
+        kernels: &'a Kernels,
+    ) -> Result<Self, RuntimeError> {
         // SAFETY: the caller's contract.
-        Self { inner: Inner::Compute(unsafe { Compute::inactive(ctx, arena, cmd, kernels) }) }
+        let compute = unsafe { Compute::inactive(ctx, arena, cmd, kernels) }?;
+        Ok(Self { inner: Inner::Compute(compute) })
     }
 
     /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
@@ -126,12 +134,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// Binds the application's descriptor sets for the draws that follow, from set `first` of the
-    /// pipeline's layout on. On the compute backend draws that are not [flushed](Self::flush) yet read
-    /// them, too. Without a pipeline ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    /// pipeline's layout on. Draws before it read those that were bound when they were drawn. Without a pipeline
+    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
-    /// Where [`Context::resource_plan`] is by descriptors, and counters, indirect draws or primitive
-    /// restart are used, or queries across flushes, this is the only way: kernels that are recorded before
-    /// the draws take the place of the sets, which are then bound once more.
+    /// Draws of a compute capture share a dispatch only while the sets stay the same; to bind those that are bound
+    /// already changes nothing. What an application that binds sets itself has to mind is said at [`Recorder`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
     ///
     /// # Safety
     /// As for
@@ -142,17 +152,12 @@ impl<'a> Recorder<'a> {
         first: u32,
         sets: &[vk::DescriptorSet],
         dynamic_offsets: &[u32],
-    ) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            match &mut self.inner {
-                Inner::Graphics(graphics) => {
-                    graphics.bind_descriptor_sets(first, sets, dynamic_offsets);
-                }
-                Inner::Compute(compute) => {
-                    compute.bind_descriptor_sets(first, sets, dynamic_offsets);
-                }
-            }
+    ) -> Result<(), RuntimeError> {
+        let arguments = SetArguments { first, sets, dynamic_offsets };
+        match &mut self.inner {
+            // SAFETY: the caller's contract.
+            Inner::Graphics(graphics) => unsafe { graphics.bind_descriptor_sets(arguments) },
+            Inner::Compute(compute) => compute.bind_descriptor_sets(arguments),
         }
     }
 
@@ -160,7 +165,8 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::Unsupported`] (vertex).
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::Unsupported`] (vertex).
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -198,10 +204,14 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`];
     /// [`RuntimeError::Unsupported`] on the native backend, where a `VkQueryPool` serves, and on the
     /// vertex backend.
-    pub fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
+    ///
+    /// # Safety
+    /// The pool is of the device of the capture, and lives until the command buffer is reset.
+    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            Inner::Compute(compute) => compute.begin_query(pool, query),
+            // SAFETY: the caller's contract.
+            Inner::Compute(compute) => unsafe { compute.begin_query(pool, query) },
         }
     }
 
@@ -217,12 +227,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the draws so far, so that the application can bind other descriptor sets for the
-    /// next. Does nothing on the native and vertex backends.
+    /// Records the draws so far, so that the application's next commands come behind them: resets and copies
+    /// of queries, and descriptor sets that it binds itself. Does nothing on the native and vertex backends.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetsUnknown`]: nothing is recorded
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]: nothing is recorded
     /// then, and the draws are lost.
     ///
     /// # Safety

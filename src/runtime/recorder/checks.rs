@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+use ash::vk;
+
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
@@ -10,13 +12,13 @@ use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_
 use crate::runtime::draws::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
 };
-use crate::runtime::{Context, RuntimeError};
+use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
 /// Checks the ranges that are captured to, and how many they are.
 pub(super) fn check_capture_buffers(
     ctx: &Context,
-    backend: Backend,
+    pipeline: &Pipeline,
     buffers: &[Option<CaptureBuffer>],
 ) -> Result<(), RuntimeError> {
     if buffers.len() > MAX_XFB_BUFFERS {
@@ -24,11 +26,14 @@ pub(super) fn check_capture_buffers(
         return Err(RuntimeError::TooManyCaptureBuffers { count, max });
     }
     let (mut max, mut limit) = (MAX_BUFFER_SIZE, "the last dword that a 32-bit counter reaches");
-    if backend == Backend::Native {
-        let Some(last) = buffers.iter().rposition(Option::is_some) else {
-            return Err(RuntimeError::NoCaptureBuffer);
-        };
-        check_number(ctx, "the number of the last capture buffer, plus one", last)?;
+    if pipeline.backend() == Backend::Native {
+        match buffers.iter().rposition(Option::is_some) {
+            Some(last) => {
+                check_number(ctx, "the number of the last capture buffer, plus one", last)?;
+            }
+            None if pipeline.layout().outputs.is_empty() => {}
+            None => return Err(RuntimeError::NoCaptureBuffer),
+        }
         if let Some(support) = &ctx.capabilities().transform_feedback
             && support.max_buffer_size < max
         {
@@ -94,6 +99,19 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
+/// Checks that a pipeline has the set numbers that sets are bound to: the one behind them is that of the buffers.
+pub(super) fn check_set_range(
+    pipeline: &Pipeline,
+    first: u32,
+    sets: &[vk::DescriptorSet],
+) -> Result<(), RuntimeError> {
+    let (count, max) = (sets.len(), pipeline.set_count());
+    match count as u64 + u64::from(first) <= u64::from(max) {
+        true => Ok(()),
+        false => Err(RuntimeError::DescriptorSetRange { first, count, sets: max }),
+    }
+}
+
 /// Holds the topology of a draw against that of a pipeline that takes only one.
 pub(super) fn check_topology(
     fixed: Option<PrimitiveTopology>,
@@ -120,14 +138,50 @@ pub(super) fn check_range(what: &'static str, first: u32, count: u32) -> Result<
     }
 }
 
-/// Checks where the arguments of an indirect draw lie.
-pub(super) fn check_indirect(draw: &IndirectDraw) -> Result<(), RuntimeError> {
+/// Checks where the arguments of an indirect draw lie: commands of so many bytes.
+pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
     multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride)?;
+    if draw.draw_count > 1 && draw.stride < command {
+        let (what, stride, size) = ("indirect arguments", draw.stride.into(), command.into());
+        return Err(RuntimeError::SmallStride { what, stride, size });
+    }
     match draw.count {
         Some((_, offset)) => multiple_of_4(|| "the offset of a draw count".to_owned(), offset),
         None => Ok(()),
     }
+}
+
+/// Holds an indirect draw against what the device was created with, for the native backend.
+pub(super) fn check_native_indirect(
+    ctx: &Context,
+    draw: &IndirectDraw,
+) -> Result<(), RuntimeError> {
+    // Where the GPU reads the number, it is the application that keeps to the limit.
+    if draw.count.is_some() || draw.draw_count <= 1 {
+        return Ok(());
+    }
+    if !ctx.enabled().multi_draw_indirect {
+        let what = format!("a native indirect draw of {} draws", draw.draw_count);
+        return Err(RuntimeError::FeatureNotEnabled { what, feature: "multiDrawIndirect" });
+    }
+    let max = ctx.capabilities().limits.max_draw_indirect_count;
+    let what = || "the number of draws of an indirect draw".to_owned();
+    check_limit(what, draw.draw_count, "maxDrawIndirectCount", max)
+}
+
+/// Holds a byte-count draw against what the device has, for the native backend.
+pub(super) fn check_native_byte_count(
+    ctx: &Context,
+    draw: &ByteCountDraw,
+) -> Result<(), RuntimeError> {
+    let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
+    if !support.draw {
+        let what = "a native byte-count draw".to_owned();
+        return Err(RuntimeError::MissingProperty { what, property: "transformFeedbackDraw" });
+    }
+    let (limit, max) = ("maxTransformFeedbackBufferDataStride", support.max_buffer_data_stride);
+    check_limit(|| "vertexStride".to_owned(), draw.vertex_stride, limit, max)
 }
 
 pub(super) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), RuntimeError> {

@@ -1,9 +1,7 @@
 //! What is drawn: collected draw by draw, with what is bound and which queries are active.
 
-use ash::vk;
-
 use super::checks::check_topology;
-use super::compute::{Attributes, Compute, PendingDraw};
+use super::compute::{Attributes, Compute, DrawState, PendingDraw};
 use super::draws::Arguments;
 use crate::draw::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
@@ -101,7 +99,9 @@ impl Compute<'_> {
         Ok(())
     }
 
-    pub(super) fn begin_query(
+    /// # Safety
+    /// As [`Recorder::begin_query`](super::Recorder::begin_query).
+    pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
         number: u32,
@@ -110,7 +110,7 @@ impl Compute<'_> {
         if *self.query(pool.kind()) != 0 {
             return Err(RuntimeError::QueryActive);
         }
-        // SAFETY: the pool's buffer has the usage, and lives by the contract of `Recorder::begin`.
+        // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
         let slot = unsafe {
             self.address(
                 Purpose::State,
@@ -137,10 +137,11 @@ impl Compute<'_> {
             QueryKind::PrimitivesGenerated => (kind::GENERATED_QUERY_END, input.stream_query),
         };
         *self.query(kind) = 0;
+        let state = self.state();
         self.arena.pending.draws.push(PendingDraw {
             topology: PrimitiveTopology::PointList,
             input,
-            attributes: self.arena.pending.attributes.len() - 1,
+            state,
             invocations: 0,
             restart_indices: 0,
         });
@@ -152,6 +153,17 @@ impl Compute<'_> {
             QueryKind::TransformFeedbackStream => &mut self.stream_query,
             QueryKind::PrimitivesGenerated => &mut self.generated_query,
         }
+    }
+
+    /// Number of the state that a draw finds now.
+    fn state(&mut self) -> usize {
+        let pending = &mut self.arena.pending;
+        let attributes = pending.attributes.len() - 1;
+        let state = DrawState { attributes, sets: pending.sets.current() };
+        if pending.states.last() != Some(&state) {
+            pending.states.push(state);
+        }
+        pending.states.len() - 1
     }
 
     /// What all inputs have in common.
@@ -245,12 +257,9 @@ impl Compute<'_> {
         }
         input.kind = kind::INDIRECT;
         (input.count, input.instance_count) = (u32::MAX, u32::MAX);
-        let command = match input.flags & flags::INDEX_SIZE {
-            0 => size_of::<vk::DrawIndirectCommand>(),
-            _ => size_of::<vk::DrawIndexedIndirectCommand>(),
-        };
+        let command = IndirectDraw::command_size(input.flags & flags::INDEX_SIZE != 0);
         let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
-        let size = u64::from(last) * u64::from(draw.stride) + command as u64;
+        let size = u64::from(last) * u64::from(draw.stride) + u64::from(command);
         // SAFETY: the usage and the memory are the caller's contract.
         let first = unsafe {
             self.address(
@@ -285,7 +294,7 @@ impl Compute<'_> {
         let mut draw = PendingDraw {
             topology,
             input,
-            attributes: self.arena.pending.attributes.len() - 1,
+            state: self.state(),
             invocations: 0,
             restart_indices: 0,
         };

@@ -6,7 +6,7 @@ use ash::vk;
 use super::collect::BoundIndices;
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
-use super::resources::BoundSets;
+use super::sets::BoundSets;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
@@ -14,6 +14,7 @@ use crate::runtime::arena::Place;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, VertexBuffer};
 use crate::runtime::fold::dispatch_size;
+use crate::runtime::kernels::Pipelines;
 use crate::runtime::{Arena, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, Operation, ReductionEntry, kind, operation};
 use crate::sysval::{
@@ -28,6 +29,8 @@ pub(in crate::runtime) struct Pending {
     pub(super) vertex_buffers: Vec<VertexBuffer>,
     /// Room for those that a bind makes of them: kept, so that recording allocates nothing.
     pub(super) next_vertex_buffers: Vec<VertexBuffer>,
+    /// What draws find bound, in the order of the draws.
+    pub(super) states: Vec<DrawState>,
     pub(super) attributes: Vec<Attributes>,
     /// Of all [`Attributes`], those beyond the inline ones.
     pub(super) attribute_table: Vec<AttributeDescriptor>,
@@ -40,7 +43,8 @@ pub(in crate::runtime) struct Pending {
     pub(super) reductions: Vec<ReductionEntry>,
     pub(super) scans: Vec<u32>,
     pub(super) reduction_workgroups: u64,
-    pub(super) bound_sets: BoundSets,
+    /// Those of the application.
+    pub(super) sets: BoundSets,
     /// Descriptors of the attributes that are bound or placed last.
     pub(super) descriptors: Vec<AttributeDescriptor>,
     /// Numbers of the [`Attributes`] that draws use, and all addresses that they reach.
@@ -56,12 +60,13 @@ impl Pending {
         self.attribute_table.clear();
         self.attributes.clear();
         self.attributes.push(Attributes::default());
-        self.bound_sets.clear();
+        self.sets.restart(0);
     }
 
     /// Forgets the draws.
     fn clear(&mut self) {
         self.draws.clear();
+        self.states.clear();
         self.operations.clear();
         self.placed.clear();
         self.dispatches.clear();
@@ -80,8 +85,8 @@ pub(super) struct PendingDraw {
     pub(super) topology: PrimitiveTopology,
     /// As the setup kernel takes it.
     pub(super) input: Input,
-    /// Number of its [`Attributes`].
-    pub(super) attributes: usize,
+    /// Number of its [`DrawState`].
+    pub(super) state: usize,
     /// Invocations, at most.
     pub(super) invocations: u64,
     /// Indices that are looked through for restarts, at most.
@@ -101,6 +106,15 @@ impl PendingDraw {
     pub(super) const fn is_restarted(&self) -> bool {
         self.input.flags & flags::RESTART != 0
     }
+}
+
+/// What a draw finds bound. Draws of one state may share a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DrawState {
+    /// Number of the [`Attributes`].
+    pub(super) attributes: usize,
+    /// Number of the snapshot in [`Pending::sets`].
+    pub(super) sets: usize,
 }
 
 /// Vertex buffers, as the push constants name them.
@@ -135,7 +149,7 @@ pub(super) enum Position {
 
 pub(super) struct Compute<'a> {
     pub(super) ctx: &'a Context,
-    pub(super) kernels: Kernels,
+    pub(super) kernels: &'a Pipelines,
     pub(super) arena: &'a mut Arena,
     pub(super) cmd: vk::CommandBuffer,
     /// `None` where draws are counted only.
@@ -167,8 +181,9 @@ impl<'a> Compute<'a> {
     ) -> Result<Self, RuntimeError> {
         let pipeline = desc.pipeline;
         // SAFETY: the caller's contract.
-        let mut this = unsafe { Self::inactive(ctx, arena, cmd, desc.kernels) };
+        let mut this = unsafe { Self::inactive(ctx, arena, cmd, desc.kernels) }?;
         this.pipeline = Some(pipeline);
+        this.arena.pending.sets.restart(pipeline.set_count());
         let bound = desc.buffers.iter().zip(pipeline.layout().strides);
         for (number, (bound, stride)) in bound.enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
@@ -199,12 +214,13 @@ impl<'a> Compute<'a> {
         ctx: &'a Context,
         arena: &'a mut Arena,
         cmd: vk::CommandBuffer,
-        kernels: &Kernels,
-    ) -> Self {
+        kernels: &'a Kernels,
+    ) -> Result<Self, RuntimeError> {
+        let kernels = kernels.pipelines()?;
         arena.begin_record();
-        Self {
+        Ok(Self {
             ctx,
-            kernels: *kernels,
+            kernels,
             arena,
             cmd,
             pipeline: None,
@@ -218,7 +234,7 @@ impl<'a> Compute<'a> {
             restart: false,
             stream_query: 0,
             generated_query: 0,
-        }
+        })
     }
 
     pub(super) fn dispatch_size(&self, invocations: u64) -> Result<[u32; 2], RuntimeError> {
@@ -269,6 +285,8 @@ impl<'a> Compute<'a> {
         if self.arena.pending.draws.is_empty() && counters == <[Address; _]>::default() {
             return Ok(());
         }
+        // The application may have bound sets itself.
+        self.arena.pending.sets.forget_recorded();
         let mark = self.arena.mark();
         let known = matches!(self.position, Position::Known(_))
             && self.arena.pending.draws.iter().all(PendingDraw::is_known);

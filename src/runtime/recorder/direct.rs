@@ -25,8 +25,8 @@ pub(in crate::runtime) struct Dispatch {
     /// Its draws, among those that are placed.
     first: usize,
     count: usize,
-    /// Number of the attributes.
-    attributes: usize,
+    /// Number of the state of its draws.
+    state: usize,
     workgroups: u32,
     /// Where there is more than one draw.
     batch: Address,
@@ -131,20 +131,20 @@ impl Compute<'_> {
         }
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts))?;
         let placed = draw_sysvals(&draw.input, &counts, cursor.record);
-        self.place(placed, draw.attributes, columns * rows);
+        self.place(placed, draw.state, columns * rows);
         cursor.record += counts.output_limit;
         Ok(())
     }
 
     /// Adds a draw to the last dispatch, or makes a new one.
-    fn place(&mut self, mut placed: DrawSysvals, attributes: usize, workgroups: u32) {
+    fn place(&mut self, mut placed: DrawSysvals, state: usize, workgroups: u32) {
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
         let pending = &mut self.arena.pending;
         let first = pending.placed.len();
         match pending.dispatches.last_mut() {
             Some(last)
-                if last.attributes == attributes
+                if last.state == state
                     && workgroups <= SMALL
                     // The first of them is small too.
                     && (last.count > 1 || last.workgroups <= SMALL)
@@ -157,7 +157,7 @@ impl Compute<'_> {
             _ => pending.dispatches.push(Dispatch {
                 first,
                 count: 1,
-                attributes,
+                state,
                 workgroups,
                 batch: Address::default(),
             }),
@@ -190,8 +190,11 @@ impl Compute<'_> {
     /// As [`Recorder::flush`](super::Recorder::flush).
     unsafe fn record_placed(&mut self) -> Result<(), RuntimeError> {
         // Whatever may fail comes before the first command.
-        if self.sets_disturbed && !self.arena.pending.dispatches.is_empty() {
-            self.check_sets()?;
+        if self.sets_disturbed
+            && let Some(first) = self.arena.pending.dispatches.first()
+        {
+            // What is bound once stays, so that the first of them has the fewest sets.
+            self.check_sets(first.state)?;
         }
         for i in 0..self.arena.pending.dispatches.len() {
             let dispatch = self.arena.pending.dispatches[i];
@@ -231,11 +234,13 @@ impl Compute<'_> {
         let for_kernels = set(finish.is_some(), User::Kernels)?;
 
         if let Some(pipeline) = pipeline {
-            let mut bound = vk::Pipeline::null();
+            // SAFETY: the caller's contract.
+            unsafe { self.bind_table(pipeline, for_captures) };
+            let (mut bound, point) = (vk::Pipeline::null(), vk::PipelineBindPoint::COMPUTE);
             for i in 0..self.arena.pending.dispatches.len() {
                 let dispatch = self.arena.pending.dispatches[i];
-                let attributes = self.arena.pending.attributes[dispatch.attributes];
-                let mut sysvals = self.sysvals(&attributes);
+                let state = self.arena.pending.states[dispatch.state];
+                let mut sysvals = self.sysvals(&self.arena.pending.attributes[state.attributes]);
                 match dispatch.count {
                     1 => sysvals.draw = self.arena.pending.placed[dispatch.first],
                     _ => sysvals.batch = dispatch.batch,
@@ -244,7 +249,7 @@ impl Compute<'_> {
                 let wanted = if is_plain { pipeline.plain() } else { pipeline.raw() };
                 if bound != wanted {
                     // SAFETY: the caller's contract.
-                    unsafe { self.bind(pipeline, wanted, for_captures) };
+                    unsafe { self.ctx.device().cmd_bind_pipeline(self.cmd, point, wanted) };
                     bound = wanted;
                 }
                 let workgroups = dispatch.workgroups.into();
@@ -255,6 +260,7 @@ impl Compute<'_> {
                         0 => self.arena.is_scarce(self.ctx),
                         _ => self.arena.captures_overlap(self.ctx),
                     });
+                    self.bind_application_sets(pipeline, state.sets);
                     self.push_constants(pipeline, &sysvals);
                     self.ctx.device().cmd_dispatch(self.cmd, x, y, 1);
                 }

@@ -21,7 +21,8 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`],
-    /// [`RuntimeError::DispatchTooLarge`]. Nothing is recorded then, and the capture may go on.
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::Limit`] (vertex: a triangle fan of more than
+    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture may go on.
     ///
     /// # Safety
     /// As [`begin`](Self::begin), with the same render pass instance if there is one. On the native
@@ -108,22 +109,24 @@ impl Recorder<'_> {
     /// Captures draws whose arguments the GPU reads.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
     /// [`RuntimeError::ArenaFull`] (more draws than the upload memory holds),
     /// [`RuntimeError::DispatchTooLarge`] (where the device has no indirect dispatch),
-    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native, with a
-    /// count).
+    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: with a count without
+    /// `drawIndirectCount`, of several draws without `multiDrawIndirect`).
     ///
     /// # Safety
     /// As [`draw`](Self::draw). The arguments lie within their buffer, and are visible to
-    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope).
+    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend their
+    /// `firstInstance` is 0 unless `drawIndirectFirstInstance` is enabled, and a count in a buffer is at most
+    /// `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
         topology: PrimitiveTopology,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
-        check_indirect(draw)?;
+        check_indirect(draw, IndirectDraw::command_size(false))?;
         // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
     }
@@ -141,7 +144,7 @@ impl Recorder<'_> {
         topology: PrimitiveTopology,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
-        check_indirect(draw)?;
+        check_indirect(draw, IndirectDraw::command_size(true))?;
         // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::IndexedIndirect(draw), 0) }
     }
@@ -149,8 +152,10 @@ impl Recorder<'_> {
     /// Captures a draw of as many vertices as an earlier capture wrote.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::ArenaFull`],
-    /// [`RuntimeError::Misaligned`] for a stride of 0, too, and [`RuntimeError::IndexOverflow`].
+    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::ArenaFull`] and
+    /// [`RuntimeError::FeatureNotEnabled`]; [`RuntimeError::Misaligned`] for a stride of 0, too,
+    /// [`RuntimeError::IndexOverflow`], and [`RuntimeError::MissingProperty`] (native, without
+    /// `transformFeedbackDraw`).
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

@@ -27,7 +27,7 @@ use crate::sysval::{Address, DrawSysvals, split};
 #[derive(Debug, Clone, Copy)]
 pub(in crate::runtime) struct GpuGroup {
     group: Group,
-    attributes: usize,
+    state: usize,
     /// Workgroups at most, or `None` where the GPU gives the size of the dispatch.
     workgroups: Option<u64>,
 }
@@ -49,9 +49,10 @@ impl Compute<'_> {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
         self.make_groups();
-        let has_captures = self.arena.pending.groups.iter().any(|g| g.workgroups != Some(0));
-        if has_captures {
-            self.check_sets()?;
+        // What is bound once stays, so that the first of them has the fewest sets.
+        let first = self.arena.pending.groups.iter().find(|g| g.workgroups != Some(0)).copied();
+        if let Some(group) = first {
+            self.check_sets(group.state)?;
         }
         // Whatever may fail comes before the first command.
         for group in &self.arena.pending.groups {
@@ -72,7 +73,9 @@ impl Compute<'_> {
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
             }
             self.dispatch_kernel(for_kernels, Kernel::Setup, placed.setup, [1, 1]);
-            if has_captures && let Some(pipeline) = self.capturing() {
+            if first.is_some()
+                && let Some(pipeline) = self.capturing()
+            {
                 self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
                 self.record_groups(pipeline, for_captures, placed.batches)?;
             }
@@ -82,8 +85,7 @@ impl Compute<'_> {
         Ok(())
     }
 
-    /// Puts draws together that are captured with the same vertex buffers, and whose dispatch is
-    /// sized by the same side.
+    /// Puts draws together that find the same bound, and whose dispatch is sized by the same side.
     fn make_groups(&mut self) {
         let per_axis = u64::from(self.ctx.max_workgroups_per_axis());
         let size = u64::from(self.pipeline.map_or(1, Pipeline::workgroup_size));
@@ -93,7 +95,7 @@ impl Compute<'_> {
             let is_sized = draw.is_known() || !indirect;
             let workgroups = is_sized.then(|| draw.invocations.div_ceil(size));
             let joined = match pending.groups.last_mut() {
-                Some(last) if last.attributes == draw.attributes || draw.is_query_end() => {
+                Some(last) if last.state == draw.state || draw.is_query_end() => {
                     match (&mut last.workgroups, workgroups) {
                         _ if draw.is_query_end() => true,
                         (Some(sum), Some(more)) if *sum + more <= per_axis * per_axis / 2 => {
@@ -110,7 +112,7 @@ impl Compute<'_> {
                 Some(last) if joined => last.group.count += 1,
                 _ => pending.groups.push(GpuGroup {
                     group: Group { first: number, count: 1 },
-                    attributes: draw.attributes,
+                    state: draw.state,
                     workgroups,
                 }),
             }
@@ -222,18 +224,24 @@ impl Compute<'_> {
     ) -> Result<(), RuntimeError> {
         let scratch = self.arena.scratch_buffer();
         // SAFETY: the caller's contract.
-        unsafe { self.bind(pipeline, pipeline.raw(), set) };
+        unsafe {
+            let point = vk::PipelineBindPoint::COMPUTE;
+            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline.raw());
+            self.bind_table(pipeline, set);
+        }
         for number in 0..self.arena.pending.groups.len() {
             let group = self.arena.pending.groups[number];
             if group.workgroups == Some(0) {
                 continue;
             }
             let number = number as u64;
-            let mut sysvals = self.sysvals(&self.arena.pending.attributes[group.attributes]);
+            let state = self.arena.pending.states[group.state];
+            let mut sysvals = self.sysvals(&self.arena.pending.attributes[state.attributes]);
             sysvals.batch = split(batches.address + number * BATCH_SIZE);
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.order(number > 0 && self.arena.captures_overlap(self.ctx));
+                self.bind_application_sets(pipeline, state.sets);
                 self.push_constants(pipeline, &sysvals);
                 let (device, cmd): (_, vk::CommandBuffer) = (self.ctx.device(), self.cmd);
                 match group.workgroups {

@@ -2,17 +2,23 @@
 
 use ash::vk;
 
-use super::checks::check_topology;
+use super::checks::{
+    check_native_byte_count, check_native_indirect, check_set_range, check_topology,
+};
 use super::draws::Arguments;
+use super::resources::bind_sets;
+use super::sets::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::Backend;
+use crate::lower::vertex::MAX_FAN_PRIMITIVES;
+use crate::runtime::checks::check_limit;
 use crate::runtime::draws::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::extensions::TransformFeedbackFn;
 use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::sysval::{DrawSysvals, Sysvals, draw_flags, split};
-use crate::topology::PrimitiveTopology;
+use crate::topology::{PrimitiveTopology, Shape};
 
 pub(super) struct Graphics<'a> {
     pub(super) ctx: &'a Context,
@@ -28,20 +34,21 @@ pub(super) struct Graphics<'a> {
 }
 
 impl<'a> Graphics<'a> {
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    ///
     /// # Safety
     /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
     pub(super) unsafe fn bind_descriptor_sets(
         &self,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) {
-        let (point, layout) = (self.pipeline.bind_point(), self.pipeline.raw_layout());
-        let device = self.ctx.device();
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_bind_descriptor_sets(self.cmd, point, layout, first, sets, dynamic_offsets);
+        arguments: SetArguments<'_>,
+    ) -> Result<(), RuntimeError> {
+        check_set_range(self.pipeline, arguments.first, arguments.sets)?;
+        if !arguments.sets.is_empty() {
+            // SAFETY: the caller's contract.
+            unsafe { bind_sets(self.ctx, self.cmd, self.pipeline, arguments) };
         }
+        Ok(())
     }
 
     /// # Safety
@@ -84,8 +91,8 @@ impl<'a> Graphics<'a> {
         }
         // SAFETY: the caller's contract.
         unsafe {
-            ctx.device().cmd_bind_pipeline(cmd, pipeline.bind_point(), pipeline.raw());
             this.bind_vertex_buffers(desc.vertex_buffers)?;
+            ctx.device().cmd_bind_pipeline(cmd, pipeline.bind_point(), pipeline.raw());
             if let Some(native) = native {
                 for (index, bound) in (0u32..).zip(desc.buffers) {
                     if let Some(b) = bound {
@@ -108,6 +115,14 @@ impl<'a> Graphics<'a> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
+        for b in buffers {
+            check_limit(
+                || "the number of a vertex binding, plus one,".to_owned(),
+                u64::from(b.binding) + 1,
+                "maxVertexInputBindings",
+                self.ctx.capabilities().limits.max_vertex_bindings,
+            )?;
+        }
         for b in buffers {
             // SAFETY: the caller's contract.
             unsafe {
@@ -158,8 +173,7 @@ impl<'a> Graphics<'a> {
                 return Err(self.unsupported("draws that are indexed or indirect"));
             };
             // SAFETY: the caller's contract.
-            unsafe { self.vertex_draw(topology, draw) };
-            return Ok(());
+            return unsafe { self.vertex_draw(topology, draw) };
         };
         let is_indexed = matches!(arguments, Arguments::Indexed(_) | Arguments::IndexedIndirect(_));
         if is_indexed && !self.has_indices {
@@ -179,15 +193,18 @@ impl<'a> Graphics<'a> {
                 ),
                 Arguments::Indirect(draw) => self.indirect(draw, false)?,
                 Arguments::IndexedIndirect(draw) => self.indirect(draw, true)?,
-                Arguments::ByteCount(draw) => native.draw_byte_count(self.cmd, draw),
+                Arguments::ByteCount(draw) => {
+                    check_native_byte_count(self.ctx, draw)?;
+                    native.draw_byte_count(self.cmd, draw);
+                }
             }
         }
         match arguments {
             Arguments::Draw(draw) => {
-                self.count(topology, draw.vertex_count, draw.instance_count);
+                self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
             }
             Arguments::Indexed(draw) if !self.pipeline.primitive_restart() => {
-                self.count(topology, draw.index_count, draw.instance_count);
+                self.advance(&self.counts(topology, draw.index_count, draw.instance_count));
             }
             _ => self.captured = None,
         }
@@ -197,9 +214,11 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
+        check_native_indirect(self.ctx, draw)?;
         let (device, cmd) = (self.ctx.device(), self.cmd);
-        let (buffer, offset, count, stride) =
-            (draw.buffer, draw.offset, draw.draw_count, draw.stride);
+        let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
+        // With a count Vulkan wants a valid one in any case.
+        let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
             match (draw.count, indexed) {
@@ -224,9 +243,24 @@ impl<'a> Graphics<'a> {
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
-    unsafe fn vertex_draw(&mut self, topology: PrimitiveTopology, draw: &Draw) {
+    unsafe fn vertex_draw(
+        &mut self,
+        topology: PrimitiveTopology,
+        draw: &Draw,
+    ) -> Result<(), RuntimeError> {
+        let counts = self.counts(topology, draw.vertex_count, draw.instance_count);
+        if topology.shape() == Shape::TriFan {
+            check_limit(
+                || {
+                    "the number of primitives that the first vertex of a triangle fan is stored into".to_owned()
+                },
+                counts.output_count / topology.vertices_per_primitive(),
+                "lower::vertex::MAX_FAN_PRIMITIVES",
+                MAX_FAN_PRIMITIVES,
+            )?;
+        }
         let base_record = self.base_record;
-        let counts = self.count(topology, draw.vertex_count, draw.instance_count);
+        self.advance(&counts);
         let sysvals = Sysvals {
             draw: DrawSysvals {
                 xfb_topology: topology.xfb_topology() as u32,
@@ -254,20 +288,24 @@ impl<'a> Graphics<'a> {
             );
             self.cmd_draw(draw);
         }
+        Ok(())
     }
 
-    /// Follows the write positions, as far as they are known.
-    fn count(&mut self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
+    /// What a draw captures, as far as the write positions are known.
+    fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
-        let counts = DrawCounts::new(topology, count, instances, buffers);
+        DrawCounts::new(topology, count, instances, buffers)
+    }
+
+    /// Follows the write positions behind a draw.
+    fn advance(&mut self, counts: &DrawCounts) {
         if let Some(captured) = &mut self.captured {
-            captured.add(&counts);
+            captured.add(counts);
         }
         for (buffer, _) in self.targets.iter_mut().flatten() {
             buffer.position += counts.bytes_written(buffer.stride);
         }
         self.base_record = self.base_record.wrapping_add(counts.output_limit);
-        counts
     }
 
     /// # Safety

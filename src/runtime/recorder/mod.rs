@@ -22,6 +22,7 @@ mod draws;
 mod gpu;
 mod graphics;
 mod resources;
+mod sets;
 
 use self::compute::Compute;
 pub(super) use self::compute::Pending;
@@ -37,7 +38,7 @@ pub struct CaptureDesc<'a, 'b> {
     /// The shader.
     pub pipeline: &'a Pipeline,
     /// The kernels of the device.
-    pub kernels: &'b Kernels,
+    pub kernels: &'a Kernels,
     /// Capture buffers, by their `XfbBuffer` number. Outputs of a buffer that is not bound are
     /// ignored, which is no overflow. But of drivers' own captures, NVIDIA's (580.159.04) writes them to
     /// what an earlier command buffer bound, so that on the native backend all should be bound there.
@@ -84,11 +85,22 @@ pub struct Recorded {
 /// A capture that is being recorded.
 ///
 /// Between [`begin`](Self::begin) and [`end`](Self::end) the application binds no other pipeline at
-/// the bind point of this one, and does not touch the push constants of its stage. It may bind its
-/// descriptor sets, by [`bind_descriptor_sets`](Self::bind_descriptor_sets) or itself, with
-/// [`Pipeline::raw_layout`]; on the compute backend those that are bound at [`end`](Self::end) or
-/// [`flush`](Self::flush) are what the draws before it read.
+/// the bind point of this one, and does not touch the push constants of its stage.
 ///
+/// # Descriptor sets
+/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds hold for the draws behind it, on every
+/// backend. An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before
+/// the capture or within. On the native and vertex backends that holds as in Vulkan. On the compute backend, where
+/// draws are recorded at [`flush`](Self::flush) and [`end`](Self::end), all of them read what the command buffer
+/// has bound by then, but for the set numbers that `bind_descriptor_sets` bound before the draw, where its sets
+/// count whatever else was bound.
+///
+/// Where [`Context::resource_plan`](super::Context::resource_plan) is by descriptors, kernels that are recorded
+/// before the draws take the place of all sets, and only those of `bind_descriptor_sets` are bound once more. So
+/// with counters, indirect draws or primitive restart, or behind a flush with queries or counters, draws that read
+/// others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
+///
+/// # Memory
 /// Draws are kept in memory of the [`Arena`](super::Arena), which grows to what its largest record needed: once it has
 /// recorded as much, recording allocates nothing on the heap. Where descriptors take the place of device
 /// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however

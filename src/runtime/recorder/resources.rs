@@ -4,130 +4,68 @@ use std::fmt;
 
 use ash::vk;
 
+use super::checks::check_set_range;
 use super::compute::{Attributes, Compute, Position};
+use super::sets::SetArguments;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Place;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::CounterBuffer;
-use crate::runtime::{Barrier, Pipeline, RuntimeError};
+use crate::runtime::{Barrier, Context, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, split};
 
-/// Descriptor sets of the application, as one command binds them.
-#[derive(Debug, Default)]
-struct SetRange {
-    first: u32,
-    sets: Vec<vk::DescriptorSet>,
-    dynamic_offsets: Vec<u32>,
-}
-
-impl SetRange {
-    const fn end(&self) -> usize {
-        self.first as usize + self.sets.len()
-    }
-
-    /// Whether nothing is left of the other once this is bound.
-    const fn covers(&self, old: &Self) -> bool {
-        self.first <= old.first && old.end() <= self.end()
-    }
-}
-
-/// The sets that are bound, in the order of their binding.
-#[derive(Debug, Default)]
-pub(super) struct BoundSets {
-    /// Those behind `used` are there for their memory.
-    ranges: Vec<SetRange>,
-    used: usize,
-}
-
-impl BoundSets {
-    pub(super) const fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    fn used(&self) -> &[SetRange] {
-        self.ranges.get(..self.used).unwrap_or_default()
-    }
-
-    fn bind(&mut self, first: u32, sets: &[vk::DescriptorSet], dynamic_offsets: &[u32]) {
-        if self.used == self.ranges.len() {
-            self.ranges.push(SetRange::default());
-        }
-        let (old, unused) = self.ranges.split_at_mut(self.used);
-        let Some(new) = unused.first_mut() else { return };
-        new.first = first;
-        new.sets.clear();
-        new.sets.extend_from_slice(sets);
-        new.dynamic_offsets.clear();
-        new.dynamic_offsets.extend_from_slice(dynamic_offsets);
-        let mut kept = 0;
-        for number in 0..old.len() {
-            if !new.covers(&old[number]) {
-                old.swap(kept, number);
-                kept += 1;
-            }
-        }
-        self.ranges.swap(kept, self.used);
-        self.used = kept + 1;
+/// Records `vkCmdBindDescriptorSets`.
+///
+/// # Safety
+/// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+pub(super) unsafe fn bind_sets(
+    ctx: &Context,
+    cmd: vk::CommandBuffer,
+    pipeline: &Pipeline,
+    SetArguments { first, sets, dynamic_offsets }: SetArguments<'_>,
+) {
+    let (point, layout) = (pipeline.bind_point(), pipeline.raw_layout());
+    // SAFETY: the caller's contract.
+    unsafe {
+        ctx.device().cmd_bind_descriptor_sets(cmd, point, layout, first, sets, dynamic_offsets);
     }
 }
 
 impl<'a> Compute<'a> {
-    /// Binds a variant of the pipeline, and what it reaches memory by.
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(super) fn bind_descriptor_sets(
+        &mut self,
+        arguments: SetArguments<'_>,
+    ) -> Result<(), RuntimeError> {
+        let Some(pipeline) = self.pipeline else { return Ok(()) };
+        check_set_range(pipeline, arguments.first, arguments.sets)?;
+        self.arena.pending.sets.bind(arguments);
+        Ok(())
+    }
+
+    /// Binds the application's sets of a snapshot, as far as dispatches do not find them.
     ///
     /// # Safety
     /// As [`Recorder::flush`](super::Recorder::flush).
-    pub(super) unsafe fn bind(
-        &mut self,
-        pipeline: &Pipeline,
-        raw: vk::Pipeline,
-        set: Option<vk::DescriptorSet>,
-    ) {
-        let (device, point) = (self.ctx.device(), vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: the caller's contract.
-        unsafe { device.cmd_bind_pipeline(self.cmd, point, raw) };
+    pub(super) unsafe fn bind_application_sets(&mut self, pipeline: &Pipeline, snapshot: usize) {
+        while let Some(arguments) = self.arena.pending.sets.next_command(snapshot) {
+            // SAFETY: the caller's contract.
+            unsafe { bind_sets(self.ctx, self.cmd, pipeline, arguments) };
+        }
+    }
+
+    /// Binds what captures reach memory by, where there are no device addresses.
+    ///
+    /// # Safety
+    /// As [`Recorder::flush`](super::Recorder::flush).
+    pub(super) unsafe fn bind_table(&self, pipeline: &Pipeline, set: Option<vk::DescriptorSet>) {
         let Some(set) = set else { return };
-        if std::mem::take(&mut self.sets_disturbed) {
-            for bound in self.arena.pending.bound_sets.used() {
-                let SetRange { first, sets, dynamic_offsets } = bound;
-                // SAFETY: the caller's contract.
-                unsafe { self.bind_sets(pipeline, *first, sets, dynamic_offsets) };
-            }
-        }
-        let (layout, number) = (pipeline.raw_layout(), pipeline.set_count());
+        let first = pipeline.set_count();
+        let arguments = SetArguments { first, sets: &[set], dynamic_offsets: &[] };
         // SAFETY: the caller's contract; the layout has that set there.
-        unsafe { device.cmd_bind_descriptor_sets(self.cmd, point, layout, number, &[set], &[]) };
-    }
-
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    pub(super) unsafe fn bind_descriptor_sets(
-        &mut self,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) {
-        let Some(pipeline) = self.pipeline else { return };
-        // SAFETY: the caller's contract.
-        unsafe { self.bind_sets(pipeline, first, sets, dynamic_offsets) };
-        self.arena.pending.bound_sets.bind(first, sets, dynamic_offsets);
-    }
-
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    unsafe fn bind_sets(
-        &self,
-        pipeline: &Pipeline,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) {
-        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
-        let device = self.ctx.device();
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_bind_descriptor_sets(self.cmd, point, layout, first, sets, dynamic_offsets);
-        }
+        unsafe { bind_sets(self.ctx, self.cmd, pipeline, arguments) };
     }
 
     /// The pipeline, unless it has nothing to write to.
@@ -135,13 +73,17 @@ impl<'a> Compute<'a> {
         self.pipeline.filter(|_| self.targets.iter().any(Option::is_some))
     }
 
-    /// Checks that the application's sets can be bound again behind kernels.
-    pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
-        let sets = self.capturing().map_or(0, Pipeline::set_count);
-        let needed = sets > 0 && self.ctx.table().is_some();
-        match needed && self.arena.pending.bound_sets.used().is_empty() {
-            true => Err(RuntimeError::DescriptorSetsUnknown { sets }),
-            false => Ok(()),
+    /// Checks that draws of a state read no set that kernels have taken the place of.
+    pub(super) fn check_sets(&self, state: usize) -> Result<(), RuntimeError> {
+        let Some(pipeline) = self.capturing().filter(|_| self.ctx.table().is_some()) else {
+            return Ok(());
+        };
+        let pending = &self.arena.pending;
+        let snapshot = pending.states[state].sets;
+        let mut used = pipeline.used_sets().iter();
+        match used.find(|set| !pending.sets.is_set_bound(snapshot, **set)) {
+            Some(&set) => Err(RuntimeError::DescriptorSetUnknown { set }),
+            None => Ok(()),
         }
     }
 
@@ -179,7 +121,8 @@ impl<'a> Compute<'a> {
         let pending = &mut self.arena.pending;
         if captures {
             let capturing = pending.draws.iter().filter(|draw| !draw.is_query_end());
-            pending.used_attributes.extend(capturing.map(|draw| draw.attributes));
+            let states = &pending.states;
+            pending.used_attributes.extend(capturing.map(|draw| states[draw.state].attributes));
             // They never go back to earlier ones.
             pending.used_attributes.dedup();
         }

@@ -100,7 +100,7 @@ impl Generator<'_> {
 
     fn any_draw(&mut self) -> Draw {
         loop {
-            let indexed = self.rng.percent(60);
+            let indexed = self.space.indexed && self.rng.percent(60);
             let kind = self.rng.below(100);
             return match kind {
                 0..40 => {
@@ -108,7 +108,7 @@ impl Generator<'_> {
                     Draw::Direct { indexed, span, instances }
                 }
                 40..60 if self.space.multi_draw => self.multi_draw(indexed),
-                60..92 => self.indirect(indexed),
+                60..92 if self.space.indirect => self.indirect(indexed),
                 92.. if self.space.byte_count => Draw::ByteCount {
                     instances: self.instances(false),
                     counter: self.rng.pick(&self.counters),

@@ -1,5 +1,6 @@
 //! What programs may use, by the device.
 
+use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Gpu;
 use vkxfb::topology::PrimitiveTopology;
 
@@ -15,7 +16,9 @@ pub struct Space {
     pub uint8: bool,
     pub full_index: bool,
     pub list_restart: bool,
+    pub indexed: bool,
     pub multi_draw: bool,
+    pub indirect: bool,
     pub multi_indirect: bool,
     pub indirect_first_instance: bool,
     pub indirect_count: bool,
@@ -47,10 +50,12 @@ impl Space {
             uint8: draws.index_type_uint8,
             full_index: draws.full_draw_index_uint32,
             list_restart: draws.list_restart,
+            indexed: true,
             multi_draw: draws.multi_draw,
-            multi_indirect: draws.multi_draw_indirect,
+            indirect: true,
+            multi_indirect: enabled.multi_draw_indirect,
             indirect_first_instance: draws.indirect_first_instance,
-            indirect_count: draws.indirect_count,
+            indirect_count: enabled.draw_indirect_count,
             counters: true,
             byte_count: xfb.is_some_and(|xfb| xfb.draw),
             index_out_of_range: gpu.robustness().buffer_access2,
@@ -67,7 +72,9 @@ impl Space {
             uint8: true,
             full_index: true,
             list_restart: true,
+            indexed: true,
             multi_draw: true,
+            indirect: true,
             multi_indirect: true,
             indirect_first_instance: true,
             indirect_count: true,
@@ -76,6 +83,20 @@ impl Space {
             index_out_of_range: true,
             queries: vec![QueryKind::Stream, QueryKind::Generated],
             faulty: Vec::new(),
+        }
+    }
+
+    /// Leaves out what the recorder leaves to Vulkan's own commands on a graphics backend, or does not take.
+    pub fn restrict_to_recorder(&mut self, backend: Backend) {
+        self.multi_draw = false;
+        self.queries.clear();
+        if backend == Backend::Vertex {
+            self.indexed = false;
+            self.indirect = false;
+            self.counters = false;
+            self.byte_count = false;
+            self.index_out_of_range = false;
+            self.faulty.clear();
         }
     }
 

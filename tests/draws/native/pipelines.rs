@@ -8,15 +8,18 @@ use vkxfb::runtime::Context;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::InputRate;
 
-use super::{DESTINATION, READS, SOURCE, WRITES};
+use super::scopes;
 use crate::images::failed;
 use crate::program::State;
+use crate::sets::SetLayouts;
 use crate::shaders::Shader;
 
 pub struct Pipelines {
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    layout: vk::PipelineLayout,
+    /// Of all pipelines, so that what is bound stays.
+    pub layout: vk::PipelineLayout,
+    pub set_layouts: SetLayouts,
     modules: HashMap<Shader, vk::ShaderModule>,
     pipelines: HashMap<State, vk::Pipeline>,
 }
@@ -27,15 +30,18 @@ impl Pipelines {
         let subpasses =
             [vk::SubpassDescription::default()
                 .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
+        let [(source, writes), (destination, reads)] = scopes();
         let dependencies = [vk::SubpassDependency::default()
             .src_subpass(0)
             .dst_subpass(0)
-            .src_stage_mask(SOURCE)
-            .dst_stage_mask(DESTINATION)
-            .src_access_mask(WRITES)
-            .dst_access_mask(READS)];
+            .src_stage_mask(source)
+            .dst_stage_mask(destination)
+            .src_access_mask(writes)
+            .dst_access_mask(reads)];
         let pass =
             vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
+        let set_layouts = SetLayouts::new(ctx)?;
+        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(set_layouts.raw());
         // SAFETY: the device is live.
         unsafe {
             let render_pass =
@@ -48,10 +54,10 @@ impl Pipelines {
             let framebuffer =
                 device.create_framebuffer(&frame, None).map_err(failed("vkCreateFramebuffer"))?;
             let layout = device
-                .create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default(), None)
+                .create_pipeline_layout(&info, None)
                 .map_err(failed("vkCreatePipelineLayout"))?;
             let (modules, pipelines) = (HashMap::new(), HashMap::new());
-            Ok(Self { render_pass, framebuffer, layout, modules, pipelines })
+            Ok(Self { render_pass, framebuffer, layout, set_layouts, modules, pipelines })
         }
     }
 
@@ -165,6 +171,7 @@ impl Pipelines {
                 device.destroy_shader_module(module, None);
             }
             device.destroy_pipeline_layout(self.layout, None);
+            self.set_layouts.destroy(ctx);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
         }

@@ -3,6 +3,7 @@
 use super::{CaptureRequest, CaptureResult};
 use crate::probe::gpu::GpuError;
 use crate::probe::gpu::buffers::copy_into;
+use crate::probe::sentinel::Fill;
 use crate::runtime::{Buffer, Captured};
 
 /// Alignment of a slot in bytes.
@@ -47,10 +48,17 @@ pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Res
     Ok(())
 }
 
-/// Fills the slots.
-pub(super) fn fill(placed: &[Placed<'_>], initial: &mut Buffer, vertices: &mut Buffer) {
+/// Fills the slots, and the memory that is read back.
+pub(super) fn fill(
+    placed: &[Placed<'_>],
+    initial: &mut Buffer,
+    vertices: &mut Buffer,
+    back: &mut Buffer,
+) {
     // SAFETY: nothing is in flight, and these buffers were not submitted yet.
-    let (initial, vertices) = unsafe { (initial.mapped_mut(), vertices.mapped_mut()) };
+    let (initial, vertices, back) =
+        unsafe { (initial.mapped_mut(), vertices.mapped_mut(), back.mapped_mut()) };
+    Fill::BeforeSubmission.fill(back);
     initial.fill(FILL);
     vertices.fill(FILL);
     for place in placed {

@@ -1,161 +1,113 @@
-//! Programs on the compute backend, through the recorder.
+//! Programs through the crate's recorder, on any backend.
 
-use std::collections::HashMap;
+mod pipelines;
+mod queries;
 
 use ash::vk;
-use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
-    CounterBuffer, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, Pipeline,
-    PipelineDesc, QueryPool, Recorded, Recorder, ResultFormat, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
+    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, QueryPool, Recorded, Recorder,
+    RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
+use self::pipelines::Pipelines;
+use self::queries::Queries;
+use crate::common::device;
 use crate::images::{self, Round};
-use crate::program::{
-    Counters, Draw, Outcome, Program, QueryKind, QueryPlaces, Range, State, Step, place_queries,
-};
+use crate::program::{BoundSet, Counters, Draw, Outcome, Program, QueryKind, Range, State, Step};
+use crate::sets::{SETS, SetLayouts, Sets};
 
 /// Memory of a batch: more than the generator's programs take.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
 
-/// Who comes after a capture: one that reads or overwrites what it captured.
-const NEXT: ConsumerScope = ConsumerScope {
-    access: vk::AccessFlags::from_raw(
-        vk::AccessFlags::SHADER_READ.as_raw() | vk::AccessFlags::SHADER_WRITE.as_raw(),
-    ),
-    ..ConsumerScope::COMPUTE_SHADER
-};
-
 /// What is made once.
-#[derive(Default)]
-pub struct Compute {
-    pipelines: HashMap<Variant, Pipeline>,
+pub struct ByRecorder {
+    pipelines: Pipelines,
+    set_layouts: SetLayouts,
 }
 
-/// The query pools of a batch, and where in them each program's queries are.
-struct Queries {
-    pools: [QueryPool; 2],
-    places: QueryPlaces,
-}
+impl ByRecorder {
+    pub fn new(gpu: &Gpu, backend: Backend) -> Result<Self, GpuError> {
+        let set_layouts = SetLayouts::new(gpu.context())?;
+        Ok(Self { pipelines: Pipelines::new(backend), set_layouts })
+    }
 
-impl Compute {
+    pub const fn backend(&self) -> Backend {
+        self.pipelines.backend
+    }
+
     /// Runs programs.
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         for program in programs {
             for step in program.rounds.iter().flatten() {
                 if let Step::Bind(state) = step {
-                    self.make_pipeline(gpu, program, *state)?;
+                    self.pipelines.make(gpu, &self.set_layouts, program, *state)?;
                 }
             }
         }
+        let backend = self.backend();
         let mut arena = gpu.create_arena(&ARENA)?;
-        let queries = Queries::new(gpu, programs)?;
+        let sets = Sets::new(gpu.context(), &self.set_layouts, programs.len())?;
+        let queries = match backend {
+            Backend::Native | Backend::Vertex => None,
+            Backend::Compute => Some(Queries::new(gpu, programs)?),
+        };
         let kernels = gpu.kernels();
+        let pass = (gpu.render_pass(), gpu.framebuffer());
+        // Natively one at a time: bindings and what drivers forget to reset stay in a command buffer.
+        let together = if backend == Backend::Native { 1 } else { 8 };
+        let usage = usage(gpu.context(), backend);
         let pipelines = &self.pipelines;
-        // That of capture buffers is that of all others.
-        let usage = gpu.context().capture_buffer_usage(Backend::Compute);
-        let memories = images::execute(gpu, programs, usage, 8, |ctx, cmd, round| {
-            let places = &queries.places[round.number];
-            let machine = Machine {
-                ctx,
-                kernels: &kernels,
-                cmd,
-                round,
-                pipelines,
-                queries: &queries.pools,
-                places,
-            };
+        let memories = images::execute(gpu, programs, usage, together, |ctx, cmd, round| {
+            if round.round == 0 {
+                // SAFETY: this is the first use of the program's sets.
+                unsafe { sets.write(ctx, round) };
+            }
+            let kernels = &kernels;
+            let (queries, sets) = (queries.as_ref(), &sets);
+            let machine = Machine { ctx, kernels, cmd, pass, round, pipelines, queries, sets };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe { machine.record(&mut arena) }
                 .map_err(|source| GpuError::Capture { capture: round.number, source })
         });
         let outcomes = memories.and_then(|memories| {
-            let results = queries.results(gpu);
-            Ok(memories
-                .into_iter()
-                .zip(results?)
-                .map(|(memory, queries)| Outcome { memory, queries })
-                .collect())
+            let results = match &queries {
+                Some(queries) => queries.results(gpu)?,
+                None => vec![Vec::new(); programs.len()],
+            };
+            let outcome = |(memory, queries)| Outcome { memory, queries };
+            Ok(memories.into_iter().zip(results).map(outcome).collect())
         });
         gpu.destroy_arena(arena);
-        let Queries { pools: [stream, generated], .. } = queries;
-        gpu.destroy_query_pool(stream);
-        gpu.destroy_query_pool(generated);
+        // SAFETY: every submission was waited for.
+        unsafe { sets.destroy(gpu.context()) };
+        if let Some(queries) = queries {
+            queries.destroy(gpu);
+        }
         outcomes
     }
 
-    fn make_pipeline(
-        &mut self,
-        gpu: &Gpu,
-        program: &Program,
-        state: State,
-    ) -> Result<(), GpuError> {
-        let key = Variant::of(program, state);
-        if self.pipelines.contains_key(&key) {
-            return Ok(());
-        }
-        let vertex_input = state.shader.vertex_input();
-        let words = state.shader.words();
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            target: compute::Target {
-                workgroup_size: key.workgroup_size,
-                staging: key.staging,
-                ..gpu.compute_target(Backend::Compute)?
-            },
-        };
-        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let desc = PipelineDesc {
-            shader: &lowered,
-            topology: key.state.topology,
-            provoking_vertex: state.provoking,
-            primitive_restart: state.restart,
-            vertex_input: &vertex_input,
-            set_layouts: &[],
-            dynamic_topology: !key.specialize,
-            render_pass: vk::RenderPass::null(),
-            cache: vk::PipelineCache::null(),
-        };
-        // SAFETY: the context is of a live device, and the words are valid.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
-        self.pipelines.insert(key, pipeline);
-        Ok(())
-    }
-
-    /// Destroys the pipelines.
     pub fn destroy(self, gpu: &Gpu) {
-        for pipeline in self.pipelines.into_values() {
-            gpu.destroy_pipeline(pipeline);
-        }
+        self.pipelines.destroy(gpu);
+        // SAFETY: every submission was waited for.
+        unsafe { self.set_layouts.destroy(gpu.context()) };
     }
 }
 
-/// What makes a pipeline.
-#[derive(PartialEq, Eq, Hash)]
-struct Variant {
-    state: State,
-    specialize: bool,
-    workgroup_size: u32,
-    staging: u32,
-}
-
-impl Variant {
-    /// Every tenth program's pipelines are specialised to a topology: the others share one for all.
-    /// Workgroups are small, so that most draws have several.
-    fn of(program: &Program, state: State) -> Self {
-        let specialize = program.seed.is_multiple_of(10);
-        let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
-        // What a workgroup stages: nothing, all that it captures, or in many rounds.
-        let ways = if specialize { 2 } else { 4 };
-        let (workgroup_size, staging) = match program.seed / 10 % ways {
-            0 => (32, 0),
-            1 => (32, 4096),
-            2 => (7, 4096),
-            _ => (32, 100),
-        };
-        Self { state: State { topology, ..state }, specialize, workgroup_size, staging }
+/// What programs use their memory as.
+fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
+    let usage = ctx.capture_buffer_usage(backend) | ctx.vertex_buffer_usage(backend);
+    match backend {
+        Backend::Vertex => usage,
+        Backend::Native | Backend::Compute => {
+            usage
+                | ctx.index_buffer_usage(backend)
+                | ctx.indirect_buffer_usage(backend)
+                | ctx.counter_buffer_usage(backend)
+        }
     }
 }
 
@@ -166,82 +118,16 @@ const fn is_flushed(program: &Program, number: u64) -> bool {
     seed.is_multiple_of(3) && (seed.is_multiple_of(9) || (seed / 9 + number).is_multiple_of(3))
 }
 
-impl Queries {
-    fn new(gpu: &mut Gpu, programs: &[Program]) -> Result<Self, GpuError> {
-        let (counts, places) = place_queries(programs);
-        use vkxfb::runtime::QueryKind as Kind;
-        let pools = [
-            gpu.create_query_pool(Kind::TransformFeedbackStream, counts[0])?,
-            gpu.create_query_pool(Kind::PrimitivesGenerated, counts[1])?,
-        ];
-        gpu.submit(|ctx, cmd| {
-            for pool in &pools {
-                // SAFETY: the command buffer is being recorded.
-                unsafe { pool.reset(ctx, cmd, 0, pool.count()) }?;
-            }
-            Ok(())
-        })?;
-        Ok(Self { pools, places })
-    }
-
-    /// Both ways of reading a result: on the host, and copied.
-    fn results(&self, gpu: &mut Gpu) -> Result<Vec<Vec<[u64; 2]>>, GpuError> {
-        let copied = [self.copied(gpu, 0)?, self.copied(gpu, 1)?];
-        let result = |&(kind, place): &(QueryKind, u32)| {
-            let pool = &self.pools[kind as usize];
-            // SAFETY: every submission was waited for.
-            let result = unsafe { pool.result(gpu.context(), place) }?.unwrap();
-            let both = [result.first, result.second];
-            assert_eq!(copied[kind as usize][place as usize], both);
-            Ok(both)
-        };
-        self.places.iter().map(|places| places.iter().map(result).collect()).collect()
-    }
-
-    fn copied(&self, gpu: &mut Gpu, pool: usize) -> Result<Vec<[u64; 2]>, GpuError> {
-        const STRIDE: u64 = 32;
-        let pool = &self.pools[pool];
-        let size = STRIDE * u64::from(pool.count().max(1));
-        let usage = vk::BufferUsageFlags::TRANSFER_DST;
-        let location = vkxfb::runtime::MemoryLocation::Readback;
-        let target = gpu.create_buffer(size, usage, location)?;
-        let copied = gpu.submit(|ctx, cmd| {
-            let format = ResultFormat { bits64: true, with_availability: true };
-            // SAFETY: the buffer holds the results.
-            unsafe {
-                pool.copy_results(ctx, cmd, 0, pool.count(), target.raw(), 0, STRIDE, format)?;
-                images::barrier(ctx, cmd);
-            }
-            Ok(())
-        });
-        // SAFETY: nothing is in flight, and the context is that of the buffer.
-        let bytes = unsafe {
-            target.invalidate(gpu.context())?;
-            target.mapped().to_vec()
-        };
-        gpu.destroy_buffer(target);
-        copied?;
-        let value = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        let values = pool.kind().values();
-        Ok((0..pool.count() as usize)
-            .map(|query| {
-                let at = query * STRIDE as usize;
-                assert_eq!(value(at + 8 * values), 1, "query {query} is not available");
-                [value(at), if values == 2 { value(at + 8) } else { 0 }]
-            })
-            .collect())
-    }
-}
-
 /// What records a command buffer of a program.
 struct Machine<'a> {
     ctx: &'a Context,
     kernels: &'a Kernels,
     cmd: vk::CommandBuffer,
+    pass: (vk::RenderPass, vk::Framebuffer),
     round: &'a Round<'a>,
-    pipelines: &'a HashMap<Variant, Pipeline>,
-    queries: &'a [QueryPool; 2],
-    places: &'a [(QueryKind, u32)],
+    pipelines: &'a Pipelines,
+    queries: Option<&'a Queries>,
+    sets: &'a Sets,
 }
 
 /// What is bound.
@@ -250,6 +136,7 @@ struct Bound {
     state: Option<State>,
     vertices: Vec<VertexBuffer>,
     indices: Option<IndexBuffer>,
+    sets: [Option<BoundSet>; SETS],
     captures: [Option<CaptureBuffer>; 4],
     /// Active queries, by kind.
     queries: [Option<u32>; 2],
@@ -269,16 +156,16 @@ impl Machine<'_> {
                         self.capture(arena, &mut bound, counters, &mut steps)?;
                     }
                     Step::BeginQuery(query) => {
-                        let (kind, place) = self.places[*query];
+                        let (_, kind, place) = self.query(*query);
                         bound.queries[kind as usize] = Some(place);
                     }
                     Step::EndQuery(query) => {
-                        let (kind, _) = self.places[*query];
-                        self.inactive(arena, &bound, |recorder| {
-                            recorder.end_query(self.queries[kind as usize].kind())
-                        })?;
+                        let (pool, kind, _) = self.query(*query);
+                        self.inactive(arena, &bound, |recorder| recorder.end_query(pool.kind()))?;
                         bound.queries[kind as usize] = None;
                     }
+                    // Without queries nobody sees it.
+                    Step::Draw(_) if self.pipelines.backend != Backend::Compute => {}
                     Step::Draw(draw) => {
                         let topology = bound.state.unwrap().topology;
                         self.inactive(arena, &bound, |recorder| {
@@ -304,8 +191,9 @@ impl Machine<'_> {
         steps: &mut impl Iterator<Item = &'s Step>,
     ) -> Result<Recorded, RuntimeError> {
         let state = bound.state.unwrap();
+        let backend = self.pipelines.backend;
         let desc = CaptureDesc {
-            pipeline: &self.pipelines[&Variant::of(self.round.program, state)],
+            pipeline: self.pipelines.get(self.round.program, state),
             kernels: self.kernels,
             buffers: &bound.captures,
             vertex_buffers: &bound.vertices,
@@ -313,8 +201,13 @@ impl Machine<'_> {
         };
         // SAFETY: the caller's contract.
         unsafe {
+            device::begin_render_pass(self.ctx, self.cmd, backend, self.pass);
             let mut recorder = Recorder::begin(self.ctx, arena, self.cmd, &desc)?;
             self.resume_queries(&mut recorder, bound)?;
+            if state.shader.reads_sets() {
+                let sets = bound.sets.map(|set| set.unwrap());
+                self.bind_sets(&mut recorder, 0, &sets)?;
+            }
             if let Some(indices) = &bound.indices {
                 recorder.bind_index_buffer(indices)?;
             }
@@ -323,16 +216,20 @@ impl Machine<'_> {
                     recorder.flush()?;
                 }
                 match step {
-                    Step::End(counters) => return recorder.end(&self.counters(counters)),
+                    Step::End(counters) => {
+                        let recorded = recorder.end(&self.counters(counters));
+                        device::end_render_pass(self.ctx, self.cmd, backend);
+                        return recorded;
+                    }
                     Step::Draw(draw) => self.draw(&mut recorder, state.topology, draw)?,
                     Step::BeginQuery(query) => {
-                        let (kind, place) = self.places[*query];
-                        recorder.begin_query(&self.queries[kind as usize], place)?;
+                        let (pool, kind, place) = self.query(*query);
+                        recorder.begin_query(pool, place)?;
                         bound.queries[kind as usize] = Some(place);
                     }
                     Step::EndQuery(query) => {
-                        let (kind, _) = self.places[*query];
-                        recorder.end_query(self.queries[kind as usize].kind())?;
+                        let (pool, kind, _) = self.query(*query);
+                        recorder.end_query(pool.kind())?;
                         bound.queries[kind as usize] = None;
                     }
                     step => {
@@ -343,6 +240,9 @@ impl Machine<'_> {
                             }
                             Step::IndexBuffer(_) => {
                                 recorder.bind_index_buffer(&bound.indices.unwrap())?;
+                            }
+                            Step::DescriptorSets { first, sets } => {
+                                self.bind_sets(&mut recorder, *first, sets)?;
                             }
                             _ => {}
                         }
@@ -365,7 +265,7 @@ impl Machine<'_> {
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
-            let mut recorder = Recorder::begin_inactive(self.ctx, arena, self.cmd, self.kernels);
+            let mut recorder = Recorder::begin_inactive(self.ctx, arena, self.cmd, self.kernels)?;
             recorder.set_primitive_restart(bound.state.is_some_and(|state| state.restart))?;
             self.resume_queries(&mut recorder, bound)?;
             if let Some(indices) = &bound.indices {
@@ -377,17 +277,41 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn resume_queries(
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn resume_queries(
         &self,
         recorder: &mut Recorder<'_>,
         bound: &Bound,
     ) -> Result<(), RuntimeError> {
-        for (pool, active) in self.queries.iter().zip(bound.queries) {
+        let pools = self.queries.map_or(&[][..], |queries| &queries.pools);
+        for (pool, active) in pools.iter().zip(bound.queries) {
             if let Some(place) = active {
-                recorder.begin_query(pool, place)?;
+                // SAFETY: the caller's contract.
+                unsafe { recorder.begin_query(pool, place) }?;
             }
         }
         Ok(())
+    }
+
+    /// Pool, kind and place of a query of the program.
+    fn query(&self, query: usize) -> (&QueryPool, QueryKind, u32) {
+        let queries = self.queries.expect("programs have queries on the compute backend alone");
+        let (kind, place) = queries.places[self.round.number][query];
+        (&queries.pools[kind as usize], kind, place)
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn bind_sets(
+        &self,
+        recorder: &mut Recorder<'_>,
+        first: usize,
+        sets: &[BoundSet],
+    ) -> Result<(), RuntimeError> {
+        let (raw, offsets) = self.sets.arguments(self.round.number, first, sets);
+        // SAFETY: the caller's contract.
+        unsafe { recorder.bind_descriptor_sets(first as u32, &raw, &offsets) }
     }
 
     fn bind(&self, bound: &mut Bound, step: &Step) {
@@ -418,6 +342,11 @@ impl Machine<'_> {
                     },
                 });
             }
+            Step::DescriptorSets { first, sets } => {
+                for (bound, set) in bound.sets.iter_mut().skip(*first).zip(sets) {
+                    *bound = Some(*set);
+                }
+            }
             Step::CaptureBuffers(ranges) => {
                 bound.captures = ranges.map(|range| {
                     let Range { offset, size } = range?;
@@ -426,7 +355,8 @@ impl Machine<'_> {
             }
             // SAFETY: the command buffer is being recorded, outside of a render pass.
             Step::Barrier => unsafe {
-                self.ctx.capture_barrier(self.cmd, Backend::Compute, NEXT);
+                let backend = self.pipelines.backend;
+                self.ctx.capture_barrier(self.cmd, backend, images::next(backend));
             },
             _ => {}
         }

@@ -1,0 +1,220 @@
+//! The inputs and outputs of an entry point as its module declares them, each with its type and the forms by
+//! which a capture can name it.
+
+use std::collections::HashMap;
+
+use spirv::{BuiltIn, Decoration, StorageClass};
+
+use super::aggregate::size_of;
+use super::types::{basic_type, block_type, locations_of};
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::entry_point::EntryPoint;
+
+/// Elements of an array of blocks that are looked at; a hostile module may have 2^32.
+const MAX_BLOCKS: u32 = 64;
+
+/// Outputs that an error lists.
+const MAX_LISTED: usize = 24;
+
+/// A variable of an entry point's interface, or a member of a block among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceVariable {
+    /// The variable.
+    pub variable: Id,
+    /// Indices of the access chain from the variable: the member of a block, and before it the element of an
+    /// array of blocks.
+    pub path: Vec<u32>,
+    /// `variable`, `variable.member`, `variable[1].member`, where the module has names.
+    pub name: Option<String>,
+    /// `Location`; `None` for built-ins.
+    pub location: Option<u32>,
+    /// First of the location's four 32-bit components.
+    pub component: u32,
+    /// `SpvBuiltIn`.
+    pub built_in: Option<u32>,
+    /// Its type as GLSL writes it.
+    pub ty: String,
+    /// Bytes that it takes in a record; `None` for what cannot be captured.
+    pub size: Option<u32>,
+    /// The form that names it by its place, whatever its name: `@3`, `@3.zw` where it shares its location,
+    /// `@Position`.
+    pub selector: Option<String>,
+    pub(super) type_id: Id,
+}
+
+impl InterfaceVariable {
+    /// The built-in's name in SPIR-V, or its number.
+    pub fn built_in_name(&self) -> Option<String> {
+        let name = |which: u32| match BuiltIn::from_u32(which) {
+            Some(which) => format!("{which:?}"),
+            None => which.to_string(),
+        };
+        self.built_in.map(name)
+    }
+}
+
+/// The interface of an entry point in a storage class, `Input` or `Output`: variables, and of blocks their
+/// members, in the module's order.
+pub fn interface_variables(
+    declarations: &Declarations,
+    entry: &EntryPoint,
+    storage: StorageClass,
+) -> Vec<InterfaceVariable> {
+    let mut found = Vec::new();
+    for variable in declarations.variables(storage) {
+        if entry.interface.contains(&variable.id) {
+            add_variable(declarations, variable, &mut found);
+        }
+    }
+    let mut at_location: HashMap<u32, u32> = HashMap::new();
+    for location in found.iter().filter_map(|variable| variable.location) {
+        *at_location.entry(location).or_default() += 1;
+    }
+    for variable in &mut found {
+        let sharing = variable.location.and_then(|location| at_location.get(&location));
+        variable.selector = selector(declarations, variable, sharing.is_some_and(|n| *n > 1));
+    }
+    found
+}
+
+fn add_variable(
+    declarations: &Declarations,
+    variable: &Variable,
+    found: &mut Vec<InterfaceVariable>,
+) {
+    let first = |parameters: &[u32]| parameters.first().copied();
+    let of_variable = |decoration| declarations.decoration(variable.id, decoration).and_then(first);
+    let value = |path: Vec<u32>, ty, name, location, component, built_in| InterfaceVariable {
+        size: size_of(declarations, variable.id, &path, ty).ok().map(|(size, _)| size),
+        variable: variable.id,
+        path,
+        name,
+        location,
+        component,
+        built_in,
+        ty: declarations.type_name(ty),
+        selector: None,
+        type_id: ty,
+    };
+    let name = declarations.name(variable.id);
+    let mut location = of_variable(Decoration::Location);
+    let Some(block) = block_type(declarations, variable.pointee) else {
+        let built_in = of_variable(Decoration::BuiltIn);
+        let component = of_variable(Decoration::Component).unwrap_or(0);
+        let name = name.map(str::to_owned);
+        found.push(value(vec![], variable.pointee, name, location, component, built_in));
+        return;
+    };
+    let blocks = block.length.map(|length| length.unwrap_or(0).min(MAX_BLOCKS));
+    for element in 0..blocks.unwrap_or(1) {
+        for (member, ty) in (0u32..).zip(block.members) {
+            let of_member = |decoration| {
+                declarations.member_decoration(block.ty, member, decoration).and_then(first)
+            };
+            // Members of the later elements follow those of the first.
+            if element == 0 {
+                location = of_member(Decoration::Location).or(location);
+            }
+            let built_in = of_member(Decoration::BuiltIn);
+            let component = of_member(Decoration::Component).unwrap_or(0);
+            let index = blocks.map_or(String::new(), |_| format!("[{element}]"));
+            let name = declarations.member_name(block.ty, member).map(|member| match name {
+                Some(name) => format!("{name}{index}.{member}"),
+                None => member.to_owned(),
+            });
+            let path = if blocks.is_some() { vec![element, member] } else { vec![member] };
+            let of_value = location.filter(|_| built_in.is_none());
+            found.push(value(path, *ty, name, of_value, component, built_in));
+            location = location.map(|l| l.saturating_add(locations_of(declarations, *ty)));
+        }
+    }
+}
+
+/// The form that names a variable by its place.
+fn selector(
+    declarations: &Declarations,
+    variable: &InterfaceVariable,
+    shares_location: bool,
+) -> Option<String> {
+    if let Some(which) = variable.built_in {
+        return Some(format!("@{:?}", BuiltIn::from_u32(which)?));
+    }
+    let location = variable.location?;
+    if !shares_location {
+        return Some(format!("@{location}"));
+    }
+    let basic = basic_type(declarations, variable.type_id).filter(|ty| ty.columns == 1)?;
+    let components = Components { first: variable.component, count: basic.rows * basic.bits / 32 };
+    Some(format!("@{location}.{}", components.letters()?))
+}
+
+/// 32-bit components of a location that follow each other: `x` is the first, `w` the fourth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Components {
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+impl Components {
+    const LETTERS: &str = "xyzw";
+
+    /// Reads `x`, `xy`, `yzw`: neither gaps nor another order.
+    pub(super) fn parse(letters: &str) -> Option<Self> {
+        let first = Self::LETTERS.find(letters).filter(|_| !letters.is_empty())?;
+        Some(Self { first: first as u32, count: letters.len() as u32 })
+    }
+
+    fn letters(self) -> Option<&'static str> {
+        let (first, end) = (self.first as usize, self.first.checked_add(self.count)? as usize);
+        Self::LETTERS.get(first..end)
+    }
+}
+
+/// The outputs that there are, as errors list them: names, and behind them what selects them by place.
+pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
+    let listed = |output: &InterfaceVariable| match (&output.name, &output.selector) {
+        (Some(name), Some(selector)) => Some(format!("{name} ({selector})")),
+        (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+        (None, None) => None,
+    };
+    let mut all: Vec<String> = outputs.iter().filter_map(listed).collect();
+    let more = all.len().saturating_sub(MAX_LISTED);
+    all.truncate(MAX_LISTED);
+    if more > 0 {
+        all.push(format!("and {more} more"));
+    }
+    if all.is_empty() { "no outputs".to_owned() } else { all.join(", ") }
+}
+
+/// What GLSL calls the built-ins that a vertex shader may put out.
+pub(super) fn glsl_built_in(which: u32) -> Option<&'static str> {
+    Some(match BuiltIn::from_u32(which)? {
+        BuiltIn::Position => "gl_Position",
+        BuiltIn::PointSize => "gl_PointSize",
+        BuiltIn::ClipDistance => "gl_ClipDistance",
+        BuiltIn::CullDistance => "gl_CullDistance",
+        BuiltIn::PrimitiveId => "gl_PrimitiveID",
+        BuiltIn::Layer => "gl_Layer",
+        BuiltIn::ViewportIndex => "gl_ViewportIndex",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_a_run_of_letters() {
+        let of = |first, count| Some(Components { first, count });
+        assert_eq!(Components::parse("x"), of(0, 1));
+        assert_eq!(Components::parse("yzw"), of(1, 3));
+        for wrong in ["", "xz", "yx", "xyzwx", "r", "X"] {
+            assert_eq!(Components::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(Components { first: 1, count: 2 }.letters(), Some("yz"));
+        assert_eq!(Components { first: 2, count: 3 }.letters(), None);
+        assert_eq!(Components { first: u32::MAX, count: 3 }.letters(), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! What `vkxfb inspect` shows to people.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use comfy_table::{Table, TableStyle};
+
+use super::{BufferRow, Inspection, InterfaceRow};
+
+/// The tables; with `gl` those of OpenGL in place of those of Vulkan.
+pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
+    let mut text = String::new();
+    writeln!(text, "vertex shader '{}'", inspection.entry_point)?;
+    if !inspection.constants.is_empty() {
+        let mut constants = table(&["id", "type", "name", "default"]);
+        for row in &inspection.constants {
+            let name = row.name.clone().unwrap_or_default();
+            constants.add_row([row.id.to_string(), row.ty.clone(), name, row.default.clone()]);
+        }
+        writeln!(text, "\nspecialisation constants\n{constants}")?;
+    }
+    if !inspection.inputs.is_empty() {
+        writeln!(text, "\ninputs\n{}", inputs(&inspection.inputs))?;
+    }
+    if !inspection.shader_outputs.is_empty() {
+        writeln!(text, "\noutputs\n{}", outputs(&inspection.shader_outputs))?;
+    }
+    match &inspection.nothing_captured {
+        Some(reason) => {
+            writeln!(text, "\nnothing is captured: {reason}")?;
+            let first = inspection.shader_outputs.iter().find(|row| row.size.is_some());
+            if let Some(selector) = first.and_then(|row| row.selector.as_ref()) {
+                writeln!(
+                    text,
+                    "--varyings takes outputs by name or place, for example {selector}"
+                )?;
+            }
+        }
+        None if gl => write_gl(&mut text, inspection)?,
+        None => write_captured(&mut text, inspection)?,
+    }
+    let used: Vec<String> = inspection.locations_used.iter().map(u32::to_string).collect();
+    let used = if used.is_empty() { "none".to_owned() } else { used.join(" ") };
+    writeln!(text, "\nlocations used: {used}")?;
+    writeln!(text, "locations left: {}", inspection.locations_left)?;
+    Ok(text)
+}
+
+fn inputs(rows: &[InterfaceRow]) -> Table {
+    let mut all = table(&["location", "type", "name"]);
+    for row in rows {
+        let location = row.location.map(|location| location.to_string());
+        let place = location.or_else(|| row.built_in.clone()).unwrap_or_default();
+        all.add_row([place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
+    }
+    all
+}
+
+/// Outputs as `--varyings` takes them: by place or by name.
+fn outputs(rows: &[InterfaceRow]) -> Table {
+    let mut all = table(&["output", "type", "name"]);
+    for row in rows {
+        let selector = row.selector.clone().or_else(|| row.built_in.clone()).unwrap_or_default();
+        let ty = match row.size {
+            Some(_) => row.ty.clone(),
+            None => format!("{} (cannot be captured)", row.ty),
+        };
+        all.add_row([selector, ty, row.name.clone().unwrap_or_default()]);
+    }
+    all
+}
+
+/// Where each value goes.
+fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
+    let mut captured = table(&["buffer", "byte", "type", "name"]);
+    for row in &inspection.varyings {
+        let (buffer, offset) = (row.buffer.to_string(), row.offset.to_string());
+        captured.add_row([buffer, offset, row.ty.clone(), row.name.clone()]);
+    }
+    writeln!(text, "\ncaptured\n{captured}")?;
+    write_buffers(text, inspection)
+}
+
+/// The two views of `nir_gather_xfb_info` and OpenGL's program interface.
+fn write_gl(text: &mut String, inspection: &Inspection) -> Result<()> {
+    let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
+    for row in &inspection.outputs {
+        let component = |i: usize| if row.component_mask >> i & 1 == 1 { b"xyzw"[i] } else { b'.' };
+        outputs.add_row([
+            row.location.map_or("built-in".to_owned(), |location| location.to_string()),
+            row.buffer.to_string(),
+            (0..4).map(component).map(char::from).collect(),
+            row.offset_dwords.to_string(),
+            row.name.clone().unwrap_or_default(),
+        ]);
+    }
+    writeln!(text, "\ncaptured outputs\n{outputs}")?;
+    let mut varyings = table(&["offset", "type", "buffer index", "size", "name"]);
+    for row in &inspection.varyings {
+        varyings.add_row([
+            row.offset.to_string(),
+            row.gl_type.clone(),
+            row.buffer_index.to_string(),
+            row.size.to_string(),
+            row.name.clone(),
+        ]);
+    }
+    writeln!(text, "\ncaptured varyings\n{varyings}")?;
+    write_buffers(text, inspection)
+}
+
+fn write_buffers(text: &mut String, inspection: &Inspection) -> Result<()> {
+    writeln!(text)?;
+    for BufferRow { buffer, stride } in &inspection.buffers {
+        writeln!(text, "buffer {buffer}: {stride} bytes a vertex")?;
+    }
+    Ok(())
+}
+
+fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new()).set_header(head);
+    table
+}

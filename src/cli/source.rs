@@ -1,0 +1,182 @@
+//! Files of shaders: what is in them, by their content first and then by their extension, and what to do with
+//! those that are not read here.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use spirv::MAGIC_NUMBER;
+use vkxfb::frontend::{glsl, wgsl};
+use vkxfb::spirv::words_from_bytes;
+
+/// What is accepted where a vertex shader is wanted.
+pub(super) const ACCEPTED: &str =
+    "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Spirv,
+    Wgsl,
+    Glsl,
+    Assembly,
+    Hlsl,
+    Slang,
+    Dxil,
+    Metal,
+    /// Source of another stage, in words with its article.
+    Stage(&'static str),
+    Unknown,
+}
+
+impl Kind {
+    /// SPIR-V and DirectX bytecode begin with a number of theirs, whatever the file is called. Otherwise the
+    /// extension counts, and where it is used for several languages or for none, the text.
+    fn of(file: &Path, bytes: &[u8]) -> Self {
+        let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
+        // Of an empty file the parser has the best to say.
+        if bytes.is_empty() || magics.iter().any(|magic| bytes.starts_with(magic)) {
+            return Self::Spirv;
+        }
+        if bytes.starts_with(b"DXBC") {
+            return Self::Dxil;
+        }
+        let extension = file.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        let text = std::str::from_utf8(bytes).ok();
+        match extension.as_deref() {
+            Some("wgsl") => Self::Wgsl,
+            Some("vert" | "glsl") => Self::Glsl,
+            // HLSL's vertex shaders are called so, too.
+            Some("vs" | "vsh") => match text.map(Self::of_text) {
+                Some(Self::Hlsl) => Self::Hlsl,
+                _ => Self::Glsl,
+            },
+            Some("hlsl" | "hlsli" | "fx" | "fxh") => Self::Hlsl,
+            Some("slang") => Self::Slang,
+            Some("spvasm" | "spvas" | "spirvasm") => Self::Assembly,
+            Some("metal" | "msl") => Self::Metal,
+            Some("dxil" | "dxbc" | "cso") => Self::Dxil,
+            Some("frag" | "fs" | "fsh" | "ps") => Self::Stage("a fragment shader"),
+            Some("comp" | "cs") => Self::Stage("a compute shader"),
+            Some("geom" | "gs") => Self::Stage("a geometry shader"),
+            Some("tesc") => Self::Stage("a tessellation control shader"),
+            Some("tese") => Self::Stage("a tessellation evaluation shader"),
+            Some("mesh") => Self::Stage("a mesh shader"),
+            Some("task") => Self::Stage("a task shader"),
+            Some("spv" | "spirv") => Self::Unknown,
+            _ => text.map_or(Self::Unknown, Self::of_text),
+        }
+    }
+
+    /// By what each language has and the others have not.
+    fn of_text(text: &str) -> Self {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if text.trim_start().starts_with("; SPIR-V") || has(&["OpMemoryModel", "OpEntryPoint"]) {
+            Self::Assembly
+        } else if has(&["SV_Position", "SV_POSITION", "SV_VertexID", "cbuffer ", "[shader("]) {
+            Self::Hlsl
+        } else if has(&["@vertex"]) {
+            Self::Wgsl
+        } else if has(&["#version", "gl_Position"]) {
+            Self::Glsl
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// What a file is that is not read, and what makes SPIR-V of it.
+    fn refusal(self, file: &Path, accepted: &str) -> String {
+        let path = file.display();
+        let spirv = file.with_extension("spv");
+        let spirv = spirv.display();
+        match self {
+            Self::Assembly => format!(
+                "{path} is SPIR-V assembly, which has to be assembled first: spirv-as {path} -o {spirv}"
+            ),
+            Self::Hlsl => format!(
+                "{path} is HLSL, which has to be compiled first: \
+                 dxc -spirv -T vs_6_0 -E main {path} -Fo {spirv}"
+            ),
+            Self::Slang => format!(
+                "{path} is Slang, which has to be compiled first: \
+                 slangc {path} -target spirv -stage vertex -entry main -o {spirv}"
+            ),
+            Self::Dxil => format!(
+                "{path} is DirectX bytecode; the HLSL that it was made of can be compiled to SPIR-V (dxc -spirv)"
+            ),
+            Self::Metal => format!("{path} is Metal's language; accepted are {accepted}"),
+            Self::Stage(stage) => format!("{path} is {stage} by its name; accepted are {accepted}"),
+            Self::Wgsl => format!(
+                "{path} is WGSL; accepted are {accepted}. naga compiles it: naga {path} {spirv}"
+            ),
+            Self::Glsl => format!(
+                "{path} is GLSL; accepted are {accepted}. glslang compiles it: glslang -V {path} -o {spirv}"
+            ),
+            Self::Spirv | Self::Unknown => format!("accepted are {accepted}"),
+        }
+    }
+}
+
+/// The words of a vertex shader's file: SPIR-V, or WGSL or GLSL, which are compiled.
+pub(super) fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
+    let path = || file.display().to_string();
+    let bytes = read_bytes(file)?;
+    let source = || std::str::from_utf8(&bytes).with_context(path);
+    let kind = Kind::of(file, &bytes);
+    let words = match kind {
+        Kind::Spirv => words_from_bytes(&bytes).with_context(path)?,
+        Kind::Wgsl => wgsl::vertex_shader(source()?, entry_point).with_context(path)?,
+        Kind::Glsl => glsl::vertex_shader(source()?).with_context(path)?,
+        _ => return Err(refuse(file, &bytes, kind, ACCEPTED)),
+    };
+    tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
+    Ok(words)
+}
+
+/// The words of a SPIR-V file.
+pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
+    let bytes = read_bytes(file)?;
+    let kind = match Kind::of(file, &bytes) {
+        // A fragment shader may be what is wanted, only not as source.
+        Kind::Stage(_) => Kind::Glsl,
+        kind => kind,
+    };
+    if kind != Kind::Spirv {
+        return Err(refuse(file, &bytes, kind, "SPIR-V modules"));
+    }
+    words_from_bytes(&bytes).with_context(|| file.display().to_string())
+}
+
+fn read_bytes(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn refuse(file: &Path, bytes: &[u8], kind: Kind, accepted: &str) -> anyhow::Error {
+    let refusal = kind.refusal(file, accepted);
+    match (kind, words_from_bytes(bytes)) {
+        (Kind::Unknown, Err(error)) => anyhow!("{}: {error}; {refusal}", file.display()),
+        _ => anyhow!(refusal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_counts_before_the_extension() {
+        let of = |name: &str, bytes: &[u8]| Kind::of(Path::new(name), bytes);
+        let [a, b, c, d] = MAGIC_NUMBER.to_le_bytes();
+        assert_eq!(of("a.frag", &[a, b, c, d]), Kind::Spirv);
+        assert_eq!(of("a.hlsl", &[d, c, b, a, 0]), Kind::Spirv);
+        assert_eq!(of("a.vs", b"DXBC...."), Kind::Dxil);
+        assert_eq!(of("a.vs", b"void main() {}"), Kind::Glsl);
+        assert_eq!(of("a.VS", b"float4 main() : SV_Position { return 0; }"), Kind::Hlsl);
+        assert_eq!(of("a", b"// fine\n#version 450\n"), Kind::Glsl);
+        assert_eq!(of("a.txt", b"@vertex fn main() {}"), Kind::Wgsl);
+        assert_eq!(of("a", b"; SPIR-V\n"), Kind::Assembly);
+        assert_eq!(of("a.spv", b"#version 450\n"), Kind::Unknown);
+        assert_eq!(of("a", b"\xff\xfe\x00\x01"), Kind::Unknown);
+        assert_eq!(of("a", b""), Kind::Spirv);
+    }
+}

@@ -1,0 +1,306 @@
+//! Types without explicit layout, for variables that may have none.
+//!
+//! In a buffer a structure says where its members lie, and an array how far apart its elements are. From
+//! SPIR-V 1.5 on variables of a shader's own must not (`VUID-StandaloneSpirv-None-10684`, in the appendix
+//! [Vulkan Environment for SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)), those of
+//! workgroups in no version. What lowering makes private was an output with `Offset`, or a block; and naga
+//! lays out every structure and array that it writes.
+//!
+//! Where buffers have no part in a type, its layout is removed. A type that a buffer shares becomes two: what
+//! the variable's pointers point to is a copy without layout, and values are copied from the one to the other
+//! (`OpCopyLogical`) where they are loaded and stored.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::interface::decoration_of;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::Code;
+use crate::spirv::{Id, Instruction, Module, Section, result_of};
+
+/// What makes a layout explicit.
+const LAYOUT_DECORATIONS: [Decoration; 7] = [
+    Decoration::Block,
+    Decoration::BufferBlock,
+    Decoration::Offset,
+    Decoration::ArrayStride,
+    Decoration::MatrixStride,
+    Decoration::RowMajor,
+    Decoration::ColMajor,
+];
+
+/// Storage classes whose types may have, or must have, a layout.
+const WITH_LAYOUT: [StorageClass; 7] = [
+    StorageClass::Uniform,
+    StorageClass::StorageBuffer,
+    StorageClass::PushConstant,
+    StorageClass::PhysicalStorageBuffer,
+    StorageClass::ShaderRecordBufferKHR,
+    StorageClass::Input,
+    StorageClass::Output,
+];
+
+/// Storage classes whose types may have none.
+const WITHOUT_LAYOUT: [StorageClass; 3] =
+    [StorageClass::Private, StorageClass::Function, StorageClass::Workgroup];
+
+/// Takes the layout from the types of variables that may have none.
+pub(super) fn remove(module: &mut Module) {
+    let declarations = Declarations::of(module);
+    let laid_out = composites(&declarations, &WITH_LAYOUT);
+    let plain = composites(&declarations, &WITHOUT_LAYOUT);
+    let is_layout = |i: Instruction<'_>| {
+        decoration_of(i)
+            .is_some_and(|d| LAYOUT_DECORATIONS.iter().any(|layout| *layout as u32 == d))
+    };
+    let is_plain = |ty: Id| plain.contains(&ty) && !laid_out.contains(&ty);
+    module.retain(Section::Annotations, |i| !(is_layout(i) && is_plain(i.id(0))));
+    // Before, both may be of one type; and OpCopyLogical is there from 1.4 on.
+    if module.version() < (1, 5) {
+        return;
+    }
+    let decorated: HashSet<Id> = module
+        .section(Section::Annotations)
+        .filter(|i| is_layout(*i) && plain.contains(&i.id(0)))
+        .map(|i| i.id(0))
+        .collect();
+    if !decorated.is_empty() {
+        Split::new(module, &declarations, &plain, &decorated).rewrite(module);
+    }
+}
+
+/// The structures and arrays that pointers into storage classes lead to, without those behind pointers.
+fn composites(declarations: &Declarations, storages: &[StorageClass]) -> HashSet<Id> {
+    let mut composites = HashSet::new();
+    let mut open: Vec<Id> = declarations.pointees(storages).collect();
+    while let Some(ty) = open.pop() {
+        let parts = parts(declarations, ty);
+        if !parts.is_empty() && composites.insert(ty) {
+            open.extend(parts);
+        }
+    }
+    composites
+}
+
+/// The members of a structure, or the element of an array.
+fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
+    match declarations.ty(ty) {
+        Some(Type::Struct { members }) => members,
+        Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {
+            std::slice::from_ref(element)
+        }
+        _ => &[],
+    }
+}
+
+/// Types that become two.
+struct Split {
+    /// The copy without layout, by type.
+    copies: HashMap<Id, Id>,
+    /// The type that they pointed to, by pointer type that points to a copy now.
+    pointer_types: HashMap<Id, Id>,
+    /// The same, by pointer.
+    pointers: HashMap<Id, Id>,
+    /// Constants of the copies, by the constant that a variable was initialised with, or a part of it.
+    constants: HashMap<Id, Id>,
+}
+
+impl Split {
+    fn new(
+        module: &mut Module,
+        declarations: &Declarations,
+        plain: &HashSet<Id>,
+        decorated: &HashSet<Id>,
+    ) -> Self {
+        let mut this = Self {
+            copies: HashMap::new(),
+            pointer_types: HashMap::new(),
+            pointers: HashMap::new(),
+            constants: HashMap::new(),
+        };
+        // What a type consists of is declared before it.
+        let mut types = Vec::new();
+        for i in module.section(Section::Declarations) {
+            let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
+            if op == Op::TypePointer {
+                types.push((id, Some(i.operand(1)), i.id(2)));
+            } else if plain.contains(&id) {
+                types.push((id, None, id));
+            }
+        }
+        for (id, storage, pointee) in types {
+            let Some(storage) = storage else {
+                let is_copied = |part: &Id| this.copies.contains_key(part);
+                if decorated.contains(&id) || parts(declarations, id).iter().any(is_copied) {
+                    let copy = module.fresh_id();
+                    this.copies.insert(id, copy);
+                }
+                continue;
+            };
+            let is_plain = WITHOUT_LAYOUT.iter().any(|plain| *plain as u32 == storage);
+            if is_plain && this.copies.contains_key(&pointee) {
+                this.pointer_types.insert(id, pointee);
+            }
+        }
+        this.find_constants(module);
+        this
+    }
+
+    /// The initialisers of variables, and what these consist of.
+    fn find_constants(&mut self, module: &mut Module) {
+        let of_sections = [Section::Declarations, Section::Functions]
+            .into_iter()
+            .flat_map(|section| module.section(section));
+        let mut needed: HashSet<Id> = of_sections
+            .filter(|i| i.is(Op::Variable) && i.operands().len() > 3)
+            .filter(|i| self.pointer_types.contains_key(&i.id(0)))
+            .map(|i| i.id(3))
+            .collect();
+        let mut found = Vec::new();
+        for i in module.section(Section::Declarations).rev() {
+            let (Some(ty), Some(id)) = result_of(i) else { continue };
+            if needed.contains(&id) && self.copies.contains_key(&ty) {
+                found.push(id);
+                if is_composite(i) {
+                    needed.extend(i.operands().iter().skip(2).map(|part| Id(*part)));
+                }
+            }
+        }
+        for id in found {
+            let copy = module.fresh_id();
+            self.constants.insert(id, copy);
+        }
+    }
+
+    fn rewrite(mut self, module: &mut Module) {
+        let mut declarations = Code::default();
+        for i in module.section(Section::Declarations) {
+            self.declaration(&mut declarations, i);
+        }
+        let functions: Vec<Vec<u32>> =
+            module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
+        let mut code = Code::default();
+        for words in functions {
+            self.instruction(module, &mut code, Instruction::new(&words));
+        }
+        for (section, code) in [(Section::Declarations, declarations), (Section::Functions, code)] {
+            module.retain(section, |_| false);
+            module.push_code(section, &code);
+        }
+        let mut names = Code::default();
+        for i in module.section(Section::Names) {
+            names.copy(i.words());
+            if let Some(copy) = self.copies.get(&i.id(0)) {
+                let mut operands = i.operands().to_vec();
+                operands[0] = copy.0;
+                names.push(i.op().unwrap_or(Op::Name), &operands);
+            }
+        }
+        module.retain(Section::Names, |_| false);
+        module.push_code(Section::Names, &names);
+    }
+
+    /// Copies a declaration, with what becomes of it.
+    fn declaration(&mut self, code: &mut Code, i: Instruction<'_>) {
+        let (ty, result) = result_of(i);
+        let (Some(op), Some(id)) = (i.op(), result) else { return code.copy(i.words()) };
+        let copied = |id: &u32, copies: &HashMap<Id, Id>| copies.get(&Id(*id)).map_or(*id, |c| c.0);
+        if let Some(pointee) = self.pointer_types.get(&id) {
+            let copy = self.copies[pointee];
+            return code.push(op, &[id.0, i.operand(1), copy.0]);
+        }
+        if op == Op::Variable {
+            return code.copy(&self.variable(i));
+        }
+        code.copy(i.words());
+        if let Some(copy) = self.copies.get(&id) {
+            let parts = i.operands().iter().skip(1).map(|part| copied(part, &self.copies));
+            let operands: Vec<u32> = std::iter::once(copy.0).chain(parts).collect();
+            code.push(op, &operands);
+        }
+        if let (Some(copy), Some(ty)) = (self.constants.get(&id), ty) {
+            let parts = i.operands().iter().skip(2).map(|part| copied(part, &self.constants));
+            let head = [copied(&ty.0, &self.copies), copy.0];
+            let operands: Vec<u32> = head.into_iter().chain(parts).collect();
+            code.push(op, &operands);
+        }
+    }
+
+    /// A variable, with an initialiser of its type.
+    fn variable(&mut self, i: Instruction<'_>) -> Vec<u32> {
+        let mut words = i.words().to_vec();
+        if let Some(pointee) = self.pointer_types.get(&i.id(0)) {
+            self.pointers.insert(i.id(1), *pointee);
+            if let Some(initializer) = words.get_mut(4)
+                && let Some(copy) = self.constants.get(&Id(*initializer))
+            {
+                *initializer = copy.0;
+            }
+        }
+        words
+    }
+
+    /// Copies an instruction of a function, with the conversions that it needs now.
+    fn instruction(&mut self, module: &mut Module, code: &mut Code, i: Instruction<'_>) {
+        if i.is(Op::Variable) {
+            return code.copy(&self.variable(i));
+        }
+        if let (Some(ty), Some(id)) = result_of(i)
+            && let Some(pointee) = self.pointer_types.get(&ty)
+        {
+            self.pointers.insert(id, *pointee);
+        }
+        let pointee = |index| self.pointers.get(&i.id(index)).copied();
+        let memory = |from: usize| i.operands().get(from..).unwrap_or_default();
+        match i.op() {
+            Some(Op::Load) if pointee(2) == Some(i.id(0)) => {
+                let (ty, id) = (i.id(0), i.id(1));
+                let value = self.load(module, code, (i.id(2), ty), memory(3));
+                code.push(Op::CopyLogical, &[ty.0, id.0, value.0]);
+            }
+            Some(Op::Store) => match pointee(0) {
+                Some(ty) => {
+                    let value = module.fresh_id();
+                    code.push(Op::CopyLogical, &[self.copies[&ty].0, value.0, i.operand(1)]);
+                    code.push(Op::Store, &[&[i.operand(0), value.0], memory(2)].concat());
+                }
+                None => code.copy(i.words()),
+            },
+            Some(Op::CopyMemory) => match (pointee(0), pointee(1)) {
+                (Some(ty), None) => {
+                    let [loaded, value] = [(); 2].map(|()| module.fresh_id());
+                    code.push(Op::Load, &[&[ty.0, loaded.0, i.operand(1)], memory(2)].concat());
+                    code.push(Op::CopyLogical, &[self.copies[&ty].0, value.0, loaded.0]);
+                    code.push(Op::Store, &[i.operand(0), value.0]);
+                }
+                (None, Some(ty)) => {
+                    let loaded = self.load(module, code, (i.id(1), ty), &[]);
+                    let value = module.fresh_id();
+                    code.push(Op::CopyLogical, &[ty.0, value.0, loaded.0]);
+                    code.push(Op::Store, &[&[i.operand(0), value.0], memory(2)].concat());
+                }
+                _ => code.copy(i.words()),
+            },
+            _ => code.copy(i.words()),
+        }
+    }
+
+    /// Loads the copy of a type.
+    fn load(
+        &self,
+        module: &mut Module,
+        code: &mut Code,
+        (pointer, ty): (Id, Id),
+        memory: &[u32],
+    ) -> Id {
+        let value = module.fresh_id();
+        let operands = [self.copies[&ty].0, value.0, pointer.0];
+        code.push(Op::Load, &[&operands, memory].concat());
+        value
+    }
+}
+
+fn is_composite(i: Instruction<'_>) -> bool {
+    i.is(Op::ConstantComposite) || i.is(Op::SpecConstantComposite)
+}

@@ -1,0 +1,172 @@
+//! The scalars and vectors that an input variable consists of, each with its location.
+//!
+//! Elements of arrays, columns of matrices and members of structures take consecutive locations, a vector of
+//! more than four dwords two ([location and component assignment](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-locations)).
+//! GLSL has no structures among its inputs; Slang wraps matrices in some.
+
+use spirv::Decoration;
+
+use crate::capture::numeric_vector;
+use crate::lower::interface::label;
+use crate::lower::{LowerError, MAX_INPUT_LOCATIONS};
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::vertex_input::NumericClass;
+
+/// Types within types that are looked at, for a type that no walk would get through.
+const MAX_STEPS: u32 = 1 << 12;
+
+/// A scalar or vector of an input variable.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::lower) struct Part<'v> {
+    pub(in crate::lower) variable: &'v Variable,
+    pub(in crate::lower) ty: Id,
+    pub(in crate::lower) class: NumericClass,
+    /// Bits of a component, 32 or 64.
+    pub(in crate::lower) bits: u32,
+    /// Components, 1 to 4.
+    pub(in crate::lower) count: u32,
+    pub(in crate::lower) location: u32,
+    /// First dword in the location.
+    pub(in crate::lower) component: u32,
+}
+
+/// What a composite type consists of.
+pub(super) enum Constituents<'a> {
+    /// So many of one type.
+    Same(Id, u32),
+    /// One of each.
+    Members(&'a [Id]),
+}
+
+/// What a matrix, an array or a structure consists of.
+pub(super) fn constituents(declarations: &Declarations, ty: Id) -> Option<Constituents<'_>> {
+    Some(match declarations.ty(ty)? {
+        Type::Matrix { column, count } => Constituents::Same(*column, *count),
+        Type::Array { element, length } => {
+            Constituents::Same(*element, declarations.constant(*length)?)
+        }
+        Type::Struct { members } => Constituents::Members(members),
+        _ => return None,
+    })
+}
+
+/// Where a value begins.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    location: u32,
+    /// First dword in the location.
+    component: u32,
+}
+
+/// The parts of an input that is no built-in, in the order of its type. All that it takes is below
+/// [`MAX_INPUT_LOCATIONS`].
+pub(in crate::lower) fn parts<'v>(
+    declarations: &Declarations,
+    variable: &'v Variable,
+) -> Result<Vec<Part<'v>>, LowerError> {
+    let mut walk = Walk { declarations, variable, parts: Vec::new() };
+    let of_variable = |decoration| first(declarations.decoration(variable.id, decoration));
+    let location = of_variable(Decoration::Location);
+    let component = of_variable(Decoration::Component).unwrap_or(0);
+    let no_location = || LowerError::NoLocation { variable: walk.label() };
+    let (ty, mut next) = (variable.pointee, location);
+    let members = match declarations.ty(ty) {
+        Some(Type::Struct { members }) => members.as_slice(),
+        _ => {
+            let place = Place { location: location.ok_or_else(no_location)?, component };
+            walk.add_all(ty, place)?;
+            return Ok(walk.parts);
+        }
+    };
+    // The members of a block may have locations of their own; the others follow the ones before.
+    for (member, ty) in (0u32..).zip(members) {
+        let of_member = |decoration| {
+            first(declarations.member_decoration(variable.pointee, member, decoration))
+        };
+        let location = of_member(Decoration::Location).or(next);
+        let location = location.ok_or_else(|| LowerError::NoLocation { variable: walk.label() })?;
+        let component = of_member(Decoration::Component).unwrap_or(component);
+        next = Some(walk.add_all(*ty, Place { location, component })?);
+    }
+    if walk.parts.is_empty() {
+        return Err(walk.unsupported());
+    }
+    Ok(walk.parts)
+}
+
+fn first(parameters: Option<&[u32]>) -> Option<u32> {
+    parameters?.first().copied()
+}
+
+struct Walk<'d, 'v> {
+    declarations: &'d Declarations,
+    variable: &'v Variable,
+    parts: Vec<Part<'v>>,
+}
+
+impl Walk<'_, '_> {
+    fn label(&self) -> String {
+        label(self.declarations, self.variable.id)
+    }
+
+    fn unsupported(&self) -> LowerError {
+        let ty = self.declarations.type_name(self.variable.pointee);
+        LowerError::InputType { variable: self.label(), ty }
+    }
+
+    /// Adds the parts of a value, and returns the location behind them.
+    fn add_all(&mut self, ty: Id, place: Place) -> Result<u32, LowerError> {
+        let locations = locations(self.declarations, ty, place.component, &mut 0);
+        let locations = locations.ok_or_else(|| self.unsupported())?;
+        let last = u64::from(place.location).saturating_add(locations - 1);
+        if last >= u64::from(MAX_INPUT_LOCATIONS) {
+            let max = MAX_INPUT_LOCATIONS;
+            return Err(LowerError::LocationLimit { variable: self.label(), last, max });
+        }
+        Ok(self.add(ty, place))
+    }
+
+    /// The same, of a type that [`locations`] has admitted.
+    fn add(&mut self, ty: Id, Place { location, component }: Place) -> u32 {
+        let variable = self.variable;
+        if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
+            self.parts.push(Part { variable, ty, class, bits, count, location, component });
+            return location + (count * bits / 32).div_ceil(4);
+        }
+        let place = |location| Place { location, component };
+        match constituents(self.declarations, ty) {
+            Some(Constituents::Same(ty, count)) => {
+                (0..count).fold(location, |location, _| self.add(ty, place(location)))
+            }
+            Some(Constituents::Members(members)) => {
+                members.iter().fold(location, |location, ty| self.add(*ty, place(location)))
+            }
+            None => location,
+        }
+    }
+}
+
+/// Locations that a type takes, at least one, if attributes can fill it from `component` on.
+fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
+    *steps += 1;
+    if *steps > MAX_STEPS {
+        return None;
+    }
+    if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
+        let dwords = count * bits / 32;
+        let is_aligned = component.is_multiple_of(bits / 32);
+        // What takes two locations starts at the front of the first.
+        let fits = component.saturating_add(dwords) <= 4 || (component == 0 && dwords <= 8);
+        return Some(dwords.div_ceil(4).into()).filter(|_| is_aligned && fits);
+    }
+    let locations = match constituents(declarations, ty)? {
+        Constituents::Same(ty, count) => {
+            locations(declarations, ty, component, steps)?.saturating_mul(count.into())
+        }
+        Constituents::Members(members) => members.iter().try_fold(0, |sum: u64, ty| {
+            Some(sum.saturating_add(locations(declarations, *ty, component, steps)?))
+        })?,
+    };
+    Some(locations).filter(|locations| *locations > 0)
+}

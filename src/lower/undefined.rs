@@ -1,0 +1,141 @@
+//! What a shader leaves undefined is 0 where its captures are stored by shader code.
+//!
+//! The specification leaves a component undefined that the shader does not write. Drivers drop the store of an
+//! undefined value, so that what was in the capture buffer before would stay and be handed to whoever reads it.
+//! Natively captured it is 0 on most drivers, and programs have come to rely on that. So what is captured, and
+//! every variable that may be read before it is written, is 0 at first. What the analysis shows to be written
+//! on every path is left alone: most shaders come out as they went in.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Op, StorageClass};
+
+use super::store::Outputs;
+use crate::capture::Layout;
+use crate::spirv::assignment::Unassigned;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::{Id, Module, Section};
+
+/// What a shader may leave undefined.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Undefined {
+    /// Indices in the layout of outputs that not every path writes.
+    pub(super) outputs: Vec<usize>,
+    /// The module's variables in `Private` that may be read before they are written, with their types.
+    private: Vec<(Id, Id)>,
+    /// Variables of functions, the same.
+    locals: HashSet<Id>,
+    /// Whether there are undefined values, from variables or as such.
+    pub(super) has_values: bool,
+}
+
+impl Undefined {
+    pub(super) fn of(
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        layout: &Layout,
+    ) -> Self {
+        let places: Vec<(Id, &[u32])> =
+            layout.outputs.iter().map(|o| (o.variable, o.path.as_slice())).collect();
+        let Unassigned { places, variables } = Unassigned::of(module, declarations, entry, &places);
+        let private = declarations
+            .variables(StorageClass::Private)
+            .filter(|v| variables.contains(&v.id) && has_null(declarations, v.pointee))
+            .map(|v| (v.id, v.pointee));
+        let is_undefined = |section| module.section(section).any(|i| i.is(Op::Undef));
+        Self {
+            outputs: places,
+            private: private.collect(),
+            has_values: !variables.is_empty()
+                || is_undefined(Section::Declarations)
+                || is_undefined(Section::Functions),
+            locals: variables.into_iter().collect(),
+        }
+    }
+
+    /// Makes undefined values 0, and what is in variables of functions at first.
+    pub(super) fn define_values(&self, module: &mut Module, declarations: &Declarations) {
+        if !self.has_values {
+            return;
+        }
+        let is_undefined = |ty: Id, op: Op| op == Op::Undef && has_null(declarations, ty);
+        let mut moved = Vec::new();
+        module.retain(Section::Functions, |i| {
+            let is_undefined = i.op().is_some_and(|op| is_undefined(i.id(0), op));
+            if is_undefined {
+                moved.push([i.operand(0), i.operand(1)]);
+            }
+            !is_undefined
+        });
+        for operands in moved {
+            module.push(Section::Declarations, Op::ConstantNull, &operands);
+        }
+        module.replace(Section::Declarations, |i| {
+            let is_undefined = i.op().is_some_and(|op| is_undefined(i.id(0), op));
+            is_undefined.then(|| {
+                let mut null = Code::default();
+                null.push(Op::ConstantNull, i.operands());
+                null.words().to_vec()
+            })
+        });
+        let builder = &mut Builder::new(module);
+        let mut nulls = HashMap::new();
+        for i in builder.module.section(Section::Functions) {
+            if i.is(Op::Variable)
+                && self.locals.contains(&i.id(1))
+                && let Some(Type::Pointer { pointee, .. }) = declarations.ty(i.id(0))
+                && has_null(declarations, *pointee)
+            {
+                nulls.insert(i.id(1), *pointee);
+            }
+        }
+        for value in nulls.values_mut() {
+            *value = builder.declare(Op::ConstantNull, &[value.0]);
+        }
+        module.replace(Section::Functions, |i| {
+            let null = nulls.get(&i.id(1)).filter(|_| i.is(Op::Variable))?;
+            let mut variable = Code::default();
+            variable.push(Op::Variable, &[i.operands(), &[null.0]].concat());
+            Some(variable.words().to_vec())
+        });
+    }
+
+    /// Stores 0 to outputs and to variables of the module, for the shader to begin with.
+    pub(super) fn clear(&self, builder: &mut Builder<'_>, code: &mut Code, outputs: &Outputs<'_>) {
+        for (variable, ty) in &self.private {
+            let null = builder.declare(Op::ConstantNull, &[ty.0]);
+            code.push(Op::Store, &[variable.0, null.0]);
+        }
+        for index in &self.outputs {
+            let Some(output) = outputs.layout.outputs.get(*index) else { continue };
+            let (pointer, ty) = outputs.pointer(builder, code, output);
+            let null = builder.declare(Op::ConstantNull, &[ty.0]);
+            code.push(Op::Store, &[pointer.0, null.0]);
+        }
+    }
+}
+
+/// Whether a type has a null value that is a number, or made of numbers.
+fn has_null(declarations: &Declarations, ty: Id) -> bool {
+    let mut seen = HashSet::new();
+    let mut open = vec![ty];
+    while let Some(ty) = open.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
+        match declarations.ty(ty) {
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Other(Op::TypeBool)) => {}
+            Some(
+                Type::Vector { component: part, .. }
+                | Type::Matrix { column: part, .. }
+                | Type::Array { element: part, .. },
+            ) => open.push(*part),
+            Some(Type::Struct { members }) => open.extend(members),
+            _ => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,44 @@
+//! What of its surroundings a shader uses, whichever backend it is lowered for.
+
+use std::collections::BTreeSet;
+
+use spirv::{Decoration, StorageClass};
+
+use super::interface;
+use crate::spirv::Module;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::static_use::StaticUse;
+
+/// Storage classes of variables that descriptors are bound to.
+const DESCRIPTORS: [StorageClass; 3] =
+    [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+
+/// What a shader uses beside its inputs and outputs.
+#[derive(Debug)]
+pub(super) struct Uses {
+    /// [`Lowered::has_side_effects`](super::Lowered::has_side_effects)
+    pub(super) has_side_effects: bool,
+    /// [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets)
+    pub(super) descriptor_sets: Vec<u32>,
+}
+
+impl Uses {
+    pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
+        Self {
+            has_side_effects: interface::has_side_effects(module, declarations, used),
+            descriptor_sets: descriptor_sets(declarations, used),
+        }
+    }
+}
+
+/// Numbers of the descriptor sets of variables that the entry point reaches, in order.
+fn descriptor_sets(declarations: &Declarations, used: &StaticUse) -> Vec<u32> {
+    let variables = DESCRIPTORS.iter().flat_map(|storage| declarations.variables(*storage));
+    let sets: BTreeSet<u32> = variables
+        .filter(|variable| used.contains(variable.id))
+        .filter_map(|variable| {
+            declarations.decoration(variable.id, Decoration::DescriptorSet)?.first().copied()
+        })
+        .collect();
+    sets.into_iter().collect()
+}

@@ -1,0 +1,163 @@
+//! What is done differently on some devices, and why. No other code asks for a vendor or a driver.
+//!
+//! A device is believed in what it reports. What stands here it does not report: a command that does nothing,
+//! or a default that is slow there. Each entry says on which devices it holds, where that is documented, and
+//! when it can be removed. `vkxfb info` lists those that hold on a device.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+use ash::vk::DriverId;
+
+/// Who a device and its driver are, as `VkPhysicalDeviceProperties` and `VkPhysicalDeviceDriverProperties`
+/// say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceIdentity {
+    /// `driverID`; 0 where the device does not say.
+    pub driver_id: DriverId,
+    /// `driverVersion`, in the vendor's own encoding.
+    pub driver_version: u32,
+    /// `vendorID`.
+    pub vendor_id: u32,
+    /// `deviceID`.
+    pub device_id: u32,
+    /// `deviceType`.
+    pub device_type: vk::PhysicalDeviceType,
+}
+
+/// `vendorID` of Arm.
+const ARM: u32 = 0x13b5;
+
+impl DeviceIdentity {
+    /// Whether it is a Mali, by whichever driver. Old versions of panvk report the vendor 0.
+    fn is_mali(&self) -> bool {
+        self.vendor_id == ARM || self.driver_id == DriverId::MESA_PANVK
+    }
+
+    /// The major version of a Mali's architecture: 6 and 7 are Bifrost, 9 to 11 Valhall. Arm's driver and
+    /// panvk report it in the upper four bits of `deviceID`; old versions of panvk, which know none later
+    /// than 7, report 0.
+    const fn mali_architecture(&self) -> u32 {
+        self.device_id >> 28
+    }
+
+    fn is_mesa_before(&self, major: u32, minor: u32) -> bool {
+        // A development version counts as the last of the release before.
+        self.driver_version < vk::make_api_version(0, major, minor, 0)
+    }
+}
+
+/// What a workaround changes. Each is a default that an application may overrule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Captures are dispatched directly, over the most that they can be:
+    /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
+    DirectDispatch,
+    /// Captures do not tell the device which accesses are aligned to their size:
+    /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
+    NarrowAccesses,
+    /// Workgroups do not collect records in shared memory:
+    /// [`Capabilities::staging`](super::Capabilities::staging).
+    NoStaging,
+}
+
+impl Effect {
+    /// What it does, in words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::DirectDispatch => "captures are dispatched directly",
+            Self::NarrowAccesses => "accesses are not declared to be aligned",
+            Self::NoStaging => "records are not collected in shared memory",
+        }
+    }
+}
+
+/// Something that is done differently on some devices.
+#[derive(Debug)]
+pub struct Workaround {
+    /// A name to refer to it.
+    pub name: &'static str,
+    /// What it changes.
+    pub effect: Effect,
+    /// Where it holds: drivers, their versions, and GPUs.
+    pub devices: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// Where that is documented.
+    pub link: &'static str,
+    /// When it can be removed.
+    pub removal: &'static str,
+    applies: fn(&DeviceIdentity) -> bool,
+}
+
+impl Workaround {
+    /// Whether it holds on a device.
+    pub fn applies_to(&self, device: &DeviceIdentity) -> bool {
+        (self.applies)(device)
+    }
+}
+
+/// All of them.
+pub static WORKAROUNDS: [Workaround; 5] = [
+    Workaround {
+        name: "panvk-direct-dispatch",
+        effect: Effect::DirectDispatch,
+        devices: "panvk before Mesa 25.2, on Mali before v10 (G31, G51, G52, G57, G71, G72, G76)",
+        reason: "vkCmdDispatchIndirect does nothing",
+        link: "https://docs.mesa3d.org/relnotes/25.2.0.html",
+        removal: "Mesa 25.1 is no longer in use",
+        applies: |device| {
+            device.driver_id == DriverId::MESA_PANVK
+                && device.mali_architecture() < 10
+                && device.is_mesa_before(25, 2)
+        },
+    },
+    Workaround {
+        name: "mali-narrow-accesses",
+        effect: Effect::NarrowAccesses,
+        devices: "Mali, with any driver",
+        reason: "vectors of dwords are accessed whole in any case, and the test for alignment costs",
+        link: "https://docs.mesa3d.org/drivers/panfrost.html",
+        removal: "a Mali captures faster with accesses that are declared to be aligned",
+        applies: DeviceIdentity::is_mali,
+    },
+    Workaround {
+        name: "mali-no-staging",
+        effect: Effect::NoStaging,
+        devices: "Mali, with any driver",
+        reason: "shared memory is in main memory, like what is captured to",
+        link: "https://developer.arm.com/documentation/101897/latest/",
+        removal: "a Mali captures faster with staging",
+        applies: DeviceIdentity::is_mali,
+    },
+    Workaround {
+        name: "llvmpipe-narrow-accesses",
+        effect: Effect::NarrowAccesses,
+        devices: "llvmpipe, as lavapipe",
+        reason: "vectors are taken apart in any case, and both sides of the test for alignment are run",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe captures faster with accesses that are declared to be aligned",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "processor-no-staging",
+        effect: Effect::NoStaging,
+        devices: "processors, with any driver",
+        reason: "shared memory is in the caches of the processor, like what is captured to",
+        link: "https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceType.html",
+        removal: "a processor captures faster with staging",
+        applies: |device| device.device_type == vk::PhysicalDeviceType::CPU,
+    },
+];
+
+impl DeviceIdentity {
+    /// What is done differently on it.
+    pub fn workarounds(&self) -> impl Iterator<Item = &'static Workaround> {
+        WORKAROUNDS.iter().filter(move |workaround| workaround.applies_to(self))
+    }
+
+    /// Whether some workaround changes that.
+    pub(super) fn needs(&self, effect: Effect) -> bool {
+        self.workarounds().any(|workaround| workaround.effect == effect)
+    }
+}

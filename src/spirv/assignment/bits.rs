@@ -1,0 +1,66 @@
+//! A set of small numbers.
+
+use std::ops::Range;
+
+/// Numbers below a length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    /// No number.
+    pub(super) fn none(length: usize) -> Self {
+        Self { words: vec![0; length.div_ceil(64)] }
+    }
+
+    /// Every number below the length, and some above, which nobody asks for.
+    pub(super) fn all(length: usize) -> Self {
+        Self { words: vec![u64::MAX; length.div_ceil(64)] }
+    }
+
+    fn has(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Adds numbers below the length.
+    pub(super) fn insert(&mut self, numbers: Range<usize>) {
+        for number in numbers {
+            if let Some(word) = self.words.get_mut(number / 64) {
+                *word |= 1 << (number % 64);
+            }
+        }
+    }
+
+    /// Whether all of these are in the set.
+    pub(super) fn contains(&self, mut numbers: Range<usize>) -> bool {
+        numbers.all(|number| self.has(number))
+    }
+
+    /// The runs of numbers that are not in the set.
+    pub(super) fn gaps(&self, numbers: Range<usize>) -> Vec<Range<usize>> {
+        let mut gaps: Vec<Range<usize>> = Vec::new();
+        for number in numbers.filter(|number| !self.has(*number)) {
+            match gaps.last_mut().filter(|gap| gap.end == number) {
+                Some(gap) => gap.end += 1,
+                None => gaps.push(number..number + 1),
+            }
+        }
+        gaps
+    }
+
+    /// Adds what is in another set, as far as the length goes.
+    pub(super) fn unite(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Takes away what is not in another set that is no shorter. Whether that was anything.
+    pub(super) fn intersect(&mut self, other: &Self) -> bool {
+        let mut is_changed = false;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            is_changed |= *word & !other != 0;
+            *word &= other;
+        }
+        is_changed
+    }
+}

@@ -1,0 +1,314 @@
+//! The functions of a module as the data flow sees them: blocks of reads, writes and calls.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use spirv::{Op, StorageClass};
+
+use super::is_initialized;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::entry_point::debug_info_sets;
+use crate::spirv::pointers::{Pointer, Pointers};
+use crate::spirv::{Id, Instruction, Module, Section, ids_of};
+
+/// Scalars that are told apart: of a variable, and of all together. A variable with more is written as a whole
+/// or not at all.
+const MAX_COMPONENTS: u64 = 1 << 10;
+const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
+
+/// What happens in a block, in its order.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// Components are written.
+    Write(Range<usize>),
+    /// Components are read, or may be.
+    Read { variable: Id, components: Range<usize> },
+    /// A function is called.
+    Call(Id),
+}
+
+/// A block.
+#[derive(Debug)]
+pub(super) struct Block<'m> {
+    pub(super) events: Vec<Event>,
+    /// Whether the function returns at its end.
+    pub(super) returns: bool,
+    /// Indices of the blocks that may be next.
+    pub(super) successors: Vec<usize>,
+    /// The last instruction so far.
+    terminator: Option<Instruction<'m>>,
+}
+
+/// A function.
+#[derive(Debug)]
+pub(super) struct Function<'m> {
+    pub(super) id: Id,
+    /// In the order of the module: the first is where it begins.
+    pub(super) blocks: Vec<Block<'m>>,
+    /// Variables of its own without initializer.
+    pub(super) locals: Vec<Id>,
+    /// Components of the module's variables and of its own.
+    pub(super) components: usize,
+}
+
+/// A variable and its numbers.
+#[derive(Debug, Clone, Copy)]
+struct Numbered {
+    first: usize,
+    ty: Id,
+    /// Whether its scalars are told apart; otherwise it has one number.
+    is_apart: bool,
+}
+
+/// The scalars of variables, numbered.
+#[derive(Debug, Clone)]
+pub(super) struct Components<'a> {
+    declarations: &'a Declarations,
+    variables: HashMap<Id, Numbered>,
+    /// Scalars of a type.
+    counts: HashMap<Id, u64>,
+    count: usize,
+}
+
+impl<'a> Components<'a> {
+    pub(super) fn new(declarations: &'a Declarations) -> Self {
+        Self { declarations, variables: HashMap::new(), counts: HashMap::new(), count: 0 }
+    }
+
+    /// Numbers in use.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Numbers the components of one more variable.
+    pub(super) fn add(&mut self, variable: Id, ty: Id) {
+        let scalars = self.scalars(ty);
+        let is_apart = scalars <= MAX_COMPONENTS && self.count < MAX_COMPONENTS_IN_ALL;
+        self.variables.insert(variable, Numbered { first: self.count, ty, is_apart });
+        self.count += if is_apart { scalars as usize } else { 1 };
+    }
+
+    /// All components of a variable.
+    pub(super) fn of(&self, variable: Id) -> Option<Range<usize>> {
+        self.range(variable, &[])
+    }
+
+    /// The components at constant indices into a variable; all of one whose components are not told apart.
+    /// `None` for indices that lead nowhere.
+    pub(super) fn range(&self, variable: Id, path: &[u32]) -> Option<Range<usize>> {
+        let Numbered { mut first, mut ty, is_apart } = *self.variables.get(&variable)?;
+        if !is_apart {
+            return Some(first..first + 1);
+        }
+        for index in path {
+            let (skipped, part) = match self.declarations.ty(ty)? {
+                Type::Struct { members } => {
+                    let part = *members.get(*index as usize)?;
+                    let before = &members[..*index as usize];
+                    (before.iter().map(|ty| self.known(*ty)).sum(), part)
+                }
+                Type::Array { element: part, length } => {
+                    let is_inside = *index < self.declarations.constant(*length)?;
+                    (is_inside.then_some(u64::from(*index) * self.known(*part))?, *part)
+                }
+                Type::Matrix { column: part, count } | Type::Vector { component: part, count } => {
+                    ((index < count).then_some(u64::from(*index) * self.known(*part))?, *part)
+                }
+                _ => return None,
+            };
+            first += skipped as usize;
+            ty = part;
+        }
+        Some(first..first + self.known(ty) as usize)
+    }
+
+    /// The components that a store to a pointer certainly writes.
+    fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
+        let Pointer { variable, path, is_dynamic } = pointer;
+        let is_apart = self.variables.get(variable)?.is_apart;
+        let is_known = !is_dynamic && (path.is_empty() || is_apart);
+        is_known.then(|| self.range(*variable, path))?
+    }
+
+    fn known(&self, ty: Id) -> u64 {
+        self.counts.get(&ty).copied().unwrap_or(1)
+    }
+
+    /// Scalars of a type, and those of its parts along with it. An opaque value counts as one.
+    fn scalars(&mut self, ty: Id) -> u64 {
+        if let Some(count) = self.counts.get(&ty) {
+            return *count;
+        }
+        let declarations = self.declarations;
+        let count = match declarations.ty(ty) {
+            Some(
+                Type::Vector { component: part, count } | Type::Matrix { column: part, count },
+            ) => self.scalars(*part).saturating_mul((*count).into()),
+            Some(Type::Array { element, length }) => {
+                // A length that is not known is too long.
+                let length = declarations.constant(*length).map_or(u64::MAX, u64::from);
+                self.scalars(*element).max(1).saturating_mul(length)
+            }
+            Some(Type::Struct { members }) => {
+                members.iter().fold(0, |sum: u64, ty| sum.saturating_add(self.scalars(*ty)))
+            }
+            _ => 1,
+        };
+        self.counts.insert(ty, count);
+        count
+    }
+}
+
+/// What reads a module's functions.
+pub(super) struct Scan<'a, 'm> {
+    pub(super) module: &'m Module,
+    pub(super) declarations: &'a Declarations,
+    /// Components of the module's variables.
+    pub(super) globals: &'a Components<'a>,
+    /// The module's variables that are tracked.
+    pub(super) variables: &'a [Id],
+}
+
+impl<'m> Scan<'_, 'm> {
+    /// The functions among `reachable`, in the order of the module.
+    pub(super) fn functions(&self, reachable: &HashSet<Id>) -> Vec<Function<'m>> {
+        let debug_info = debug_info_sets(self.module);
+        let undefined: HashSet<Id> = [Section::Declarations, Section::Functions]
+            .into_iter()
+            .flat_map(|section| self.module.section(section))
+            .filter(|i| i.is(Op::Undef))
+            .map(|i| i.id(1))
+            .collect();
+        let mut functions = Vec::new();
+        let mut body: Option<Body<'_, 'm>> = None;
+        for i in self.module.section(Section::Functions) {
+            match i.op() {
+                Some(Op::Function) if reachable.contains(&i.id(1)) => {
+                    body = Some(Body {
+                        components: self.globals.clone(),
+                        pointers: Pointers::to(self.declarations, self.variables.iter().copied()),
+                        undefined: &undefined,
+                        debug_info: &debug_info,
+                        labels: HashMap::new(),
+                        function: Function {
+                            id: i.id(1),
+                            blocks: Vec::new(),
+                            locals: Vec::new(),
+                            components: 0,
+                        },
+                    });
+                }
+                Some(Op::FunctionEnd) => functions.extend(body.take().map(Body::finish)),
+                _ => body.iter_mut().for_each(|body| body.read(i)),
+            }
+        }
+        functions
+    }
+}
+
+/// A function that is being read.
+struct Body<'a, 'm> {
+    components: Components<'a>,
+    pointers: Pointers<'a>,
+    /// Results of `OpUndef`.
+    undefined: &'a HashSet<Id>,
+    /// Instruction sets that do nothing.
+    debug_info: &'a HashSet<Id>,
+    /// Index of the block of each label.
+    labels: HashMap<u32, usize>,
+    function: Function<'m>,
+}
+
+impl<'m> Body<'_, 'm> {
+    fn read(&mut self, i: Instruction<'m>) {
+        if i.is(Op::Label) {
+            self.labels.insert(i.operand(0), self.function.blocks.len());
+            let (events, successors) = (Vec::new(), Vec::new());
+            self.function.blocks.push(Block {
+                events,
+                returns: false,
+                successors,
+                terminator: None,
+            });
+            return;
+        }
+        if self.pointers.follow(i) {
+            return;
+        }
+        match i.op() {
+            Some(Op::Line | Op::NoLine) => return,
+            Some(Op::ExtInst) if self.debug_info.contains(&i.id(2)) => return,
+            Some(Op::Variable)
+                if i.operand(2) == StorageClass::Function as u32 && !is_initialized(i) =>
+            {
+                self.add_variable(i);
+            }
+            Some(Op::Load) => self.read_from(i.id(2)),
+            Some(Op::Store) if self.undefined.contains(&i.id(1)) => {}
+            Some(Op::Store) => self.write_to(i.id(0)),
+            Some(Op::CopyMemory) => {
+                self.read_from(i.id(1));
+                self.write_to(i.id(0));
+            }
+            Some(Op::FunctionCall) => {
+                i.operands().iter().skip(3).for_each(|argument| self.read_from(Id(*argument)));
+                self.push(Event::Call(i.id(2)));
+            }
+            _ => self.escape(i),
+        }
+        if let Some(block) = self.function.blocks.last_mut() {
+            block.terminator = Some(i);
+        }
+    }
+
+    fn add_variable(&mut self, i: Instruction<'_>) {
+        if let Some(&Type::Pointer { pointee, .. }) = self.components.declarations.ty(i.id(0)) {
+            self.components.add(i.id(1), pointee);
+            self.pointers.add(i.id(1));
+            self.function.locals.push(i.id(1));
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        if let Some(block) = self.function.blocks.last_mut() {
+            block.events.push(event);
+        }
+    }
+
+    fn read_from(&mut self, pointer: Id) {
+        let Some(Pointer { variable, path, .. }) = self.pointers.get(pointer) else { return };
+        if let Some(components) = self.components.range(*variable, path) {
+            let variable = *variable;
+            self.push(Event::Read { variable, components });
+        }
+    }
+
+    fn write_to(&mut self, pointer: Id) {
+        let pointer = self.pointers.get(pointer);
+        if let Some(components) = pointer.and_then(|pointer| self.components.written(pointer)) {
+            self.push(Event::Write(components));
+        }
+    }
+
+    /// Any other instruction may read what it has a pointer to.
+    fn escape(&mut self, i: Instruction<'_>) {
+        // Few have one, and a literal may look like one.
+        if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
+            return;
+        }
+        ids_of(i).into_iter().for_each(|id| self.read_from(id));
+    }
+
+    fn finish(self) -> Function<'m> {
+        let mut function = self.function;
+        function.components = self.components.count();
+        for block in &mut function.blocks {
+            let Some(terminator) = block.terminator else { continue };
+            block.returns = matches!(terminator.op(), Some(Op::Return | Op::ReturnValue));
+            // A literal of OpSwitch that looks like a label is one path more than there is, which is safe.
+            let labels = terminator.operands().iter().filter_map(|word| self.labels.get(word));
+            block.successors = labels.copied().collect();
+        }
+        function
+    }
+}

@@ -1,0 +1,39 @@
+//! Pipelines that capture by compute, for draws of any topology.
+
+use ash::vk;
+use vkxfb::lower::{Backend, Lowered, Shader, compute};
+use vkxfb::probe::gpu::Gpu;
+use vkxfb::probe::shaders::ProbeShader;
+use vkxfb::runtime::{Pipeline, PipelineDesc};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+
+/// The shader that pulls nothing and captures 16 bytes, the vertex and the instance among them.
+pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
+    let shader = ProbeShader::identify();
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let options = compute::Options { vertex_input: &shader.vertex_input, target };
+    let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
+    (lowered, shader.vertex_input)
+}
+
+/// A pipeline of any topology.
+pub fn dynamic(
+    gpu: &Gpu,
+    (shader, vertex_input): &(Lowered, VertexInput),
+    primitive_restart: bool,
+) -> Pipeline {
+    let desc = PipelineDesc {
+        shader,
+        topology: PrimitiveTopology::PointList,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart,
+        vertex_input,
+        set_layouts: &[],
+        dynamic_topology: true,
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}

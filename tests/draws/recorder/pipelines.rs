@@ -1,0 +1,106 @@
+//! Pipelines of captures, made when they are first needed.
+
+use std::collections::HashMap;
+
+use ash::vk;
+use vkxfb::lower::{Backend, Shader, compute, native, vertex};
+use vkxfb::probe::gpu::{Gpu, GpuError};
+use vkxfb::runtime::{Pipeline, PipelineDesc};
+use vkxfb::topology::PrimitiveTopology;
+
+use crate::program::{Program, State};
+use crate::sets::SetLayouts;
+
+pub struct Pipelines {
+    pub backend: Backend,
+    made: HashMap<Variant, Pipeline>,
+}
+
+impl Pipelines {
+    pub fn new(backend: Backend) -> Self {
+        Self { backend, made: HashMap::new() }
+    }
+
+    /// The pipeline of a state, which [`make`](Self::make) made.
+    pub fn get(&self, program: &Program, state: State) -> &Pipeline {
+        &self.made[&Variant::of(self.backend, program, state)]
+    }
+
+    pub fn make(
+        &mut self,
+        gpu: &Gpu,
+        layouts: &SetLayouts,
+        program: &Program,
+        state: State,
+    ) -> Result<(), GpuError> {
+        let key = Variant::of(self.backend, program, state);
+        if self.made.contains_key(&key) {
+            return Ok(());
+        }
+        let vertex_input = state.shader.vertex_input();
+        let words = state.shader.words();
+        let shader = Shader::new(&words);
+        let set_layouts = if state.shader.reads_sets() { layouts.raw() } else { &[] };
+        let lowered = match self.backend {
+            Backend::Native => native::lower(&shader),
+            Backend::Vertex => vertex::lower(&shader),
+            Backend::Compute => {
+                let target = compute::Target {
+                    workgroup_size: key.workgroup_size,
+                    staging: key.staging,
+                    ..gpu.context().compute_target(set_layouts.len())?
+                };
+                compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+            }
+        }
+        .unwrap();
+        let desc = PipelineDesc {
+            shader: &lowered,
+            topology: key.state.topology,
+            provoking_vertex: state.provoking,
+            primitive_restart: state.restart,
+            vertex_input: &vertex_input,
+            set_layouts,
+            dynamic_topology: !key.specialize,
+            render_pass: gpu.render_pass(),
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device, and the words are valid.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
+        self.made.insert(key, pipeline);
+        Ok(())
+    }
+
+    pub fn destroy(self, gpu: &Gpu) {
+        for pipeline in self.made.into_values() {
+            gpu.destroy_pipeline(pipeline);
+        }
+    }
+}
+
+/// What makes a pipeline.
+#[derive(PartialEq, Eq, Hash)]
+struct Variant {
+    state: State,
+    specialize: bool,
+    workgroup_size: u32,
+    staging: u32,
+}
+
+impl Variant {
+    /// Graphics pipelines have one topology. By compute every tenth program's pipelines are specialised to a topology: the others share one for all.
+    /// Workgroups are small, so that most draws have several.
+    fn of(backend: Backend, program: &Program, state: State) -> Self {
+        let specialize = backend != Backend::Compute || program.seed.is_multiple_of(10);
+        let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
+        // What a workgroup stages: nothing, all that it captures, or in many rounds.
+        let ways = if specialize { 2 } else { 4 };
+        let (workgroup_size, staging) = match program.seed / 10 % ways {
+            0 => (32, 0),
+            1 => (32, 4096),
+            2 => (7, 4096),
+            _ => (32, 100),
+        };
+        Self { state: State { topology, ..state }, specialize, workgroup_size, staging }
+    }
+}

@@ -1,0 +1,85 @@
+//! The queries of vkxfb that a batch of programs has.
+
+use ash::vk;
+use vkxfb::probe::gpu::{Gpu, GpuError};
+use vkxfb::runtime::{MemoryLocation, QueryPool, ResultFormat};
+
+use crate::images;
+use crate::program::{Program, QueryKind, QueryPlaces, place_queries};
+
+/// The query pools of a batch, and where in them each program's queries are.
+pub struct Queries {
+    pub pools: [QueryPool; 2],
+    pub places: QueryPlaces,
+}
+
+impl Queries {
+    pub fn new(gpu: &mut Gpu, programs: &[Program]) -> Result<Self, GpuError> {
+        let (counts, places) = place_queries(programs);
+        use vkxfb::runtime::QueryKind as Kind;
+        let pools = [
+            gpu.create_query_pool(Kind::TransformFeedbackStream, counts[0])?,
+            gpu.create_query_pool(Kind::PrimitivesGenerated, counts[1])?,
+        ];
+        gpu.submit(|ctx, cmd| {
+            for pool in &pools {
+                // SAFETY: the command buffer is being recorded.
+                unsafe { pool.reset(ctx, cmd, 0, pool.count()) }?;
+            }
+            Ok(())
+        })?;
+        Ok(Self { pools, places })
+    }
+
+    /// Both ways of reading a result: on the host, and copied.
+    pub fn results(&self, gpu: &mut Gpu) -> Result<Vec<Vec<[u64; 2]>>, GpuError> {
+        let copied = [self.copied(gpu, 0)?, self.copied(gpu, 1)?];
+        let result = |&(kind, place): &(QueryKind, u32)| {
+            let pool = &self.pools[kind as usize];
+            // SAFETY: every submission was waited for.
+            let result = unsafe { pool.result(gpu.context(), place) }?.unwrap();
+            let both = [result.first, result.second];
+            assert_eq!(copied[kind as usize][place as usize], both);
+            Ok(both)
+        };
+        self.places.iter().map(|places| places.iter().map(result).collect()).collect()
+    }
+
+    fn copied(&self, gpu: &mut Gpu, pool: usize) -> Result<Vec<[u64; 2]>, GpuError> {
+        const STRIDE: u64 = 32;
+        let pool = &self.pools[pool];
+        let size = STRIDE * u64::from(pool.count().max(1));
+        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let location = MemoryLocation::Readback;
+        let target = gpu.create_buffer(size, usage, location)?;
+        let copied = gpu.submit(|ctx, cmd| {
+            let format = ResultFormat { bits64: true, with_availability: true };
+            // SAFETY: the buffer holds the results.
+            unsafe {
+                pool.copy_results(ctx, cmd, 0, pool.count(), target.raw(), 0, STRIDE, format)?;
+                images::barrier(ctx, cmd);
+            }
+            Ok(())
+        });
+        // SAFETY: nothing is in flight, and the context is that of the buffer.
+        let bytes = unsafe {
+            target.invalidate(gpu.context())?;
+            target.mapped().to_vec()
+        };
+        gpu.destroy_buffer(target);
+        copied?;
+        let value = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let values = pool.kind().values();
+        Ok((0..pool.count() as usize)
+            .map(|query| {
+                let at = query * STRIDE as usize;
+                assert_eq!(value(at + 8 * values), 1, "query {query} is not available");
+                [value(at), if values == 2 { value(at + 8) } else { 0 }]
+            })
+            .collect())
+    }
+
+    pub fn destroy(self, gpu: &mut Gpu) {
+        self.pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
+    }
+}

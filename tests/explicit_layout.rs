@@ -1,0 +1,221 @@
+//! What lowering makes private has no explicit layout, also where a buffer shares its type, and is copied as it
+//! was.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use vkxfb::lower::kernel::{self, Kernel};
+use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, vertex};
+use vkxfb::vertex_input::VertexInput;
+
+/// By the vertex backend, by compute, and by compute with staging.
+fn all(words: &[u32]) -> [Lowered; 3] {
+    let vertex_input = VertexInput::default();
+    let to_compute = |staging| {
+        let target = compute::Target { staging, ..Default::default() };
+        let options = compute::Options { vertex_input: &vertex_input, target };
+        compute::lower(&Shader::new(words), &options).unwrap()
+    };
+    [vertex::lower(&Shader::new(words)).unwrap(), to_compute(0), to_compute(4096)]
+}
+
+/// Two outputs of a structure that is read and written through a device address, too: whole, in parts, by copies
+/// of memory, from an initialiser. The address is 0, and no vertex goes there.
+const SHARED: &str = r#"
+    OpCapability Shader
+    OpCapability TransformFeedback
+    OpCapability PhysicalStorageBufferAddresses
+    OpExtension "SPV_KHR_physical_storage_buffer"
+    OpMemoryModel PhysicalStorageBuffer64 GLSL450
+    OpEntryPoint Vertex %main "main" %index %first %second %captured %rest
+    OpExecutionMode %main Xfb
+    OpName %shared "shared"
+    OpName %first "first"
+    OpDecorate %index BuiltIn VertexIndex
+    OpDecorate %first Location 2
+    OpDecorate %second Location 9
+    OpDecorate %captured Location 0
+    OpDecorate %captured XfbBuffer 0
+    OpDecorate %captured XfbStride 32
+    OpDecorate %captured Offset 0
+    OpDecorate %rest Location 1
+    OpDecorate %rest XfbBuffer 0
+    OpDecorate %rest XfbStride 32
+    OpDecorate %rest Offset 16
+    OpMemberDecorate %inner 0 Offset 0
+    OpMemberDecorate %inner 1 Offset 8
+    OpDecorate %inners ArrayStride 16
+    OpMemberDecorate %shared 0 Offset 0
+    OpMemberDecorate %shared 1 Offset 16
+    OpMemberDecorate %shared 2 Offset 48
+    OpMemberDecorate %shared 2 ColMajor
+    OpMemberDecorate %shared 2 MatrixStride 16
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    %void = OpTypeVoid
+    %procedure = OpTypeFunction %void
+    %bool = OpTypeBool
+    %uint = OpTypeInt 32 0
+    %uint_0 = OpConstant %uint 0
+    %uint_1 = OpConstant %uint 1
+    %uint_2 = OpConstant %uint 2
+    %uint_never = OpConstant %uint 0xfffffff
+    %uvec2 = OpTypeVector %uint 2
+    %no_address = OpConstantNull %uvec2
+    %float = OpTypeFloat 32
+    %float_3 = OpConstant %float 3
+    %float_7 = OpConstant %float 7
+    %vec2 = OpTypeVector %float 2
+    %vec4 = OpTypeVector %float 4
+    %mat2 = OpTypeMatrix %vec2 2
+    %inner = OpTypeStruct %float %vec2
+    %inners = OpTypeArray %inner %uint_2
+    %shared = OpTypeStruct %vec4 %inners %mat2
+    %block = OpTypeStruct %shared
+    %vec2_3 = OpConstantComposite %vec2 %float_3 %float_7
+    %vec4_7 = OpConstantComposite %vec4 %float_7 %float_3 %float_7 %float_3
+    %no_inner = OpConstantNull %inner
+    %one_inner = OpConstantComposite %inner %float_3 %vec2_3
+    %no_inners = OpConstantComposite %inners %no_inner %one_inner
+    %columns = OpConstantComposite %mat2 %vec2_3 %vec2_3
+    %initial = OpConstantComposite %shared %vec4_7 %no_inners %columns
+    %input = OpTypePointer Input %uint
+    %output = OpTypePointer Output %shared
+    %output_inners = OpTypePointer Output %inners
+    %output_inner = OpTypePointer Output %inner
+    %output_vec2 = OpTypePointer Output %vec2
+    %output_vec4 = OpTypePointer Output %vec4
+    %output_float = OpTypePointer Output %float
+    %address = OpTypePointer PhysicalStorageBuffer %block
+    %address_shared = OpTypePointer PhysicalStorageBuffer %shared
+    %index = OpVariable %input Input
+    %first = OpVariable %output Output %initial
+    %second = OpVariable %output Output
+    %captured = OpVariable %output_vec4 Output
+    %rest = OpVariable %output_vec4 Output
+    %main = OpFunction %void None %procedure
+    %20 = OpLabel
+    %21 = OpLoad %uint %index
+    %22 = OpConvertUToF %float %21
+    %23 = OpAccessChain %output_inner %first %uint_1 %uint_1
+    %24 = OpLoad %inner %23
+    %25 = OpCompositeExtract %float %24 1 1
+    %26 = OpCompositeConstruct %vec2 %22 %25
+    %27 = OpCompositeConstruct %inner %22 %26
+    %28 = OpAccessChain %output_inner %first %uint_1 %uint_0
+    OpStore %28 %27
+    %29 = OpLoad %shared %first
+    %30 = OpCompositeInsert %shared %22 %29 2 1 0
+    OpStore %first %30
+    OpCopyMemory %second %first
+    %31 = OpAccessChain %output_inners %second %uint_1
+    %32 = OpLoad %inners %31
+    %33 = OpCompositeExtract %float %32 0 1 0
+    %34 = OpAccessChain %output_vec2 %second %uint_2 %uint_1
+    %35 = OpLoad %vec2 %34
+    %36 = OpCompositeConstruct %vec4 %33 %25 %35
+    OpStore %captured %36
+    %37 = OpUGreaterThan %bool %21 %uint_never
+    OpSelectionMerge %38 None
+    OpBranchConditional %37 %39 %38
+    %39 = OpLabel
+    %40 = OpBitcast %address %no_address
+    %41 = OpAccessChain %address_shared %40 %uint_0
+    %42 = OpLoad %shared %41 Aligned 16
+    OpStore %first %42
+    OpStore %41 %29 Aligned 16
+    OpCopyMemory %41 %second Aligned 16
+    OpCopyMemory %second %41 Aligned 16
+    OpBranch %38
+    %38 = OpLabel
+    %43 = OpLoad %shared %second
+    %44 = OpCompositeExtract %vec4 %43 0
+    OpStore %rest %44
+    OpReturn
+    OpFunctionEnd
+"#;
+
+#[test]
+fn types_that_buffers_share_become_two() {
+    for (env, target) in
+        [("spv1.4", "vulkan1.1spv1.4"), ("spv1.5", "vulkan1.2"), ("spv1.6", "vulkan1.3")]
+    {
+        let words = common::assemble(SHARED, env);
+        common::validate(&words, target);
+        for lowered in all(&words) {
+            common::validate(&lowered.words, target);
+            let text = common::disassemble(&lowered.words);
+            // The buffer's layout stays.
+            assert!(text.contains("OpMemberDecorate %shared 2 Offset 48"), "{text}");
+        }
+    }
+}
+
+/// The same bytes, whether types were split (1.5) or not (1.4).
+#[cfg(feature = "probe")]
+#[test]
+fn values_of_split_types_are_copied() {
+    use common::device;
+    use vkxfb::lower::{Backend, native};
+    use vkxfb::probe::gpu::Profile;
+
+    let mut gpu = device::open(Profile::Full);
+    let expected = {
+        let words = common::assemble(SHARED, "spv1.4");
+        device::capture(&mut gpu, &native::lower(&Shader::new(&words)).unwrap())
+    };
+    let (dwords, _) = expected[0].as_ref().unwrap().as_chunks();
+    let floats: Vec<f32> = dwords.iter().map(|dword| f32::from_le_bytes(*dword)).collect();
+    // Vertices 3 and on, of which the strip's first triangle has 3, 4 and 5.
+    assert_eq!(floats[..8], [3., 7., 3., 7., 7., 3., 7., 3.]);
+    assert_eq!(floats[8..12], [4., 7., 4., 7.]);
+    for env in ["spv1.4", "spv1.5", "spv1.6"] {
+        for lowered in all(&common::assemble(SHARED, env)) {
+            if gpu.backends().contains(&lowered.backend) {
+                let found = device::capture(&mut gpu, &lowered);
+                assert!(found == expected, "{env} {}", lowered.backend);
+            }
+        }
+    }
+    assert!(gpu.backends().contains(&Backend::Compute));
+    device::close(gpu);
+}
+
+/// Blocks, arrays and matrices of outputs alone lose their layout in every version; what private memory and
+/// workgroups hold of the shader library has none.
+#[test]
+fn what_no_buffer_shares_has_no_layout() {
+    let source = SHARED
+        .replace("%address = OpTypePointer PhysicalStorageBuffer %block", "")
+        .replace("%address_shared = OpTypePointer PhysicalStorageBuffer %shared", "");
+    let (before, from) = source.split_once("%40 = ").unwrap();
+    let (_, behind) = from.split_once("OpBranch %38").unwrap();
+    let source = format!("{before}OpBranch %38{behind}");
+    for (env, target) in
+        [("spv1.0", "vulkan1.1"), ("spv1.4", "vulkan1.1spv1.4"), ("spv1.6", "vulkan1.3")]
+    {
+        let words = common::assemble(&source, env);
+        let [_, computes @ ..] = all(&words);
+        for lowered in computes {
+            common::validate(&lowered.words, target);
+            let text = common::disassemble(&lowered.words);
+            let (declarations, _) = text.split_once("OpFunction ").unwrap();
+            for gone in ["%shared 0 Offset", "%shared 2 MatrixStride", "%_struct_30 0 Offset"] {
+                assert!(!declarations.contains(gone), "{declarations}");
+            }
+            for array in declarations.lines().filter(|line| line.contains("Workgroup %_arr")) {
+                let array = array.split_whitespace().last().unwrap();
+                assert!(!declarations.contains(&format!("OpDecorate {array} ArrayStride")));
+            }
+        }
+    }
+    for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
+        let words = kernel::lower(kernel, ResourcePlan::DeviceAddress, 128).unwrap();
+        let text = common::disassemble(&words);
+        for line in text.lines().filter(|line| line.contains("OpTypePointer Workgroup %_arr")) {
+            let array = line.split_whitespace().last().unwrap();
+            assert!(!text.contains(&format!("OpDecorate {array} ArrayStride")), "{line}");
+        }
+    }
+}

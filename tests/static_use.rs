@@ -1,0 +1,303 @@
+//! What a module declares and its entry point does not use is no reason to refuse it, and leaves no trace that
+//! a validator or a driver would mind.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
+use vkxfb::vertex_input::VertexInput;
+
+/// Behind the sets of the shaders here.
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 1, reads: 12, writes: 4 };
+
+/// By the vertex backend, and by the compute backend with both resource plans, without vertex input.
+fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
+    let vertex_input = VertexInput::default();
+    let to_compute = |resources| {
+        let target = compute::Target { resources, ..Default::default() };
+        compute::lower(shader, &compute::Options { vertex_input: &vertex_input, target })
+    };
+    [vertex::lower(shader), to_compute(ResourcePlan::DeviceAddress), to_compute(DESCRIPTORS)]
+}
+
+/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but for those in
+/// `keeps` have removed a variable.
+fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Backend]) {
+    let declared = format!("%{variable} = OpVariable");
+    for (version, target) in
+        [("spirv1.0", "vulkan1.0"), ("spirv1.4", "vulkan1.1spv1.4"), ("spirv1.6", "vulkan1.3")]
+    {
+        let words = common::compile(source, &[&["--target-env", version], arguments].concat());
+        assert!(common::disassemble(&words).contains(&declared), "{version}");
+        for lowered in all(&Shader::new(&words)) {
+            let lowered = lowered.unwrap_or_else(|error| panic!("{version}: {error}"));
+            common::validate(&lowered.words, target);
+            let text = common::disassemble(&lowered.words);
+            let is_kept = keeps.contains(&lowered.backend);
+            assert_eq!(text.contains(&declared), is_kept, "{version} {}", lowered.backend);
+        }
+    }
+}
+
+const CAPTURED: &str =
+    "layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 captured;";
+
+#[test]
+fn push_constants_that_nothing_uses() {
+    let source = format!(
+        "#version 450
+         {CAPTURED}
+         layout(push_constant) uniform Push {{ vec4 size; uint frame; }} params;
+         void main() {{ captured = vec4(gl_VertexIndex); }}"
+    );
+    for debug in [&[][..], &["-g"]] {
+        assert_removed(&source, debug, "params", &[]);
+    }
+    let words = common::compile(&source, &[]);
+    assert!(vertex_reads(&Shader::new(&words)).unwrap().resources.is_empty());
+}
+
+/// Directly, by a function, by a copy of the pointer: each is a use, and the error says of what.
+#[test]
+fn push_constants_in_use_are_named() {
+    let error = |words: &[u32], name: &str| {
+        for lowered in all(&Shader::new(words)) {
+            let error = lowered.unwrap_err();
+            assert!(matches!(error, LowerError::PushConstants { .. }), "{error}");
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let resources = vertex_reads(&Shader::new(words)).unwrap().resources;
+        assert!(resources.iter().any(|what| what.contains(name)), "{resources:?}");
+    };
+    for (block, used, name) in [
+        ("Push { vec4 size; } params", "params.size", "'params'"),
+        ("Push { vec4 size; }", "size", "'Push'"),
+        ("Push { vec4 sizes[4]; } params", "params.sizes[gl_VertexIndex & 3]", "'params'"),
+        ("Push { vec4 size; } params", "called()", "'params'"),
+    ] {
+        let called = if used == "called()" { "vec4 called() { return params.size; }" } else { "" };
+        let source = format!(
+            "#version 450
+             {CAPTURED}
+             layout(push_constant) uniform {block};
+             {called}
+             void main() {{ captured = {used}; }}"
+        );
+        error(&common::compile(&source, &[]), name);
+    }
+    let copied = common::assemble(
+        &TWO_STAGES
+            .replace("OpStore %captured %zero", "%copy = OpCopyObject %push_pointer %params")
+            .replace("OpCapability Shader", "OpCapability Shader\nOpCapability VariablePointers"),
+        "spv1.3",
+    );
+    error(&copied, "'params'");
+}
+
+/// Of a shader's own variable that points to the block.
+#[test]
+fn pointers_in_initialisers_are_uses() {
+    let words = common::assemble(
+        &TWO_STAGES
+            .replace(
+                "%vertex = OpFunction",
+                "%private_pointer = OpTypePointer Private %push_pointer
+                 %through = OpVariable %private_pointer Private %params
+                 %vertex = OpFunction",
+            )
+            .replace("OpStore %captured %zero", "%pointer = OpLoad %push_pointer %through"),
+        "spv1.3",
+    );
+    for lowered in all(&Shader::new(&words)) {
+        assert!(matches!(lowered, Err(LowerError::PushConstants { .. })), "{lowered:?}");
+    }
+}
+
+/// A vertex shader that declares push constants for the fragment shader beside it.
+const TWO_STAGES: &str = r#"
+    OpCapability Shader
+    OpCapability TransformFeedback
+    OpExtension "SPV_KHR_storage_buffer_storage_class"
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint Vertex %vertex "vertex" %captured
+    OpEntryPoint Fragment %fragment "fragment" %colour
+    OpExecutionMode %vertex Xfb
+    OpExecutionMode %fragment OriginUpperLeft
+    OpName %params "params"
+    OpDecorate %captured Location 0
+    OpDecorate %captured XfbBuffer 0
+    OpDecorate %captured XfbStride 16
+    OpDecorate %captured Offset 0
+    OpDecorate %colour Location 0
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    OpDecorate %buffer_block Block
+    OpMemberDecorate %buffer_block 0 Offset 0
+    OpDecorate %buffer DescriptorSet 1
+    OpDecorate %buffer Binding 0
+    %void = OpTypeVoid
+    %procedure = OpTypeFunction %void
+    %float = OpTypeFloat 32
+    %vec4 = OpTypeVector %float 4
+    %int = OpTypeInt 32 1
+    %int_0 = OpConstant %int 0
+    %zero = OpConstantNull %vec4
+    %block = OpTypeStruct %vec4
+    %buffer_block = OpTypeStruct %vec4
+    %push_pointer = OpTypePointer PushConstant %block
+    %push_vec4 = OpTypePointer PushConstant %vec4
+    %buffer_pointer = OpTypePointer StorageBuffer %buffer_block
+    %buffer_vec4 = OpTypePointer StorageBuffer %vec4
+    %output = OpTypePointer Output %vec4
+    %params = OpVariable %push_pointer PushConstant
+    %buffer = OpVariable %buffer_pointer StorageBuffer
+    %captured = OpVariable %output Output
+    %colour = OpVariable %output Output
+    %vertex = OpFunction %void None %procedure
+    %20 = OpLabel
+    OpStore %captured %zero
+    OpReturn
+    OpFunctionEnd
+    %uncalled = OpFunction %void None %procedure
+    %21 = OpLabel
+    %22 = OpAccessChain %push_vec4 %params %int_0
+    %23 = OpLoad %vec4 %22
+    OpReturn
+    OpFunctionEnd
+    %fragment = OpFunction %void None %procedure
+    %24 = OpLabel
+    %25 = OpAccessChain %push_vec4 %params %int_0
+    %26 = OpLoad %vec4 %25
+    %27 = OpAccessChain %buffer_vec4 %buffer %int_0
+    OpStore %27 %26
+    OpStore %colour %26
+    OpReturn
+    OpFunctionEnd
+"#;
+
+/// What another entry point uses stays its own: its push constants, its descriptors, its side effects.
+#[test]
+fn other_entry_points_count_for_nothing() {
+    const LISTED: &str = r#"OpEntryPoint Vertex %vertex "vertex" %captured %params"#;
+    for (source, target) in [
+        (TWO_STAGES.to_owned(), "vulkan1.0"),
+        (
+            TWO_STAGES
+                .replace(r#"OpEntryPoint Vertex %vertex "vertex" %captured"#, LISTED)
+                .replace(r#""fragment" %colour"#, r#""fragment" %colour %params %buffer"#),
+            "vulkan1.3",
+        ),
+    ] {
+        let words = common::assemble(&source, target);
+        common::validate(&words, target);
+        let shader = Shader::new(&words);
+        assert!(!native::lower(&shader).unwrap().has_side_effects);
+        let [vertex, computes @ ..] = all(&shader).map(Result::unwrap);
+        common::validate(&vertex.words, target);
+        assert!(!vertex.has_side_effects);
+        let text = common::disassemble(&vertex.words);
+        assert!(text.contains("OpVariable %_ptr_PushConstant__struct"), "{text}");
+        let interface = text.lines().find(|line| line.contains("\"vertex\"")).unwrap();
+        assert!(!interface.contains("%params"), "{interface}");
+        for lowered in computes {
+            common::validate(&lowered.words, target);
+            assert!(!lowered.has_side_effects);
+            let text = common::disassemble(&lowered.words);
+            // The fragment shader's block, the function that nobody calls.
+            assert!(
+                !text.contains("%params") && !text.contains("%_ptr_PushConstant_v4float"),
+                "{text}"
+            );
+        }
+        assert!(vertex_reads(&shader).unwrap().resources.is_empty());
+    }
+}
+
+/// In the same place, and by a function that nobody calls.
+#[test]
+fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
+    let source = |used: &str| {
+        format!(
+            "#version 450
+             {CAPTURED}
+             layout(set = 1, binding = 0) uniform Camera {{ mat4 matrix; }} camera;
+             void main() {{ captured = {used}; }}"
+        )
+    };
+    assert_removed(&source("vec4(gl_VertexIndex)"), &[], "camera", &[Backend::Vertex]);
+    let words = common::compile(&source("camera.matrix[0]"), &[]);
+    let [vertex, by_address, by_descriptors] = all(&Shader::new(&words));
+    assert!(vertex.is_ok() && by_address.is_ok());
+    let error = by_descriptors.unwrap_err();
+    assert!(matches!(error, LowerError::DescriptorSet { used: 1, set: 1, .. }), "{error}");
+}
+
+/// Attributes that the vertex input lacks, types that none has, built-ins of other stages.
+#[test]
+fn inputs_that_nothing_uses() {
+    let source = format!(
+        "#version 450
+         #extension GL_EXT_shader_16bit_storage : require
+         #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+         {CAPTURED}
+         layout(location = 0) in vec4 absent;
+         layout(location = 1) in f16vec4 unused_half;
+         layout(location = 300) in vec4 beyond;
+         void main() {{ captured = vec4(gl_VertexIndex); }}"
+    );
+    let words = common::compile(&source, &["--target-env", "spirv1.5"]);
+    let [_, computes @ ..] = all(&Shader::new(&words));
+    for lowered in computes {
+        let lowered = lowered.unwrap();
+        common::validate(&lowered.words, "vulkan1.2");
+        assert!(lowered.attributes.is_empty());
+        let text = common::disassemble(&lowered.words);
+        assert!(!text.contains("absent") && !text.contains("OpTypeFloat 16"), "{text}");
+    }
+    // Graphics pipelines want an attribute for what is declared.
+    let reads = vertex_reads(&Shader::new(&words)).unwrap();
+    assert_eq!(reads.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0]);
+    for (unused, used) in [("gl_VertexIndex", "absent.x"), ("gl_VertexIndex", "unused_half.x")] {
+        let words = common::compile(&source.replace(unused, used), &["--target-env", "spirv1.5"]);
+        let [_, computes @ ..] = all(&Shader::new(&words));
+        assert!(computes.iter().all(Result::is_err), "{used}");
+    }
+}
+
+#[test]
+fn a_built_in_of_another_stage_that_nothing_uses() {
+    let words = common::assemble(
+        &TWO_STAGES
+            .replace("%vertex \"vertex\" %captured", "%vertex \"vertex\" %captured %coordinates")
+            .replace("OpDecorate %block Block", "OpDecorate %block Block\nOpDecorate %coordinates BuiltIn FragCoord")
+            .replace("%vertex = OpFunction", "%input = OpTypePointer Input %vec4\n%coordinates = OpVariable %input Input\n%vertex = OpFunction"),
+        "spv1.3",
+    );
+    for lowered in all(&Shader::new(&words)) {
+        let lowered = lowered.unwrap();
+        let text = common::disassemble(&lowered.words);
+        assert_eq!(text.contains("FragCoord"), lowered.backend == Backend::Vertex, "{text}");
+    }
+}
+
+/// Debug info of what goes goes with it, and what it describes of the rest stays.
+#[test]
+fn debug_info_of_unused_declarations() {
+    let source = format!(
+        "#version 450
+         {CAPTURED}
+         layout(push_constant) uniform Push {{ vec4 size; uint frame; }} params;
+         layout(location = 0) in vec4 unused;
+         void main() {{ captured = vec4(gl_VertexIndex); }}"
+    );
+    let words = common::compile(&source, &["-gVS", "--target-env", "vulkan1.1"]);
+    for lowered in all(&Shader::new(&words)) {
+        let lowered = lowered.unwrap();
+        common::validate(&lowered.words, "vulkan1.1");
+        let text = common::disassemble(&lowered.words);
+        assert!(text.contains("DebugGlobalVariable"), "{text}");
+        assert!(!text.contains("OpVariable %_ptr_PushConstant_Push"), "{text}");
+    }
+}
