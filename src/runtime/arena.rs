@@ -399,18 +399,13 @@ impl Part {
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
     ) -> Result<Place, RuntimeError> {
-        let bytes = values.len() * size_of::<T>();
-        let place = self.take(bytes as u64)?;
+        let bytes = (values.len() * size_of::<T>()) as u64;
+        let place = self.take(bytes)?;
         // SAFETY: the device reads only what was taken before, and that is not written again until
         // `reset`, whose contract is that the device is done with it.
-        let mapped = unsafe { self.buffer.mapped_mut() };
-        // `take` checked the range, and the buffer is mapped.
-        if let Ok(start) = usize::try_from(place.offset)
-            && let Some(target) = mapped.get_mut(start..start + bytes)
-        {
-            for (target, value) in target.chunks_exact_mut(size_of::<T>()).zip(values) {
-                target.copy_from_slice(bytemuck::bytes_of(&value));
-            }
+        let target = unsafe { self.buffer.mapped_part_mut(place.offset, bytes) };
+        for (target, value) in target.chunks_exact_mut(size_of::<T>()).zip(values) {
+            target.copy_from_slice(bytemuck::bytes_of(&value));
         }
         Ok(place)
     }

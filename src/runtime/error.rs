@@ -177,7 +177,8 @@ pub enum RuntimeError {
         /// Which range.
         what: String,
     },
-    /// A range that ends in the middle of a dword, of which the buffer does not have the rest.
+    /// A range that ends in the middle of a dword, of which the buffer does not have the rest. Not every such buffer
+    /// is found: it is held against its memory, which is often longer than the buffer.
     #[error(
         "{what} ends with byte {end} of its buffer, which has {memory} bytes of memory: shaders read whole \
          dwords, so the buffer needs a size that is a multiple of 4 bytes"

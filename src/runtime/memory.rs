@@ -303,10 +303,19 @@ impl Buffer {
     /// The device does not write them while the slice lives. For non-coherent memory call
     /// [`invalidate`](Self::invalidate) before.
     pub unsafe fn mapped(&self) -> &[u8] {
-        match (self.allocation.mapped, usize::try_from(self.size)) {
-            // SAFETY: the allocator mapped at least `size` bytes there; no one writes them.
-            (Some(start), Ok(size)) => unsafe { std::slice::from_raw_parts(start.as_ptr(), size) },
-            _ => &[],
+        // SAFETY: the caller's contract.
+        unsafe { self.mapped_part(0, self.size) }
+    }
+
+    /// `size` mapped bytes from `offset` on; empty where the memory is not mapped or ends before.
+    ///
+    /// # Safety
+    /// As [`mapped`](Self::mapped), of these bytes alone.
+    pub(super) unsafe fn mapped_part(&self, offset: u64, size: u64) -> &[u8] {
+        match self.pointer_to(offset, size) {
+            // SAFETY: the allocator mapped these bytes; no one writes them.
+            Some((start, size)) => unsafe { std::slice::from_raw_parts(start, size) },
+            None => &[],
         }
     }
 
@@ -315,13 +324,29 @@ impl Buffer {
     /// # Safety
     /// The device does not use them while the slice lives.
     pub unsafe fn mapped_mut(&mut self) -> &mut [u8] {
-        match (self.allocation.mapped, usize::try_from(self.size)) {
-            // SAFETY: as above, and `self` is borrowed exclusively.
-            (Some(start), Ok(size)) => unsafe {
-                std::slice::from_raw_parts_mut(start.as_ptr(), size)
-            },
-            _ => &mut [],
+        // SAFETY: the caller's contract.
+        unsafe { self.mapped_part_mut(0, self.size) }
+    }
+
+    /// `size` mapped bytes from `offset` on; empty where the memory is not mapped or ends before.
+    ///
+    /// # Safety
+    /// As [`mapped_mut`](Self::mapped_mut), of these bytes alone.
+    pub(super) unsafe fn mapped_part_mut(&mut self, offset: u64, size: u64) -> &mut [u8] {
+        match self.pointer_to(offset, size) {
+            // SAFETY: the allocator mapped these bytes, and `self` is borrowed exclusively.
+            Some((start, size)) => unsafe { std::slice::from_raw_parts_mut(start, size) },
+            None => &mut [],
         }
+    }
+
+    /// Where a range is mapped, and its size.
+    fn pointer_to(&self, offset: u64, size: u64) -> Option<(*mut u8, usize)> {
+        let is_within = offset.checked_add(size).is_some_and(|end| end <= self.size);
+        let start = self.allocation.mapped.filter(|_| is_within)?;
+        let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
+        // No address is computed past what is mapped.
+        Some((start.as_ptr().wrapping_add(offset), size))
     }
 
     /// Makes what the device wrote visible in [`mapped`](Self::mapped). Does nothing for coherent

@@ -244,13 +244,13 @@ impl QueryPool {
         query: u32,
     ) -> Result<Option<QueryResult>, RuntimeError> {
         let start = self.range(query, 1)?;
-        // SAFETY: the buffer is of the context, and the device does not write it, by contract.
+        // SAFETY: the buffer is of the context, and the device does not write this query, by contract.
         let mapped = unsafe {
             self.buffer.invalidate(ctx)?;
-            self.buffer.mapped()
+            self.buffer.mapped_part(start, SLOT)
         };
         let value = |at: u64| {
-            let bytes = usize::try_from(start + at).ok().and_then(|at| mapped.get(at..at + 8));
+            let bytes = usize::try_from(at).ok().and_then(|at| mapped.get(at..at + 8));
             bytes.and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
         };
         Ok((value(QUERY_AVAILABILITY) != 0)

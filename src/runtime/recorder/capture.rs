@@ -55,7 +55,9 @@ impl<'a> Recorder<'a> {
     ///   `arena` stay so until `cmd` is reset.
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
-    /// * The capture buffers' ranges do not overlap each other or anything that the draws read.
+    /// * The capture buffers' ranges do not overlap each other, or anything that the draws read. What
+    ///   [`end`](Self::end) and queries write, counters and the memory of pools, is neither read by the draws' shaders
+    ///   nor captured to.
     /// * `cmd` may be executed again while it is being executed, on one queue: the scratch memory is
     ///   its own, and barriers order its executions there.
     pub unsafe fn begin(
@@ -112,7 +114,8 @@ impl<'a> Recorder<'a> {
     /// Those of [`begin`](Self::begin) that are about vertex buffers.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// As [`begin`](Self::begin). On the native and vertex backends a null buffer needs the feature
+    /// `nullDescriptor`, which is the application's to enable.
     pub unsafe fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -169,7 +172,8 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::PastTheEnd`], [`RuntimeError::Unsupported`] (vertex).
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// As [`begin`](Self::begin). Natively [`IndexType::Uint8`](crate::runtime::IndexType::Uint8) needs the feature
+    /// `indexTypeUint8`, which is the application's to enable.
     pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
         check_index_buffer(buffer)?;
         // SAFETY: the caller's contract.
@@ -206,7 +210,8 @@ impl<'a> Recorder<'a> {
     /// vertex backend.
     ///
     /// # Safety
-    /// The pool is of the device of the capture, and lives until the command buffer is reset.
+    /// The pool was made with the context of the capture or a clone of it, and lives until the command buffer is
+    /// reset.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),

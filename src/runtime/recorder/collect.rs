@@ -32,20 +32,24 @@ impl Compute<'_> {
         bound.extend(pending.vertex_buffers.iter().filter(is_kept));
         bound.extend_from_slice(buffers);
         let mut descriptors = std::mem::take(&mut pending.descriptors);
-        let attributes = self.place_attributes(&bound, &mut descriptors);
+        // SAFETY: the caller's contract.
+        let attributes = unsafe { self.place_attributes(&bound, &mut descriptors) };
         let pending = &mut self.arena.pending;
         pending.descriptors = descriptors;
         pending.next_vertex_buffers = bound;
         // What is refused is not bound.
         pending.attributes.extend(attributes?);
-        // Not swapped: each would have to grow in a record of its own.
+        // Swapping would make both vectors reallocate.
         pending.vertex_buffers.clear();
         pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
         Ok(())
     }
 
     /// The attributes of the pipeline, if there is one. `descriptors` is room for theirs.
-    fn place_attributes(
+    ///
+    /// # Safety
+    /// As [`bind_vertex_buffers`](Self::bind_vertex_buffers).
+    unsafe fn place_attributes(
         &mut self,
         bound: &[VertexBuffer],
         descriptors: &mut Vec<AttributeDescriptor>,
@@ -54,7 +58,7 @@ impl Compute<'_> {
         descriptors.clear();
         let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
             let what = format_args!("the vertex buffer of binding {}", b.binding);
-            // SAFETY: the usage and the memory are the contract of `bind_vertex_buffers`.
+            // SAFETY: the usage and the memory are the caller's contract.
             unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
         });
         for descriptor in all {

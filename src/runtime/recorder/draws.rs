@@ -27,7 +27,7 @@ impl Recorder<'_> {
     /// # Safety
     /// As [`begin`](Self::begin), with the same render pass instance if there is one. On the native
     /// and vertex backends the vertices lie within their buffers, unless `robustBufferAccess` is
-    /// enabled.
+    /// enabled; natively so do the indices, unless `robustBufferAccess2` is.
     pub unsafe fn draw(
         &mut self,
         topology: PrimitiveTopology,

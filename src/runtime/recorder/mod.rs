@@ -105,6 +105,10 @@ pub struct Recorded {
 /// recorded as much, recording allocates nothing on the heap. Where descriptors take the place of device
 /// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
 /// many draws there are.
+/// # Dropping
+/// A recorder that is dropped without [`end`](Self::end) loses the draws that were not recorded yet, as after an
+/// error; on the native backend `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer
+/// cannot be ended validly.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
