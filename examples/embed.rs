@@ -148,7 +148,9 @@ unsafe fn submit(
             stride: None,
         };
         let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-        let recorded = capture(context, &mut arena, cmd, &pipeline, &kernels, bound, vertices)?;
+        // Kept from frame to frame, as the arena is: then recording allocates nothing.
+        let mut drawn = Capture::new(context, &kernels);
+        let recorded = capture(context, &mut drawn, &mut arena, cmd, &pipeline, bound, vertices)?;
         context.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
         device.end_command_buffer(cmd)?;
 
@@ -191,16 +193,15 @@ fn make_pipeline(context: &Context, spirv: &[u32], vertex_input: &VertexInput) -
 /// Outside of a render pass; the handles live until `cmd` is reset.
 unsafe fn capture(
     context: &Context,
+    capture: &mut Capture,
     arena: &mut Arena,
     cmd: vk::CommandBuffer,
     pipeline: &Pipeline,
-    kernels: &Kernels,
     target: CaptureBuffer,
     vertices: VertexBuffer,
 ) -> Result<Recorded, RuntimeError> {
     let desc = CaptureDesc {
         pipeline,
-        kernels,
         buffers: &[Some(target)],
         vertex_buffers: &[vertices],
         counters: &[], // from the start of the buffer
@@ -208,7 +209,7 @@ unsafe fn capture(
     let draw = Draw { vertex_count: 5, instance_count: 1, first_vertex: 0, first_instance: 0 };
     // SAFETY: the caller's contract.
     unsafe {
-        let mut recorder = Recorder::begin(context, arena, cmd, &desc)?;
+        let mut recorder = Recorder::begin(capture, arena, cmd, &desc)?;
         recorder.draw(PrimitiveTopology::TriangleStrip, &draw)?;
         recorder.draw(PrimitiveTopology::TriangleFan, &draw)?; // appends
         let recorded = recorder.end(&[])?;

@@ -4,11 +4,13 @@
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
+// The slots of the descriptors in the table are counted as if descriptors were all that is in it: its first 16
+// bytes are slot INLINE_ATTRIBUTES, whatever they are.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
     }
-    let words = load4(multiply_add(sysvals.attribute_table, slot - INLINE_ATTRIBUTES, 16u));
+    let words = load4(multiply_add(sysvals.table, slot - INLINE_ATTRIBUTES, 16u));
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 

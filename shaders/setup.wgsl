@@ -21,7 +21,7 @@ struct Setup {
     scan_count: u32,
     input_count: u32,
     group_count: u32,
-    workgroup_size: u32,
+    reserved: u32,
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
@@ -38,7 +38,12 @@ struct Setup {
 struct Group {
     first: u32,
     count: u32,
+    // Invocations of a workgroup of its pipeline.
+    workgroup_size: u32,
+    reserved: u32,
 }
+
+const GROUP_SIZE: u32 = 16u;
 
 struct GroupBatch {
     batch: Batch,
@@ -125,7 +130,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
 
         var made = draw_of(input, arguments, placed);
-        let count = workgroups_of(made, placed, setup.workgroup_size);
+        var size = 1u;
+        if exists {
+            size = load_group(setup, input.group).workgroup_size;
+        }
+        let count = workgroups_of(made, placed, size);
         let is_group_start = input.group != previous.group;
         workgroups = sum_runs(local, is_group_start, vec4<u32>(count, 0u, 0u, 0u), workgroups.last);
         if is_group_start {
@@ -139,10 +148,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     }
 
     for (var i = local; i < setup.group_count; i += width) {
-        let members = load2(multiply_add(setup.groups, i, 8u));
+        let group = load_group(setup, i);
         let batch = multiply_add(setup.batches, i, BATCH_SIZE);
-        let draws = multiply_add(setup.draws, members.x, DRAW_SIZE);
-        store4(batch, 0u, vec4<u32>(draws, members.y, 0u));
+        let draws = multiply_add(setup.draws, group.first, DRAW_SIZE);
+        store4(batch, 0u, vec4<u32>(draws, group.count, 0u));
         store4(batch, 4u, positions);
     }
     // What is drawn may be as many vertices as a counter says that is written now.
@@ -188,6 +197,11 @@ fn load_setup() -> Setup {
         array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
         array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
     );
+}
+
+fn load_group(setup: Setup, number: u32) -> Group {
+    let words = load4(multiply_add(setup.groups, number, GROUP_SIZE));
+    return Group(words.x, words.y, words.z, words.w);
 }
 
 // Bytes from the start of each bound range. A counter that is no multiple of 4 is rounded down.

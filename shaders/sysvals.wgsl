@@ -28,7 +28,7 @@ struct Draw {
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
-    attribute_table: vec2<u32>,
+    table: vec2<u32>,
     batch: vec2<u32>,
     attributes: array<AttributeDescriptor, 1>,
 }
@@ -109,6 +109,11 @@ fn xfb_first_dword(buffer: u32) -> u32 {
 fn xfb_is_bound(buffer: u32) -> bool {
     let address = sysvals.xfb_address[buffer];
     return (address.x | address.y) != 0u;
+}
+
+// What is in memory beside the sysvals.
+fn table_address() -> vec2<u32> {
+    return sysvals.table;
 }
 
 fn base_vertex() -> u32 {

@@ -475,6 +475,24 @@ fn a_shader_is_lowered_and_inspected() {
         let bytes = std::fs::read(&lowered).unwrap();
         common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
     }
+    let push = source
+        .replace(
+            "void main()",
+            "layout(push_constant) uniform P { float a; vec4 b; } p;\nvoid main()",
+        )
+        .replace("gl_Position = position", "gl_Position = position * p.b");
+    let push = shaders.glsl("push.spv", &push);
+    let text = vkxfb(&["inspect", &push]).exits(0).stdout;
+    assert!(text.contains("push constants") && text.contains("a (not read)"), "{text}");
+    let json = vkxfb(&["inspect", &push, "--json"]).exits(0).json();
+    assert_eq!(json["push_constants"][1]["offset"], 16);
+    for (backend, start) in [("native", 0), ("vertex", 16), ("compute", 16)] {
+        let lowered = shaders.path("push.out.spv");
+        let mut arguments = vec!["lower", &push, "--backend", backend, "--varyings", "matrix"];
+        arguments.extend(["-o", lowered.to_str().unwrap(), "--json"]);
+        let json = vkxfb(&arguments).exits(0).json();
+        assert_eq!(json["push_constants"], serde_json::json!({ "start": start, "end": 32 }));
+    }
     let split = vkxfb(&["split-blocks", &shader, "--text"]).exits(0).stdout;
     assert!(split.contains("matrix"), "{split}");
     let block = "#version 450\nlayout(location = 2) out Block { vec4 a; mat2 b; } block;

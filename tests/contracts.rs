@@ -12,8 +12,8 @@ use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, 
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, CaptureBuffer, CaptureDesc, Context, IndexBuffer, IndexType, Kernels,
-    MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultFormat,
+    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, IndexBuffer, IndexType,
+    Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultFormat,
     RuntimeError, VertexBuffer, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -231,18 +231,14 @@ fn record(
     let pipeline = device::restarting_pipeline(gpu, ProvokingVertex::First);
     let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     let kernels = gpu.kernels();
-    let desc = CaptureDesc {
-        pipeline: &pipeline,
-        kernels: &kernels,
-        buffers: &[],
-        vertex_buffers: &[],
-        counters: &[],
-    };
+    let desc =
+        CaptureDesc { pipeline: &pipeline, buffers: &[], vertex_buffers: &[], counters: &[] };
     let mut result = Ok(());
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             result = f(&mut recorder);
             recorder.end(&[])?;
         }
@@ -320,14 +316,14 @@ fn attributes_end_within_the_memory_of_their_buffer() {
             let bound = VertexBuffer { binding: 4, buffer, offset: 0, size, stride: None };
             let desc = CaptureDesc {
                 pipeline: &pipeline,
-                kernels: &kernels,
                 buffers: &[],
                 vertex_buffers: &[bound],
                 counters: &[],
             };
             // SAFETY: everything outlives the submission, and nothing is drawn.
             let begun = unsafe {
-                Recorder::begin(ctx, &mut arena, cmd, &desc).and_then(|recorder| recorder.end(&[]))
+                Recorder::begin(&mut Capture::new(ctx, &kernels), &mut arena, cmd, &desc)
+                    .and_then(|recorder| recorder.end(&[]))
             };
             match is_right {
                 true => drop(begun.unwrap()),
@@ -359,8 +355,9 @@ fn kernels_of_no_device_are_refused() {
     };
     let mut arena: Arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     gpu.submit(|ctx, cmd| {
+        let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
-        let begun = unsafe { Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels) };
+        let begun = unsafe { Recorder::begin_inactive(&mut capture, &mut arena, cmd) };
         assert!(matches!(begun, Err(RuntimeError::NoKernels)));
         Ok(())
     })
@@ -456,7 +453,6 @@ fn vertex_bindings_are_the_device_s() {
         let raw = buffer.raw();
         let desc = CaptureDesc {
             pipeline: &pipeline,
-            kernels: &kernels,
             buffers: &[Some(CaptureBuffer { buffer: raw, offset: 0, size: 64 })],
             vertex_buffers: &[VertexBuffer {
                 binding,
@@ -467,8 +463,9 @@ fn vertex_bindings_are_the_device_s() {
             }],
             counters: &[],
         };
+        let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
-        let begun = unsafe { Recorder::begin(ctx, &mut arena, cmd, &desc) };
+        let begun = unsafe { Recorder::begin(&mut capture, &mut arena, cmd, &desc) };
         let limit = "maxVertexInputBindings";
         assert!(matches!(begun, Err(RuntimeError::Limit { limit: found, .. }) if found == limit));
         Ok(())

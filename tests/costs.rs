@@ -11,7 +11,7 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
     IndexType, MemoryLocation, Pipeline, Recorded, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -75,14 +75,14 @@ impl Bench {
                 let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
                 let desc = CaptureDesc {
                     pipeline,
-                    kernels: &kernels,
                     buffers: &[Some(bound)],
                     vertex_buffers: &[],
                     counters: &[],
                 };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+                    let mut capture = Capture::new(ctx, &kernels);
+                    let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                     if indexed {
                         recorder.bind_index_buffer(&IndexBuffer {
                             buffer: indices.raw(),

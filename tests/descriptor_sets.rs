@@ -10,9 +10,9 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer, Draw,
-    IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded, Recorder,
-    RuntimeError,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
+    Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded,
+    Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -172,7 +172,6 @@ impl Bench {
         let Self { gpu, backend, pipeline, target, pool, .. } = self;
         let desc = CaptureDesc {
             pipeline,
-            kernels: &kernels,
             buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
             vertex_buffers: &[],
             counters: &[counter.filter(|_| way == Way::Resumed)],
@@ -186,7 +185,8 @@ impl Bench {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
                 device::begin_render_pass(ctx, cmd, *backend, pass);
-                let recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 let mut scene = Scene { recorder, way, sets, arguments, pool: pool.as_ref() };
                 let recorded = record(ctx, cmd, &mut scene)
                     .and_then(|()| scene.recorder.end(&[counter.filter(|_| way == Way::Resumed)]));

@@ -10,9 +10,9 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, OpenOptions, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer, Draw,
-    MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorded, Recorder, RuntimeError,
-    VertexBuffer,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
+    Draw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorded, Recorder,
+    RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -92,7 +92,6 @@ impl Bench {
         let (buffer, size) = (self.target.raw(), self.size);
         let desc = CaptureDesc {
             pipeline: &self.pipeline,
-            kernels: &kernels,
             buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
             vertex_buffers,
             counters: &[counter.filter(|_| resumed.is_some())],
@@ -104,7 +103,8 @@ impl Bench {
                 for pool in pools {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 record(&mut recorder, pools)?;
                 let recorded = recorder.end(&[counter])?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
@@ -251,7 +251,8 @@ fn queries_are_used_again_behind_a_flush() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 pool.reset(ctx, cmd, 0, 1)?;
-                let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
                 for vertex_count in [5, 3] {
                     recorder.begin_query(pool, 0)?;
                     let draw = Draw { vertex_count, instance_count: 1, ..Draw::default() };
@@ -304,7 +305,8 @@ fn draws_outside_of_captures_are_not_captured() {
             for pool in pools {
                 pool.reset(ctx, cmd, 0, 1)?;
             }
-            let mut recorder = Recorder::begin_inactive(ctx, &mut arena, cmd, &kernels)?;
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
             begin_queries(&mut recorder, pools)?;
             let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
             recorder.draw(POINTS, &draw)?;
@@ -321,53 +323,9 @@ fn draws_outside_of_captures_are_not_captured() {
     bench.close();
 }
 
-/// A flush that is refused records nothing and takes nothing; draws behind it are captured where those that it
-/// lost would have been.
+/// A draw whose vertex buffers are refused is not captured, and others may be bound then.
 #[test]
-fn a_refused_flush_leaves_no_trace() {
-    let shader = ProbeShader::identify();
-    for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &shader);
-        for resumed in [None, Some(16)] {
-            let arena = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(1, 2) };
-            let (recorded, found, position) = bench.capture(&arena, &[], resumed, |recorder, _| {
-                let draw = |first_vertex| Draw {
-                    vertex_count: 2,
-                    instance_count: 1,
-                    first_vertex,
-                    ..Draw::default()
-                };
-                // SAFETY: as `capture` says.
-                unsafe {
-                    recorder.draw(POINTS, &draw(10))?;
-                    recorder.flush()?;
-                    for _ in 0..1000 {
-                        recorder.draw(POINTS, &Draw { vertex_count: 1, ..draw(20) })?;
-                    }
-                    let full = recorder.flush().unwrap_err();
-                    assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{full}");
-                    recorder.draw(POINTS, &draw(30))
-                }
-            });
-            let mut expected = bytes(&[BEFORE; DWORDS]);
-            let start = resumed.unwrap_or(0) as usize;
-            for (vertex, record) in
-                [10, 11, 30, 31].into_iter().zip(expected[start..].chunks_mut(16))
-            {
-                shader.record(0, 0, vertex, record);
-            }
-            assert_eq!(found, words(&expected), "{resources:?} {resumed:?}");
-            assert_eq!(position as usize, start + 64);
-            let captured = recorded.captured.map(|c| (c.primitives_written, c.primitives_needed));
-            assert_eq!(captured, resumed.is_none().then_some((4, 4)));
-        }
-        bench.close();
-    }
-}
-
-/// Vertex buffers that are refused leave those bound that were.
-#[test]
-fn refused_vertex_buffers_are_not_bound() {
+fn draws_of_refused_vertex_buffers_are_not_captured() {
     let shader = ProbeShader::attributes();
     let mut bench = Bench::new(Resources::Descriptors, &shader);
     let bindings: Vec<u32> = shader.vertex_input.bindings.iter().map(|b| b.binding).collect();
@@ -394,9 +352,10 @@ fn refused_vertex_buffers_are_not_bound() {
         unsafe {
             recorder.draw(POINTS, &draw)?;
             let huge = VertexBuffer { size: 1 << 40, ..buffers[0] };
-            let error = recorder.bind_vertex_buffers(&[huge]).unwrap_err();
+            recorder.bind_vertex_buffers(&[huge])?;
+            let error = recorder.draw(POINTS, &draw).unwrap_err();
             assert!(matches!(error, RuntimeError::Limit { .. }), "{error}");
-            recorder.bind_vertex_buffers(&buffers[1..])?;
+            recorder.bind_vertex_buffers(&buffers[..1])?;
             recorder.draw(POINTS, &Draw { first_vertex: 2, vertex_count: 1, ..draw })
         }
     });

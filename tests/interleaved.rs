@@ -11,8 +11,8 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{OpenOptions, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw, MemoryLocation,
-    QueryKind, QueryResult, Recorder,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    MemoryLocation, QueryKind, QueryResult, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -63,7 +63,6 @@ fn capture(storage_buffers: u32, has_queries: bool) {
             for (number, (from, to)) in (0..).zip([(first, second), (second, first)]) {
                 let desc = CaptureDesc {
                     pipeline: &pipeline,
-                    kernels: &kernels,
                     buffers: &[Some(CaptureBuffer {
                         buffer: memory.raw(),
                         offset: START,
@@ -72,7 +71,8 @@ fn capture(storage_buffers: u32, has_queries: bool) {
                     vertex_buffers: &[],
                     counters: &[from],
                 };
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 if has_queries {
                     recorder.begin_query(&pool, 0)?;
                 }

@@ -10,7 +10,7 @@ use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
-    ArenaDesc, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -39,7 +39,6 @@ fn captures_fill_the_largest_buffer() {
             let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: MAX_BUFFER_SIZE };
             let desc = CaptureDesc {
                 pipeline: &pipeline,
-                kernels: &kernels,
                 buffers: &[Some(bound)],
                 vertex_buffers: &[],
                 counters: &[at.filter(|_| resumed)],
@@ -47,7 +46,8 @@ fn captures_fill_the_largest_buffer() {
             let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 recorder.draw(strip, &draw)?;
                 recorder.draw(strip, &draw)?;
                 recorder.end(&[at])?;

@@ -12,8 +12,8 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
-    IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -149,17 +149,13 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     let kernels = gpu.kernels();
 
     let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-    let desc = CaptureDesc {
-        pipeline,
-        kernels: &kernels,
-        buffers: &[Some(bound)],
-        vertex_buffers: &[],
-        counters: &[],
-    };
+    let desc =
+        CaptureDesc { pipeline, buffers: &[Some(bound)], vertex_buffers: &[], counters: &[] };
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             recorder.bind_index_buffer(&IndexBuffer {
                 buffer: indices.raw(),
                 offset: 0,

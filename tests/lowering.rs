@@ -397,14 +397,6 @@ fn inputs_that_cannot_be_given_are_named() {
         matches!(&error, LowerError::AttributeWidth { location: 0, expected: 32, found: 64, .. }),
         "{error}"
     );
-
-    let push = shader("layout(push_constant) uniform P { vec4 v; } p;", "p.v");
-    for error in
-        [to_compute(&push, &floats).unwrap_err(), vertex::lower(&Shader::new(&push)).unwrap_err()]
-    {
-        assert!(matches!(&error, LowerError::PushConstants { .. }), "{error}");
-    }
-    assert!(native::lower(&Shader::new(&push)).is_ok());
 }
 
 #[test]

@@ -8,11 +8,11 @@
 
 mod common;
 
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
     IndirectDraw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorder,
     RuntimeError,
 };
@@ -44,7 +44,7 @@ enum Step {
     Draw(PrimitiveTopology, Draw),
     Begin(QueryKind, u32),
     End(QueryKind),
-    /// Vertex buffers are bound: the draws that follow have a dispatch of their own.
+    /// The other pipeline is bound: the draws that follow have a dispatch of their own.
     Bind,
 }
 
@@ -161,7 +161,8 @@ impl Program {
 
 struct Bench {
     gpu: Gpu,
-    pipeline: Pipeline,
+    /// With workgroups of another size each.
+    pipelines: [Pipeline; 2],
     counter: Buffer,
 }
 
@@ -178,14 +179,24 @@ impl Bench {
         };
         let lowered = device::lower(&gpu, &shader, COMPUTE);
         assert_eq!(lowered.layout.strides[0], Some(STRIDE));
-        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+        let words = shader.words();
+        let target = gpu.context().compute_target(0).unwrap();
+        let small = compute::lower(
+            &Shader::new(&words),
+            &compute::Options {
+                vertex_input: &shader.vertex_input,
+                target: compute::Target { workgroup_size: 32, staging: 0, ..target },
+            },
+        );
+        let pipelines = [lowered, small.unwrap()]
+            .map(|lowered| device::pipeline(&gpu, &shader, &lowered, options));
         let usage = gpu.context().counter_buffer_usage(COMPUTE);
         let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
-        Self { gpu, pipeline, counter }
+        Self { gpu, pipelines, counter }
     }
 
     fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
+        self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
         self.gpu.destroy_buffer(self.counter);
         device::close(self.gpu);
     }
@@ -219,12 +230,11 @@ impl Bench {
         let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
         let draws = program.steps.iter().filter(takes).count() as u64;
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
-        let kernels = gpu.kernels();
+        let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
 
         let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
         let desc = CaptureDesc {
-            pipeline: &self.pipeline,
-            kernels: &kernels,
+            pipeline: &self.pipelines[0],
             buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
             vertex_buffers: &[],
             counters: &[counter.filter(|_| way != Way::Direct)],
@@ -235,8 +245,9 @@ impl Bench {
                 for pool in &pools {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
-                record(&mut recorder, program, way, &arguments, &pools)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                record(&mut recorder, program, way, &arguments, &pools, pipelines)?;
                 let recorded = recorder.end(&[counter])?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
                 Ok(recorded)
@@ -281,8 +292,9 @@ unsafe fn record(
     way: Way,
     arguments: &Buffer,
     pools: &[QueryPool; 2],
+    pipelines: &[Pipeline; 2],
 ) -> Result<(), RuntimeError> {
-    let mut offset = 0;
+    let (mut offset, mut bound) = (0, 0);
     for step in &program.steps {
         match *step {
             // SAFETY: the caller's contract.
@@ -291,7 +303,10 @@ unsafe fn record(
             },
             Step::End(kind) => recorder.end_query(kind)?,
             // SAFETY: the caller's contract.
-            Step::Bind => unsafe { recorder.bind_vertex_buffers(&[]) }?,
+            Step::Bind => unsafe {
+                bound = 1 - bound;
+                recorder.bind_pipeline(&pipelines[bound])?;
+            },
             Step::Draw(topology, draw) => {
                 let buffer = arguments.raw();
                 let indirect =

@@ -7,13 +7,13 @@
 mod common;
 
 use ash::vk;
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Lowered};
 use vkxfb::probe::gpu::{Gpu, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, ByteCountDraw, Capabilities, CaptureBuffer, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, IndirectDraw, MemoryLocation, Pipeline, Recorder, RequiredFeatures,
-    RuntimeError,
+    ArenaDesc, Buffer, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc,
+    ConsumerScope, Context, CounterBuffer, IndirectDraw, MemoryLocation, Recorder,
+    RequiredFeatures, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -32,7 +32,8 @@ const COUNTER_AT: u64 = 52;
 /// A pipeline, what it captures to, and [`ARGUMENTS`].
 struct Bench {
     gpu: Gpu,
-    pipeline: Pipeline,
+    shader: ProbeShader,
+    lowered: Lowered,
     target: Buffer,
     arguments: Buffer,
 }
@@ -62,9 +63,6 @@ impl Bench {
         }
         let shader = ProbeShader::identify();
         let lowered = device::lower(&gpu, &shader, NATIVE);
-        let provoking = ProvokingVertex::First;
-        let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
-        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
         let ctx = gpu.context().clone();
         let usage = ctx.capture_buffer_usage(NATIVE);
         let size = 64 * STRIDE as u64;
@@ -73,11 +71,10 @@ impl Bench {
         let arguments = gpu.create_buffer(64, usage, MemoryLocation::Device).unwrap();
         let bytes: Vec<u8> = ARGUMENTS.into_iter().flat_map(u32::to_le_bytes).collect();
         gpu.write(&arguments, 0, &bytes).unwrap();
-        Some(Self { gpu, pipeline, target, arguments })
+        Some(Self { gpu, shader, lowered, target, arguments })
     }
 
     fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
         self.gpu.destroy_buffer(self.target);
         self.gpu.destroy_buffer(self.arguments);
         device::close(self.gpu);
@@ -101,9 +98,11 @@ impl Bench {
         let mut arena = self.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
         let kernels = self.gpu.kernels();
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
+        let provoking = ProvokingVertex::First;
+        let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
+        let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
         let desc = CaptureDesc {
-            pipeline: &self.pipeline,
-            kernels: &kernels,
+            pipeline: &pipeline,
             buffers: &[Some(CaptureBuffer { buffer: self.target.raw(), offset: 0, size })],
             vertex_buffers: &[],
             counters: &[],
@@ -113,7 +112,8 @@ impl Bench {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 device::begin_render_pass(&ctx, cmd, NATIVE, pass);
-                let mut recorder = Recorder::begin(&ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(&ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 let said = record(&mut recorder, arguments).map_err(|error| error.to_string());
                 recorder.end(&[])?;
                 device::end_render_pass(&ctx, cmd, NATIVE);
@@ -122,6 +122,8 @@ impl Bench {
             }
         });
         let said = said.unwrap();
+        // SAFETY: the submission was waited for.
+        unsafe { pipeline.destroy(&ctx) };
         self.gpu.destroy_arena(arena);
         let bytes = self.gpu.read(&self.target, 0..size).unwrap();
         let records = bytes.chunks_exact(STRIDE);

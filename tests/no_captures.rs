@@ -53,8 +53,8 @@ mod on_a_device {
     use vkxfb::lower::Backend;
     use vkxfb::probe::gpu::{Gpu, OpenOptions};
     use vkxfb::runtime::{
-        ArenaDesc, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw, IndirectDraw,
-        MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult, Recorder,
+        ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+        IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult, Recorder,
     };
     use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -146,12 +146,12 @@ mod on_a_device {
                 let counter = Some(CounterBuffer { buffer, offset: 0 });
                 let desc = CaptureDesc {
                     pipeline: &pipeline,
-                    kernels: &kernels,
                     buffers: &[Some(CaptureBuffer { buffer, offset: 256, size: 256 })],
                     vertex_buffers: &[],
                     counters: &[counter],
                 };
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 for pool in &pools {
                     recorder.begin_query(pool, 0)?;
                 }

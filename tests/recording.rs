@@ -5,14 +5,12 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Barrier, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
     CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
     MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
 };
@@ -33,7 +31,7 @@ struct Bench {
 
 struct Setup {
     pipeline: Pipeline,
-    kernels: Arc<Kernels>,
+    kernels: Kernels,
     target: Buffer,
 }
 
@@ -107,14 +105,14 @@ impl Setup {
         let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
         let desc = CaptureDesc {
             pipeline,
-            kernels: &self.kernels,
             buffers: &[Some(bound)],
             vertex_buffers: &[],
             counters: &[from],
         };
         // SAFETY: the caller's contract.
         unsafe {
-            let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+            let mut capture = Capture::new(ctx, &self.kernels);
+            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
             draw(&mut recorder)?;
             recorder.end(&[to])
         }
@@ -431,14 +429,14 @@ fn refusals_name_the_rule() {
     let errors = bench.gpu.submit(|ctx, cmd| {
         let desc = CaptureDesc {
             pipeline,
-            kernels,
             buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })],
             vertex_buffers: &[],
             counters: &[],
         };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+            let mut capture = Capture::new(ctx, kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             let strip = PrimitiveTopology::TriangleStrip;
             let indexed = recorder.draw_indexed(strip, &Default::default());
             let restart = recorder.set_primitive_restart(true);
@@ -448,7 +446,9 @@ fn refusals_name_the_rule() {
             let shared = recorder.end(&[counter, None, counter]).map(|_| ());
             let resumed = |counters| {
                 let desc = CaptureDesc { counters, ..desc };
-                Recorder::begin(ctx, &mut arena, cmd, &desc)?.end(&[]).map(|_| ())
+                Recorder::begin(&mut Capture::new(ctx, kernels), &mut arena, cmd, &desc)?
+                    .end(&[])
+                    .map(|_| ())
             };
             // Two buffers may begin where one counter says.
             let [begun, many] = [&[counter; 2][..], &[None; 5]].map(resumed);

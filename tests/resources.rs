@@ -12,9 +12,9 @@ use common::device::{self, RESOURCES};
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, IndexBuffer,
-    IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, Recorder,
-    RuntimeError,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
+    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind,
+    Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -96,14 +96,14 @@ impl Bench {
             let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size };
             let desc = CaptureDesc {
                 pipeline,
-                kernels: &kernels,
                 buffers: &[Some(bound)],
                 vertex_buffers: &[],
                 counters: &[],
             };
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
-                let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 record(&mut recorder).and_then(|()| recorder.end(&[]))
             };
             recorded.map(|_| ()).map_err(|source| GpuError::Capture { capture: 0, source })
@@ -347,7 +347,6 @@ fn counters_and_flushes_go_on() {
                 let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
                 let desc = CaptureDesc {
                     pipeline,
-                    kernels: &kernels,
                     buffers: &[Some(bound)],
                     vertex_buffers: &[],
                     counters: &[Some(counter)],
@@ -362,8 +361,10 @@ fn counters_and_flushes_go_on() {
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     // Without draws the application's set is not needed.
-                    Recorder::begin(ctx, &mut arena, cmd, &desc)?.end(&[Some(counter)])?;
-                    let mut recorder = Recorder::begin(ctx, &mut arena, cmd, &desc)?;
+                    Recorder::begin(&mut Capture::new(ctx, &kernels), &mut arena, cmd, &desc)?
+                        .end(&[Some(counter)])?;
+                    let mut capture = Capture::new(ctx, &kernels);
+                    let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                     recorder.bind_descriptor_sets(0, &[set], &[])?;
                     recorder.draw_indirect(STRIP, &draw(first))?;
                     recorder.flush()?;

@@ -66,8 +66,8 @@ send_and_sync! {
     vkxfb::probe::shaders { ProbeBuffer, ProbeField, ProbeShader }
     vkxfb::probe::subject { Subject, SubjectError }
     vkxfb::runtime {
-        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaDesc, Barrier, Buffer,
-        BufferDesc<'static>, ByteCountDraw, Capabilities, CaptureBuffer, CaptureDesc<'static, 'static>,
+        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, Barrier, Buffer,
+        BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc<'static>,
         Captured, CaptureNeeds, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw, DrawIndexed,
         Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,

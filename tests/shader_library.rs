@@ -123,10 +123,7 @@ fn sysvals_have_one_layout() {
             )
         }};
     }
-    assert_eq!(
-        layout("Sysvals"),
-        expected!(Sysvals: draw, xfb_address, attribute_table, batch, attributes)
-    );
+    assert_eq!(layout("Sysvals"), expected!(Sysvals: draw, xfb_address, table, batch, attributes));
     assert_eq!(
         layout("Draw"),
         expected!(DrawSysvals:
@@ -146,13 +143,13 @@ fn sysvals_have_one_layout() {
             first_instance, group, index_limit, reserved, index_address, arguments, count_address,
             restart_table, stream_query, generated_query)
     );
-    assert_eq!(layout("Group"), expected!(Group: first, count));
+    assert_eq!(layout("Group"), expected!(Group: first, count, workgroup_size, reserved));
     assert_eq!(layout("GroupBatch"), expected!(GroupBatch: batch, workgroups, reserved));
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
-            group_count, workgroup_size, workgroups_per_axis, has_queries, positions, sizes, strides,
+            group_count, reserved, workgroups_per_axis, has_queries, positions, sizes, strides,
             counters, new_counters)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
@@ -185,6 +182,7 @@ fn constants_have_one_value() {
         ("TRI_STRIP_ADJ", XfbTopology::TriStripAdj as u64),
         ("ANY_TOPOLOGY", SpecIds::ANY_TOPOLOGY.into()),
         ("INLINE_ATTRIBUTES", size(INLINE_ATTRIBUTES)),
+        ("GROUP_SIZE", size(size_of::<Group>())),
         ("DRAW_SIZE", size(size_of::<DrawSysvals>())),
         ("DRAW_FIRST_WORKGROUP", size(offset_of!(DrawSysvals, first_workgroup))),
         ("INDEX_SIZE", flags::INDEX_SIZE.into()),

@@ -15,8 +15,8 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Profile;
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, CaptureBuffer, CaptureDesc, Context, DeviceIdentity, IndirectDraw, MemoryLocation,
-    Recorder, WORKAROUNDS,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, DeviceIdentity, IndirectDraw,
+    MemoryLocation, Recorder, WORKAROUNDS,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -178,7 +178,6 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
                 [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
             let desc = CaptureDesc {
                 pipeline: &pipeline,
-                kernels: &kernels,
                 buffers: &buffers,
                 vertex_buffers: &[],
                 counters: &[],
@@ -192,7 +191,8 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
             };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                let mut recorder = Recorder::begin(&ctx, &mut arena, cmd, &desc)?;
+                let mut capture = Capture::new(&ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 recorder.draw_indirect(PrimitiveTopology::TriangleStrip, &draw)?;
                 recorder.end(&[])?;
             }

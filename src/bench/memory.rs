@@ -8,8 +8,8 @@ use super::roofline::Addresses;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::probe::gpu::{Gpu, GpuError};
 use crate::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, Context, CounterBuffer, IndexBuffer, IndexType,
-    MemoryLocation, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
+    IndexType, MemoryLocation, RuntimeError, VertexBuffer,
 };
 
 /// Bytes that go to the device at a time.
@@ -94,6 +94,7 @@ pub(super) struct Memory {
     pub(super) counters: Vec<Option<CounterBuffer>>,
     pub(super) addresses: Addresses,
     pub(super) arena: Arena,
+    pub(super) capture: Capture,
     /// The capture buffers, in order.
     pub(super) targets: Vec<Buffer>,
     others: Vec<Buffer>,
@@ -123,6 +124,7 @@ impl Memory {
                     counters,
                     addresses,
                     arena,
+                    capture: Capture::new(gpu.context(), &gpu.kernels()),
                     targets,
                     others,
                 })

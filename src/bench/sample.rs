@@ -11,8 +11,7 @@ use super::roofline::{Rooflines, Spread};
 use crate::lower::Backend;
 use crate::probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
 use crate::runtime::{
-    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Kernels, Pipeline, Recorder,
-    RuntimeError,
+    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Pipeline, Recorder, RuntimeError,
 };
 
 /// What one capture took.
@@ -133,7 +132,7 @@ impl Tools {
             return self.sample_roofline(gpu, case, memory, spread, 1);
         };
         let pipeline = self.pipelines.get(gpu, contestant, backend, case)?;
-        let (pass, frame, kernels) = (gpu.render_pass(), gpu.framebuffer(), gpu.kernels());
+        let (pass, frame) = (gpu.render_pass(), gpu.framebuffer());
         let is_graphics = backend != Backend::Compute;
         let timer = &self.timer;
         // SAFETY: the command buffer that was recorded with it is done, and will be reset.
@@ -149,7 +148,7 @@ impl Tools {
                 }
                 timer.write(ctx, cmd, 0);
                 let start = Instant::now();
-                capture(ctx, cmd, case, memory, pipeline, &kernels)?;
+                capture(cmd, case, memory, pipeline)?;
                 let recording = start.elapsed();
                 if is_graphics {
                     ctx.device().cmd_end_render_pass(cmd);
@@ -234,24 +233,21 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
 /// # Safety
 /// As [`Recorder::begin`]; the buffers hold what the case draws.
 unsafe fn capture(
-    ctx: &Context,
     cmd: vk::CommandBuffer,
     case: &Case,
     memory: &mut Memory,
     pipeline: &Pipeline,
-    kernels: &Kernels,
 ) -> Result<(), RuntimeError> {
     let vertex_buffers = [memory.vertices];
     let desc = CaptureDesc {
         pipeline,
-        kernels,
         buffers: &memory.captures,
         vertex_buffers: &vertex_buffers,
         counters: &memory.counters,
     };
     // SAFETY: the caller's contract.
     unsafe {
-        let mut recorder = Recorder::begin(ctx, &mut memory.arena, cmd, &desc)?;
+        let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
         if let Some(indices) = &memory.indices {
             recorder.bind_index_buffer(indices)?;
             let draw = DrawIndexed {

@@ -12,6 +12,7 @@ use vkxfb::capture::{
     CaptureError, InterfaceVariable, Layout, Output, Varying, interface_variables, locations_used,
 };
 use vkxfb::lower::Shader;
+use vkxfb::lower::reflect::{PushConstant, push_constants};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -53,6 +54,8 @@ struct Inspection {
     constants: Vec<ConstantRow>,
     /// What the shader reads.
     inputs: Vec<InterfaceRow>,
+    /// The members of its push constant block.
+    push_constants: Vec<PushConstantRow>,
     /// What the shader puts out, captured or not.
     shader_outputs: Vec<InterfaceRow>,
     /// Why nothing is captured, where nothing is.
@@ -72,6 +75,18 @@ struct ConstantRow {
     ty: String,
     name: Option<String>,
     default: String,
+}
+
+#[derive(Serialize)]
+struct PushConstantRow {
+    /// Bytes from the start of the application's push constants.
+    offset: u32,
+    /// As GLSL writes it.
+    #[serde(rename = "type")]
+    ty: String,
+    name: Option<String>,
+    /// Whether the shader reads anything of it.
+    is_read: bool,
 }
 
 /// A variable, or the member of a block.
@@ -170,6 +185,7 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
     let used: BTreeSet<u32> = locations_used(&declarations, &entry);
     Ok(Inspection {
         inputs: interface(StorageClass::Input),
+        push_constants: push_constants(&shader)?.into_iter().map(push_constant_row).collect(),
         shader_outputs: interface(StorageClass::Output),
         entry_point: entry.name.clone(),
         constants: constants
@@ -200,6 +216,11 @@ fn interface_row(variable: InterfaceVariable) -> InterfaceRow {
         name: variable.name,
         size: variable.size,
     }
+}
+
+fn push_constant_row(constant: PushConstant) -> PushConstantRow {
+    let PushConstant { offset, ty, name, is_read } = constant;
+    PushConstantRow { offset, ty, name, is_read }
 }
 
 fn varying_row(varying: &Varying) -> VaryingRow {

@@ -1,5 +1,6 @@
 //! `vkxfb lower`
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -118,6 +119,9 @@ struct Report<'a> {
     resources: Option<String>,
     /// Sets that the shader itself uses.
     descriptor_sets: &'a [u32],
+    /// Bytes of push constants that the shader itself reads, in multiples of 16; on the native backend all of
+    /// its block.
+    push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
     /// The rest is of the compute backend alone.
     workgroup_size: u32,
@@ -164,6 +168,7 @@ impl<'a> Report<'a> {
             has_side_effects: lowered.has_side_effects,
             resources: lowered.resources.map(|plan| plan.to_string()),
             descriptor_sets: &lowered.descriptor_sets,
+            push_constants: Some(&lowered.push_constants).filter(|range| !range.is_empty()),
             spec_ids: lowered.spec_ids.map(|ids| SpecIds {
                 topology: ids.topology,
                 restart: ids.restart,

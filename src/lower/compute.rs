@@ -1,7 +1,7 @@
 //! The vertex shader as a compute shader that pulls its vertices.
 //!
-//! `Input` and `Output` become `Private`, and lose the decorations that only an interface has. The
-//! entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the entry
+//! `Input` and `Output` become `Private`, and lose the decorations that only an interface has; so does
+//! `PushConstant`. The entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the entry
 //! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
 //! visible to the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
 //!
@@ -14,6 +14,7 @@ use super::explicit_layout;
 use super::inputs::Inputs;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Shading, Stubs, free_spec_ids, library};
+use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
 use super::store::Outputs;
@@ -119,13 +120,14 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let used = isolate(&mut module, &mut entry);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    interface::reject_push_constants(&declarations, &used)?;
+    let push_constants = PushConstants::of(&module, &declarations, &used)?;
     resources.check(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
 
     undefined.define_values(&mut module, &declarations);
     strip_interface(&mut module, &declarations);
+    push_constants.make_private(&mut module);
     let memory = Memory::declare(&mut module, resources, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
@@ -143,10 +145,16 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             storage: StorageClass::Private,
         },
         undefined: &undefined,
+        push_constants: &push_constants,
         spec_ids,
         shading: Some(Shading {
             function: entry.function,
-            inputs: Inputs::new(&declarations, &entry, options.vertex_input),
+            inputs: Inputs::new(
+                &declarations,
+                &entry,
+                options.vertex_input,
+                push_constants.granules(),
+            ),
             workgroup_size,
             staging,
         }),
@@ -193,6 +201,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         resources: Some(resources),
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
+        push_constants: push_constants.range,
         unwritten: undefined.outputs,
         reads_undefined: undefined.has_values,
     })
@@ -215,18 +224,5 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     module.retain(Section::Annotations, |i| {
         interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });
-    let is_interface = |storage: u32| INTERFACE.iter().any(|s| *s as u32 == storage);
-    module.edit(Section::Declarations, |op, operands| {
-        // Storage class of OpTypePointer, and of OpVariable.
-        let at = match op {
-            Op::TypePointer => 1,
-            Op::Variable => 2,
-            _ => return,
-        };
-        if let Some(storage) = operands.get_mut(at)
-            && is_interface(*storage)
-        {
-            *storage = StorageClass::Private as u32;
-        }
-    });
+    interface::make_private(module, &INTERFACE);
 }

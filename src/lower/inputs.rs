@@ -24,6 +24,8 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
+    /// Descriptors that would have room in the table before those of attributes.
+    first_in_table: u32,
     /// The attribute of each descriptor slot.
     pub(super) attributes: Vec<LoweredAttribute>,
     /// Real input variables of the compute shader that built-ins are copied from.
@@ -39,14 +41,17 @@ struct Indices {
 
 impl<'a> Inputs<'a> {
     /// The inputs as the vertex shader declared them. What is not in its interface it does not read.
+    /// `first_in_table`: how many descriptors what is in the table before them takes the room of.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
         vertex_input: &'a VertexInput,
+        first_in_table: u32,
     ) -> Self {
         Self {
             declarations,
             vertex_input,
+            first_in_table,
             variables: declarations
                 .variables(StorageClass::Input)
                 .filter(|variable| entry.interface.contains(&variable.id))

@@ -34,29 +34,19 @@ pub(super) fn find_built_in(
         .copied()
 }
 
-/// The sysvals are the one push constant block that an entry point may use.
-pub(super) fn reject_push_constants(
-    declarations: &Declarations,
-    used: &StaticUse,
-) -> Result<(), LowerError> {
-    let mut variables = declarations.variables(StorageClass::PushConstant);
-    match variables.find(|variable| used.contains(variable.id)) {
-        None => Ok(()),
-        Some(variable) => {
-            Err(LowerError::PushConstants { variable: label(declarations, variable.id) })
-        }
-    }
-}
-
 /// Removes push constants from the interface of an entry point that does not use them, and from the module
 /// where no entry point does: a driver may count what is declared.
 pub(super) fn remove_push_constants(
     module: &mut Module,
     declarations: &Declarations,
+    used: &StaticUse,
     entry: &mut EntryPoint,
 ) {
-    let mut unused: HashSet<Id> =
-        declarations.variables(StorageClass::PushConstant).map(|variable| variable.id).collect();
+    let mut unused: HashSet<Id> = declarations
+        .variables(StorageClass::PushConstant)
+        .map(|variable| variable.id)
+        .filter(|variable| !used.contains(*variable))
+        .collect();
     if unused.is_empty() {
         return;
     }
@@ -68,6 +58,24 @@ pub(super) fn remove_push_constants(
     remove_debug_info(module, &mut unused);
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && unused.contains(&i.id(1))));
     remove_annotations(module, &unused);
+}
+
+/// Makes what is in these storage classes, and every pointer to it, `Private`.
+pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
+    let is_in = |storage: u32| storages.iter().any(|s| *s as u32 == storage);
+    module.edit(Section::Declarations, |op, operands| {
+        // Storage class of OpTypePointer, and of OpVariable.
+        let at = match op {
+            Op::TypePointer => 1,
+            Op::Variable => 2,
+            _ => return,
+        };
+        if let Some(storage) = operands.get_mut(at)
+            && is_in(*storage)
+        {
+            *storage = StorageClass::Private as u32;
+        }
+    });
 }
 
 /// Structure types that variables of a storage class consist of.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use spirv::{Decoration, Op};
 
 use super::inputs::Inputs;
+use super::push_constants::PushConstants;
 use super::resources::Memory;
 use super::staging::Staging;
 use super::store::Outputs;
@@ -33,6 +34,8 @@ pub(super) struct Stubs<'a> {
     pub(super) outputs: Outputs<'a>,
     /// What of that, and of the shader's variables, begins as 0.
     pub(super) undefined: &'a Undefined,
+    /// Compute only: what is set before the shader runs.
+    pub(super) push_constants: &'a PushConstants,
     /// `SpecId`s of what may occur.
     pub(super) spec_ids: SpecIds,
     /// Compute only: what `set_inputs` sets and `shade` calls.
@@ -74,6 +77,7 @@ impl Define for Stubs<'_> {
             }
             ("shade", [], Some(shading)) => {
                 let mut code = Code::default();
+                self.push_constants.set(linker, &mut code)?;
                 let builder = &mut linker.builder;
                 self.undefined.clear(builder, &mut code, &self.outputs);
                 let void = builder.void();

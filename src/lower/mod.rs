@@ -17,6 +17,7 @@ mod interface;
 pub mod kernel;
 mod library;
 pub mod native;
+mod push_constants;
 pub mod reflect;
 mod resources;
 pub mod split_blocks;
@@ -27,6 +28,7 @@ mod uses;
 pub mod vertex;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 pub use self::resources::ResourcePlan;
 
@@ -77,13 +79,33 @@ pub enum LowerError {
     /// A stage whose outputs the driver captures otherwise, or not at all.
     #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
     Stage(spirv::ExecutionModel),
-    /// The shader uses push constants, which the sysvals take.
+    /// A push constant that is no number, nor made of numbers and device addresses.
+    #[error("push constant {member} is {ty}, which has no bytes to be read from")]
+    PushConstantType {
+        /// Where it is in which variable.
+        member: String,
+        /// The type in words.
+        ty: String,
+    },
+    /// A push constant that only push constants may be, by `StoragePushConstant8` or `StoragePushConstant16`.
     #[error(
-        "the shader uses push constants, {variable}, which are not supported on this backend as yet"
+        "push constant {member} has components of {bits} bits, which this backend supports only in modules          that declare the capability {capability:?}"
     )]
-    PushConstants {
-        /// The name of the variable or of its block, and its id.
-        variable: String,
+    PushConstantWidth {
+        /// Where it is in which variable.
+        member: String,
+        /// Bits of a component.
+        bits: u32,
+        /// What makes it a type for all variables, where the device has it.
+        capability: spirv::Capability,
+    },
+    /// A push constant whose bytes cannot be told.
+    #[error("push constant {member}, or a part of it, {problem}")]
+    PushConstantLayout {
+        /// Where it is in which variable.
+        member: String,
+        /// What is wrong.
+        problem: String,
     },
     /// A built-in input that a compute shader cannot be given.
     #[error("input {variable} is the built-in {built_in}, which the compute backend cannot supply")]
@@ -315,6 +337,11 @@ pub struct Lowered {
     /// Numbers of the descriptor sets that the shader itself uses, in order: those of which a pipeline needs
     /// the layouts.
     pub descriptor_sets: Vec<u32>,
+    /// Bytes of the application's push constants that the shader reads, from a multiple of 16 to a multiple of
+    /// 16: what [`Sysvals::table`](crate::sysval::Sysvals::table) begins with. On the native backend, which
+    /// reads them where they are, those of its whole block: a range of a pipeline layout has to have the block.
+    /// `0..0` where there are none.
+    pub push_constants: Range<u32>,
     /// Indices in [`Layout::outputs`] of what the shader does not write on every path, as far as its code shows.
     /// Where it does not, the specification leaves the captured value undefined; on the vertex and compute
     /// backends it is 0.

@@ -21,9 +21,12 @@
 mod explicit;
 mod inline;
 
+use std::ops::Range;
+
 use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::interface::{self, XFB_DECORATIONS};
+use super::push_constants;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, Captures, LowerError, Lowered, Shader};
@@ -73,7 +76,8 @@ pub fn lower_within(
     let used = StaticUse::of(&module, entry.function);
     let uses = Uses::of(&module, &declarations, &used);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
-    Ok(lowered(module.words(), entry.name, layout, uses, undefined))
+    let push_constants = push_constants::block_range(&declarations, &used)?;
+    Ok(lowered(module.words(), entry.name, layout, uses, push_constants, undefined))
 }
 
 fn lowered(
@@ -81,6 +85,7 @@ fn lowered(
     entry_point: String,
     layout: Layout,
     uses: Uses,
+    push_constants: Range<u32>,
     undefined: Undefined,
 ) -> Lowered {
     Lowered {
@@ -95,6 +100,7 @@ fn lowered(
         resources: None,
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
+        push_constants,
         unwritten: undefined.outputs,
         reads_undefined: undefined.has_values,
     }
@@ -166,6 +172,7 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
     let layout = Layout::from_list(&declarations, &entry, options.list)?;
     layout.trace(&entry.name);
     let uses = Uses::of(&module, &declarations, &used);
+    let push_constants = push_constants::block_range(&declarations, &used)?;
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
     let (inlined, rest) = inline::inline(&declarations, &entry, &layout);
 
@@ -216,6 +223,6 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
         output_components: locations
             .saturating_mul(4)
             .saturating_add(built_in_components(&declarations, &entry)),
-        lowered: lowered(module.words(), entry.name, layout, uses, undefined),
+        lowered: lowered(module.words(), entry.name, layout, uses, push_constants, undefined),
     })
 }

@@ -6,8 +6,8 @@ use spirv::{Decoration, StorageClass};
 
 use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
-use super::{LowerError, Shader};
-use crate::spirv::declarations::Declarations;
+use super::{LowerError, Shader, push_constants};
+use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::entry_point::find_vertex_shader;
 use crate::spirv::static_use::StaticUse;
 use crate::vertex_input::{
@@ -86,6 +86,53 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
         attributes: attributes.into_values().collect(),
         resources: resources(&declarations, &used),
     })
+}
+
+/// A member of a push constant block that a shader uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushConstant {
+    /// Bytes from the start of the application's push constants.
+    pub offset: u32,
+    /// Its type as GLSL writes it.
+    pub ty: String,
+    /// Its name, where there are names.
+    pub name: Option<String>,
+    /// Whether the shader reads it, or a part of it.
+    pub is_read: bool,
+}
+
+/// The members of the push constant block that a vertex shader uses.
+///
+/// # Errors
+/// [`LowerError`]: no module, no vertex shader, or a member of the block without an offset.
+pub fn push_constants(shader: &Shader<'_>) -> Result<Vec<PushConstant>, LowerError> {
+    let module = shader.module()?;
+    let entry = find_vertex_shader(&module, shader.entry_point)?;
+    let used = StaticUse::of(&module, entry.function);
+    let declarations = Declarations::of(&module);
+    let variables = push_constants::used_variables(&declarations, &used);
+    let places = push_constants::read_places(&module, &declarations, &used, &variables);
+    let mut all = Vec::new();
+    for variable in variables {
+        let block = variable.pointee;
+        let Some(Type::Struct { members }) = declarations.ty(block) else { continue };
+        for (index, ty) in (0..).zip(members) {
+            let offset = declarations.member_decoration(block, index, Decoration::Offset);
+            let offset = offset.and_then(|parameters| parameters.first());
+            all.push(PushConstant {
+                offset: *offset.ok_or_else(|| LowerError::PushConstantLayout {
+                    member: push_constants::place_label(&declarations, variable, &[index]),
+                    problem: "has no Offset".to_owned(),
+                })?,
+                ty: declarations.type_name(*ty),
+                name: declarations.member_name(block, index).map(str::to_owned),
+                is_read: places.iter().any(|(read, path)| {
+                    read.id == variable.id && path.first().is_none_or(|member| *member == index)
+                }),
+            });
+        }
+    }
+    Ok(all)
 }
 
 fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {

@@ -236,9 +236,16 @@ impl Outputs<'_> {
 }
 
 /// An output's bits, in values of up to four dwords.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Loaded {
     pieces: Vec<Piece>,
+}
+
+impl Loaded {
+    /// Adds dwords from `first` on: a `u32`, or a vector of them.
+    pub(super) fn add(&mut self, first: u32, dwords: u32, bits: Id) {
+        self.pieces.push(Piece { first, dwords, bits });
+    }
 }
 
 /// A `u32`, or a vector of them.
@@ -250,8 +257,8 @@ struct Piece {
     bits: Id,
 }
 
-/// The value of one store.
-fn gather(
+/// The value of one store: a `u32`, or a vector of them, of dwords of `values` that are loaded.
+pub(super) fn gather(
     builder: &mut Builder<'_>,
     code: &mut Code,
     values: &[Loaded],

@@ -3,13 +3,15 @@
 //! The entry point becomes a function that a new entry point calls, so that it may return from
 //! anywhere; what it wrote is then stored by `xfb_vertex` of `shaders/vertex.wgsl`. Everything else
 //! stays: the shader still rasterises, and other entry points of the module are kept, though they
-//! capture no more. Only where two entry points are one function the others are removed.
+//! capture no more. Only where two entry points are one function, or use the same push constants, the others
+//! are removed.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
 use super::interface::{self, XFB_DECORATIONS};
 use super::library::{Stubs, free_spec_ids, library};
+use super::push_constants::{self, PushConstants};
 use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::undefined::Undefined;
@@ -42,22 +44,24 @@ pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, values that
-/// specialisation constants cannot have, or push constants in use.
+/// specialisation constants cannot have, or push constants of a type that no other variable may have.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     let (mut module, used_spec_ids) = shader.specialized()?;
     let mut entry = find_vertex_shader(&module, shader.entry_point)?;
-    // A function that is called can be no entry point, under another name either.
-    if shares_function(&module, &entry) {
+    // A function that is called can be no entry point, under another name either; nor can push constants be
+    // private that another entry point uses.
+    if shares_function(&module, &entry) || push_constants::are_shared(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    interface::reject_push_constants(&declarations, &used)?;
+    let push_constants = PushConstants::of(&module, &declarations, &used)?;
     let uses = Uses::of(&module, &declarations, &used);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
-    interface::remove_push_constants(&mut module, &declarations, &mut entry);
+    interface::remove_push_constants(&mut module, &declarations, &used, &mut entry);
+    push_constants.make_private(&mut module);
 
     undefined.define_values(&mut module, &declarations);
     interface::strip_decorations(
@@ -82,16 +86,24 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     let xfb_vertex = linker.function("xfb_vertex")?;
     let outputs =
         Outputs { layout: &layout, declarations: &declarations, storage: StorageClass::Output };
-    let mut clear = Code::default();
-    undefined.clear(&mut linker.builder, &mut clear, &outputs);
+    let mut set_up = Code::default();
+    push_constants.set(&mut linker, &mut set_up)?;
+    undefined.clear(&mut linker.builder, &mut set_up, &outputs);
     let wrapper = emit_wrapper(
         &mut linker.builder,
-        &clear,
+        &set_up,
         entry.function,
         xfb_vertex,
         [vertex_index, instance_index],
     );
-    let mut stubs = Stubs { memory, outputs, undefined: &undefined, spec_ids, shading: None };
+    let mut stubs = Stubs {
+        memory,
+        outputs,
+        undefined: &undefined,
+        push_constants: &push_constants,
+        spec_ids,
+        shading: None,
+    };
     linker.finish(&mut stubs)?;
     explicit_layout::remove(&mut module);
 
@@ -118,6 +130,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         resources: Some(RESOURCES),
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
+        push_constants: push_constants.range,
         unwritten: undefined.outputs,
         reads_undefined: undefined.has_values,
     })
@@ -160,10 +173,10 @@ impl Index {
     }
 }
 
-/// `void main() { clear; shader(); xfb_vertex(vertex_index, instance_index); }`
+/// `void main() { set_up; shader(); xfb_vertex(vertex_index, instance_index); }`
 fn emit_wrapper(
     builder: &mut Builder<'_>,
-    clear: &Code,
+    set_up: &Code,
     shader: Id,
     xfb_vertex: Id,
     indices: [Index; 2],
@@ -174,7 +187,7 @@ fn emit_wrapper(
     let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
     let label = builder.module.fresh_id();
     code.label(label);
-    code.copy(clear.words());
+    code.copy(set_up.words());
     code.call(builder, void, shader, &[]);
     let arguments = indices.map(|index| index.load(builder, &mut code));
     code.call(builder, void, xfb_vertex, &arguments);

@@ -31,9 +31,12 @@ pub use self::timing::{MemoryLimits, Timestamps};
 use self::allocator::OwnAllocator;
 use self::instance::Instance;
 use crate::lower::{Backend, compute};
-use crate::runtime::{Barrier, Capabilities, Context, Kernels, RuntimeError, required_features};
+use crate::runtime::{
+    Barrier, Capabilities, Context, Kernels, MemoryAllocator, RuntimeError, required_features,
+};
 
-/// How long a submission may take unless [`Gpu::set_timeout`] says otherwise.
+/// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
+/// there, and it is waited for.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The devices of this machine.
@@ -74,7 +77,7 @@ pub struct Gpu {
     fence: vk::Fence,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    kernels: Arc<Kernels>,
+    kernels: Kernels,
     allocator: Option<OwnAllocator>,
     timeout: Duration,
     omitted: Option<Step>,
@@ -179,6 +182,10 @@ impl Gpu {
                 return Err(error.into());
             }
         };
+        let timeout = match context.capabilities().device_type {
+            vk::PhysicalDeviceType::CPU => Duration::MAX,
+            _ => TIMEOUT,
+        };
         // SAFETY: the family has a queue.
         let queue = unsafe { device.get_device_queue(queue_family, 0) };
         // From here on dropping it cleans up; null handles may be destroyed.
@@ -198,9 +205,9 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
-            kernels: Arc::new(Kernels::none()),
+            kernels: Kernels::none(),
             allocator: None,
-            timeout: TIMEOUT,
+            timeout,
             omitted: None,
             state: State::Idle,
             instance,
@@ -236,7 +243,7 @@ impl Gpu {
                 .first()
                 .copied()
                 .unwrap_or_default();
-            self.kernels = Arc::new(Kernels::new(&self.context, vk::PipelineCache::null())?);
+            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
                 .map_err(RuntimeError::vulkan("vkCreateFence"))?;
@@ -276,7 +283,7 @@ impl Gpu {
     }
 
     /// What the device can do, by the profile.
-    pub const fn capabilities(&self) -> &Capabilities {
+    pub fn capabilities(&self) -> &Capabilities {
         self.context.capabilities()
     }
 
@@ -366,8 +373,8 @@ impl Gpu {
     }
 
     /// The kernels of the device, with which they are destroyed.
-    pub fn kernels(&self) -> Arc<Kernels> {
-        Arc::clone(&self.kernels)
+    pub fn kernels(&self) -> Kernels {
+        self.kernels.clone()
     }
 
     /// Enters a render pass instance of [`render_pass`](Self::render_pass).
@@ -391,6 +398,25 @@ impl Gpu {
         let result = self.record(record)?;
         self.submit_and_wait()?;
         Ok(result)
+    }
+
+    /// The same, with the allocator of the device: for an [`Arena`](crate::runtime::Arena) that is
+    /// [growing](crate::runtime::Arena::growing).
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn submit_growing<R>(
+        &mut self,
+        record: impl FnOnce(
+            &Context,
+            &mut (dyn MemoryAllocator + Send + Sync),
+            vk::CommandBuffer,
+        ) -> Result<R, RuntimeError>,
+    ) -> Result<R, GpuError> {
+        let mut allocator = self.allocator.take().ok_or(GpuError::NoDevice)?;
+        let result = self.submit(|ctx, cmd| Ok(record(ctx, &mut allocator, cmd)?));
+        self.allocator = Some(allocator);
+        result
     }
 
     fn record<R>(
@@ -495,7 +521,7 @@ impl Drop for Gpu {
                 let _ = device.device_wait_idle();
             }
             // Whoever still has them needs a live device to record with them.
-            self.kernels.destroy_shared(&self.context);
+            self.kernels.clone().destroy(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

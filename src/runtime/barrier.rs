@@ -22,6 +22,11 @@ pub enum Barrier {
     SetupToCapture,
     /// Before counters and query results are written that the CPU knows.
     BeforeFinish,
+    /// Before the positions that an earlier flush left are copied to another block of memory, where descriptors
+    /// reach them.
+    BeforeMove,
+    /// Behind that copy.
+    AfterMove,
     /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
     /// over what another touches.
     Scarce,
@@ -50,6 +55,12 @@ impl Barrier {
                     both.1 | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
+            Self::BeforeMove => (
+                // The copy of an earlier execution of the command buffer may still read, or be read.
+                (Stage::COMPUTE_SHADER | Stage::TRANSFER, Access::SHADER_WRITE),
+                (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
+            ),
+            Self::AfterMove => ((Stage::TRANSFER, Access::TRANSFER_WRITE), both),
             Self::RestartToSetup | Self::Scarce | Self::CaptureToConsumer => (write, both),
         }
     }

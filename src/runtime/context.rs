@@ -1,6 +1,8 @@
 //! One device, ready for captures: its entry points, its capabilities, what it was created with,
 //! and the commands that record [barriers](super::barrier).
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
@@ -29,8 +31,15 @@ impl ContextId {
 }
 
 /// A `VkDevice` with the entry points that captures call. The device stays the application's.
+///
+/// Clones share all of it, until one of them is changed.
 #[derive(Clone)]
 pub struct Context {
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone)]
+struct Shared {
     id: ContextId,
     device: ash::Device,
     capabilities: Capabilities,
@@ -44,6 +53,14 @@ pub struct Context {
     omitted: Option<Barrier>,
 }
 
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("device", &self.shared.device.handle())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Context {
     /// Loads the entry points for what was enabled.
     ///
@@ -52,7 +69,7 @@ impl Context {
     ///
     /// # Safety
     /// `device` was created from `instance` with `enabled`, on the physical device that
-    /// `capabilities` describes, and outlives the context.
+    /// `capabilities` describes, and outlives the context and its clones, also those that captures hold.
     pub unsafe fn new(
         instance: &ash::Instance,
         device: &ash::Device,
@@ -80,7 +97,7 @@ impl Context {
             )
         });
         let [x, y, _] = capabilities.limits.max_workgroups;
-        Ok(Self {
+        let shared = Shared {
             id: ContextId::next(),
             device: device.clone(),
             enabled,
@@ -92,32 +109,33 @@ impl Context {
             indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
             omitted: None,
             capabilities,
-        })
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// What it has in common with its clones alone.
-    pub(crate) const fn id(&self) -> ContextId {
-        self.id
+    pub(crate) fn id(&self) -> ContextId {
+        self.shared.id
     }
 
     /// The device.
-    pub const fn device(&self) -> &ash::Device {
-        &self.device
+    pub fn device(&self) -> &ash::Device {
+        &self.shared.device
     }
 
     /// What the physical device can do.
-    pub const fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
     }
 
     /// What the device was created with.
-    pub const fn enabled(&self) -> &RequiredFeatures {
-        &self.enabled
+    pub fn enabled(&self) -> &RequiredFeatures {
+        &self.shared.enabled
     }
 
     /// Whether buffers have addresses.
-    pub const fn has_addresses(&self) -> bool {
-        self.addresses.is_some()
+    pub fn has_addresses(&self) -> bool {
+        self.shared.addresses.is_some()
     }
 
     /// What shaders are lowered for that this device captures by compute, in a pipeline with so many
@@ -129,7 +147,7 @@ impl Context {
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
-            staging: self.capabilities.staging(),
+            staging: self.shared.capabilities.staging(),
             ..Default::default()
         })
     }
@@ -140,7 +158,7 @@ impl Context {
     /// # Errors
     /// As there.
     pub fn resource_plan(&self, application_sets: usize) -> Result<ResourcePlan, RuntimeError> {
-        let Some(table) = &self.table else {
+        let Some(table) = &self.shared.table else {
             return match self.has_addresses() {
                 true => Ok(ResourcePlan::DeviceAddress),
                 false => Err(RuntimeError::FeatureNotEnabled {
@@ -149,7 +167,7 @@ impl Context {
                 }),
             };
         };
-        let max = self.capabilities.limits.max_descriptor_sets;
+        let max = self.shared.capabilities.limits.max_descriptor_sets;
         match u32::try_from(application_sets) {
             Ok(set) if set < max => Ok(table.plan(set)),
             _ => Err(RuntimeError::Limit {
@@ -168,13 +186,13 @@ impl Context {
     }
 
     /// The limits of the plan by descriptors, where that is the device's.
-    pub(super) const fn table(&self) -> Option<&TableLimits> {
-        self.table.as_ref()
+    pub(super) fn table(&self) -> Option<&TableLimits> {
+        self.shared.table.as_ref()
     }
 
     /// Usage of a buffer that shaders reach.
-    pub(super) const fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
-        match (&self.table, backend) {
+    pub(super) fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+        match (&self.shared.table, backend) {
             (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
             _ => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
         }
@@ -190,7 +208,7 @@ impl Context {
     /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
         // SAFETY: the caller's contract.
-        let address = self.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
+        let address = self.shared.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
         match address {
             0 => Err(RuntimeError::NoAddress { what: format!("buffer {buffer:?}") }),
             address => Ok(address),
@@ -202,28 +220,29 @@ impl Context {
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`].
     pub(super) fn transform_feedback(&self) -> Result<&TransformFeedbackFn, RuntimeError> {
-        self.transform_feedback.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
+        self.shared.transform_feedback.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
             what: "the native backend".to_owned(),
             feature: "transformFeedback",
         })
     }
 
     /// Workgroups that a dispatch may have along one axis: what the device has, at most 65535.
-    pub const fn max_workgroups_per_axis(&self) -> u32 {
-        self.max_workgroups_per_axis
+    pub fn max_workgroups_per_axis(&self) -> u32 {
+        self.shared.max_workgroups_per_axis
     }
 
     /// Lowers [`max_workgroups_per_axis`](Self::max_workgroups_per_axis), so that small captures
     /// are folded over two axes, or too large, as huge ones are. It is not raised above what the
     /// device has.
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
-        let [x, y, _] = self.capabilities.limits.max_workgroups;
-        self.max_workgroups_per_axis = workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
+        let [x, y, _] = self.shared.capabilities.limits.max_workgroups;
+        Arc::make_mut(&mut self.shared).max_workgroups_per_axis =
+            workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
     }
 
     /// Whether captures may be dispatched by `vkCmdDispatchIndirect`.
-    pub const fn has_indirect_dispatch(&self) -> bool {
-        self.indirect_dispatch
+    pub fn has_indirect_dispatch(&self) -> bool {
+        self.shared.indirect_dispatch
     }
 
     /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports. By default it
@@ -232,8 +251,8 @@ impl Context {
     /// restart those may be as many invocations as there are bound indices, times the primitives that fit,
     /// which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
     /// needed.
-    pub const fn set_indirect_dispatch(&mut self, works: bool) {
-        self.indirect_dispatch = works;
+    pub fn set_indirect_dispatch(&mut self, works: bool) {
+        Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
     /// `vkCmdDrawIndirectCount`
@@ -241,14 +260,14 @@ impl Context {
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`].
     pub(super) fn draw_indirect_count(&self) -> Result<&DrawIndirectCountFn, RuntimeError> {
-        self.draw_indirect_count.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
+        self.shared.draw_indirect_count.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
             what: "a native indirect draw with a count".to_owned(),
             feature: "drawIndirectCount",
         })
     }
 
     /// Usage that a capture buffer needs for that backend.
-    pub const fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    pub fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
             Backend::Vertex | Backend::Compute => self.shader_usage(backend),
@@ -256,7 +275,7 @@ impl Context {
     }
 
     /// Usage that a vertex buffer needs for that backend.
-    pub const fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    pub fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
             Backend::Compute => self.shader_usage(backend),
@@ -264,7 +283,7 @@ impl Context {
     }
 
     /// Usage that an index buffer needs for that backend.
-    pub const fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    pub fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
             Backend::Compute => self.shader_usage(backend),
@@ -272,7 +291,7 @@ impl Context {
     }
 
     /// Usage that a buffer of indirect arguments or draw counts needs for that backend.
-    pub const fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
             Backend::Compute => self.shader_usage(backend),
@@ -281,7 +300,7 @@ impl Context {
 
     /// Usage that a counter buffer needs for that backend, also where a draw reads its vertex count
     /// from it.
-    pub const fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => {
                 vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
@@ -370,7 +389,7 @@ impl Context {
         from: Scope,
         to: Scope,
     ) -> u32 {
-        if self.omitted == Some(which) {
+        if self.shared.omitted == Some(which) {
             return 0;
         }
         // SAFETY: the caller's contract.
@@ -386,7 +405,7 @@ impl Context {
         let barrier = vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1);
         // SAFETY: the caller's contract.
         unsafe {
-            self.device.cmd_pipeline_barrier(
+            self.shared.device.cmd_pipeline_barrier(
                 cmd,
                 from.0,
                 to.0,
@@ -405,6 +424,6 @@ impl Context {
     /// read may be anything, and with it what they write.
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
-        self.omitted = barrier;
+        Arc::make_mut(&mut self.shared).omitted = barrier;
     }
 }

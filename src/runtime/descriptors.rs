@@ -37,7 +37,7 @@ use ash::vk;
 pub(super) use self::sets::{Sets, with_layout};
 pub(super) use self::windows::Window;
 use self::windows::{Range, cover};
-use super::{Context, RuntimeError};
+use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
 /// The fewest storage buffers that do: both parts of the arena, what is captured to, and one more.
@@ -91,7 +91,11 @@ pub(super) struct Table {
     windows: [Vec<Window>; 3],
     /// Whether windows hold what nobody asked for.
     hold_more: bool,
-    /// The last sets and what they hold, by [`User`].
+}
+
+/// The sets that were made last, by [`User`], with what they hold: draws that reach the same share them.
+#[derive(Debug, Default)]
+pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 3],
 }
 
@@ -138,6 +142,14 @@ impl TableLimits {
         }
     }
 
+    /// The most windows of a purpose beside that of the arena.
+    const fn most_ranges(&self, purpose: Purpose) -> usize {
+        match purpose {
+            Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
+            Purpose::Capture => self.count(purpose) as usize,
+        }
+    }
+
     /// Element of the first window of a purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
@@ -157,13 +169,18 @@ impl TableLimits {
 }
 
 impl Table {
-    /// Forgets all buffers, but for those of an arena, which come first.
-    pub(super) fn restart(&mut self, upload: Window, scratch: Window) {
+    /// Forgets all buffers.
+    pub(super) fn restart(&mut self) {
         let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
         ranges.clear();
         numbers.clear();
         used.clear();
-        *self = Self { upload, scratch, ranges, numbers, used, ..Self::default() };
+        *self = Self { ranges, numbers, used, ..Self::default() };
+    }
+
+    /// Says where the memory of the arena lies, before windows are [assigned](Self::assign): it has the first ones.
+    pub(super) const fn set_arena(&mut self, upload: Window, scratch: Window) {
+        (self.upload, self.scratch) = (upload, scratch);
     }
 
     /// A provisional address of `size` bytes at `offset`. The range ends with a whole dword.
@@ -204,7 +221,7 @@ impl Table {
             storage_buffers: limits.reads + limits.writes,
         };
         let next = u32::try_from(self.ranges.len()).ok().filter(|n| n & PROVISIONAL == 0);
-        let most = limits.count(purpose) as usize - self.of_arena(purpose).iter().len();
+        let most = limits.most_ranges(purpose);
         let number = match self.numbers.entry((purpose, window)) {
             Entry::Occupied(number) => *number.get(),
             Entry::Vacant(entry) => {
@@ -244,7 +261,7 @@ impl Table {
         self.hold_more = false;
         for purpose in Purpose::ALL {
             let of_arena = self.of_arena(purpose);
-            let most = limits.count(purpose) as usize - of_arena.iter().len();
+            let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
             // A vector that does not grow: what is allocated does not depend on the draws.
             let mut asked = Vec::with_capacity(self.used.len());
@@ -289,23 +306,11 @@ impl Table {
         self.hold_more || self.captures_overlap()
     }
 
-    /// The descriptor set that holds the windows.
-    ///
-    /// # Errors
-    /// [`RuntimeError::NoDescriptorSet`].
-    ///
-    /// # Safety
-    /// The buffers are live and of the device of `ctx`, which the sets are of; they hold their windows.
-    pub(super) unsafe fn set(
-        &mut self,
-        ctx: &Context,
-        limits: &TableLimits,
-        sets: &mut Sets,
-        user: User,
-    ) -> Result<vk::DescriptorSet, RuntimeError> {
+    /// What the descriptor set of a user holds.
+    fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
-        let bindings = match user {
+        match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures => {
                 // Scratch memory, or the upload memory in its place.
@@ -316,13 +321,35 @@ impl Table {
                 let first = filled(&[], first, limits.writes);
                 [[first, of(Purpose::Read)].concat(), of(Purpose::Capture)]
             }
-        };
+        }
+    }
+}
+
+impl LastSets {
+    /// The descriptor set that holds the windows of a table: the last one, or one of the arena's.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// The buffers are live and of the device of `ctx`, which the arena is of; they hold their windows. `self` was
+    /// used with no other arena, and since the arena was reset with nothing before.
+    pub(super) unsafe fn get(
+        &mut self,
+        ctx: &Context,
+        limits: &TableLimits,
+        table: &Table,
+        arena: &mut ArenaAccess<'_>,
+        user: User,
+    ) -> Result<vk::DescriptorSet, RuntimeError> {
+        let bindings = table.bindings(limits, user);
         if let Some((set, holds)) = &self.sets[user as usize]
             && *holds == bindings
         {
             return Ok(*set);
         }
-        let set = sets.take()?;
+        // SAFETY: the caller's contract.
+        let set = unsafe { arena.take_set(ctx) }?;
         let info = |window: &Window| vk::DescriptorBufferInfo {
             buffer: window.buffer,
             offset: window.start,
@@ -343,9 +370,9 @@ impl Table {
         Ok(set)
     }
 
-    /// Takes the sets from the table, as they were given back.
-    pub(super) fn forget_sets(&mut self) {
-        self.sets = [None, None, None];
+    /// Forgets the sets, as they were given back.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
     }
 }
 

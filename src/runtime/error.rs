@@ -293,6 +293,61 @@ pub enum RuntimeError {
         /// Number of another.
         second: usize,
     },
+    /// A vertex attribute of a format that no shader can pull.
+    #[error("the vertex attribute at location {location}: {source}")]
+    VertexFormat {
+        /// Location of the attribute.
+        location: u32,
+        /// Which format.
+        source: crate::vertex_input::UnsupportedFormat,
+    },
+    /// A `VkSpecializationMapEntry` outside of the data.
+    #[error(
+        "specialisation constant {constant_id} lies at byte {offset} with {size} bytes, of data of {data_size} bytes"
+    )]
+    SpecializationData {
+        /// `constantID`
+        constant_id: u32,
+        /// Bytes from the start of the data.
+        offset: u32,
+        /// Bytes of the value.
+        size: usize,
+        /// Bytes of the data.
+        data_size: usize,
+    },
+    /// A capture that was not begun, or was cleared since.
+    #[error("the capture was not begun")]
+    NotBegun,
+    /// A capture some of whose draws another command buffer has: they were flushed there.
+    #[error("draws of the capture were flushed into another command buffer")]
+    FlushedElsewhere,
+    /// An object of another [`Context`](super::Context).
+    #[error("{what} was made with another context")]
+    OtherContext {
+        /// Which object.
+        what: &'static str,
+    },
+    /// A query that ended in the same record is begun again without a flush between.
+    #[error("query {query} ended in this record: it is begun again behind a flush and a reset")]
+    QueryUsed {
+        /// Number of the query.
+        query: u32,
+    },
+    /// A pipeline whose records are not those that the capture was begun with.
+    #[error(
+        "the capture was begun with records of {} in buffer {buffer}, and the pipeline has {}",
+        bytes(.begun),
+        bytes(.pipeline)
+    )]
+    StrideMismatch {
+        /// Number of the capture buffer.
+        buffer: usize,
+        /// `XfbStride` of the pipeline that the capture was begun with, in bytes, or `None` where it captures nothing
+        /// there.
+        begun: Option<u32>,
+        /// That of the other pipeline.
+        pipeline: Option<u32>,
+    },
     /// Native transform feedback of a shader that captures something, without a buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,
@@ -398,4 +453,9 @@ impl RuntimeError {
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
     }
+}
+
+/// A stride, in messages.
+fn bytes(stride: &Option<u32>) -> String {
+    stride.map_or_else(|| "nothing".to_owned(), |stride| format!("{stride} bytes"))
 }

@@ -1,5 +1,7 @@
 //! The pipelines that prepare captures on the GPU, one set a device.
 
+use std::sync::Arc;
+
 use ash::vk;
 
 use super::checks::check_limit;
@@ -11,9 +13,11 @@ use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
 /// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. There are none for a device without the
 /// compute backend, as the others need none.
-#[derive(Debug)]
+///
+/// Clones are of the same pipelines.
+#[derive(Debug, Clone)]
 pub struct Kernels {
-    pipelines: Option<Pipelines>,
+    pipelines: Option<Arc<Pipelines>>,
 }
 
 /// The pipelines, and their layout. Handles are null while they are made, and not afterwards.
@@ -43,7 +47,7 @@ impl Kernels {
         let mut pipelines = Pipelines::default();
         // SAFETY: the caller's contract.
         let made = unsafe { pipelines.make(ctx, cache) };
-        let kernels = Self { pipelines: Some(pipelines) };
+        let kernels = Self { pipelines: Some(Arc::new(pipelines)) };
         match made {
             Ok(()) => Ok(kernels),
             Err(error) => {
@@ -64,24 +68,18 @@ impl Kernels {
     /// # Errors
     /// [`RuntimeError::NoKernels`].
     pub(super) fn pipelines(&self) -> Result<&Pipelines, RuntimeError> {
-        self.pipelines.as_ref().ok_or(RuntimeError::NoKernels)
+        self.pipelines.as_deref().ok_or(RuntimeError::NoKernels)
     }
 
     /// Destroys the pipelines.
     ///
     /// # Safety
-    /// The device no longer uses them, and `ctx` is the one that they were made with.
+    /// The device no longer uses them, of all clones one is destroyed, and nothing is recorded with the others, and `ctx` is the one that they
+    /// were made with.
     pub unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract; what is destroyed cannot be used again.
-        unsafe { self.destroy_shared(ctx) };
-    }
-
-    /// The same for kernels that others may still refer to.
-    ///
-    /// # Safety
-    /// As [`destroy`](Self::destroy), and nothing is recorded with them from now on.
-    pub(crate) unsafe fn destroy_shared(&self, ctx: &Context) {
-        let Some(Pipelines { layout, setup, restart, finish }) = &self.pipelines else { return };
+        let Some(Pipelines { layout, setup, restart, finish }) = self.pipelines.as_deref() else {
+            return;
+        };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
             for pipeline in [setup, restart, finish] {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Capabilities --required_features--> RequiredFeatures --(the application creates its VkDevice)-->
-//! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin, draw*, end--> Recorded
+//! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin(Capture), draw*, end--> Recorded
 //! ```
 //!
 //! * [`Capabilities`] is everything that is asked of a physical device, asked once. Each backend is
@@ -21,14 +21,16 @@
 //!   barrier between them, as they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of that setup, one set a device.
 //! * [`QueryPool`] holds queries, as `VkQueryPool` does.
+//! * [`Capture`] is what a recorder of the compute backend collects, as a value: what is bound, and the draws. It
+//!   borrows nothing, can be kept, and is played into command buffers as often as needed.
 //! * [`Arena`] is where a record puts what does not fit into push constants, and the scratch memory of
 //!   the kernels.
 //!
 //! # What the runtime never does
 //!
 //! It does not submit, wait, allocate device memory or create objects behind the caller's back:
-//! recording only records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`],
-//! and every object has an explicit `destroy`. Barriers towards the application's own commands are
+//! recording only records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that
+//! allocator where the caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the application's own commands are
 //! recorded when it asks for them ([`Context::capture_barrier`]); those between the kernels and the
 //! captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs is
 //! listed on the function.
@@ -93,7 +95,7 @@ mod queries;
 mod recorder;
 mod workarounds;
 
-pub use arena::{Arena, ArenaDesc};
+pub use arena::{Arena, ArenaAccess, ArenaDesc};
 #[doc(hidden)]
 pub use barrier::Barrier;
 pub use barrier::ConsumerScope;
@@ -115,5 +117,5 @@ pub use memory::{
 };
 pub use pipeline::{Pipeline, PipelineDesc};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultFormat};
-pub use recorder::{CaptureDesc, Captured, Recorded, Recorder};
+pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
 pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};

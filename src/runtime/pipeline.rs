@@ -2,7 +2,7 @@
 //!
 //! | backend | pipeline | push constants |
 //! |---|---|---|
-//! | native | graphics, rasterizer discard | none |
+//! | native | graphics, rasterizer discard | the application's, for `VERTEX` |
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
@@ -14,6 +14,8 @@ mod create;
 mod vertex_input;
 
 use std::ffi::CString;
+use std::ops::Range;
+use std::sync::Arc;
 
 use ash::vk;
 
@@ -61,9 +63,14 @@ pub struct PipelineDesc<'a> {
     pub cache: vk::PipelineCache,
 }
 
-/// A pipeline with its layout.
-#[derive(Debug)]
+/// A pipeline with its layout. Clones are of the same pipeline.
+#[derive(Debug, Clone)]
 pub struct Pipeline {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     raw: vk::Pipeline,
     /// Compute only: for one draw without indices, otherwise null.
     plain: vk::Pipeline,
@@ -80,6 +87,8 @@ pub struct Pipeline {
     /// Sets of the application, and numbers of those that the shader reads.
     set_count: u32,
     used_sets: Vec<u32>,
+    /// Bytes of the application's push constants that the shader reads.
+    push_constants: Range<u32>,
     context: ContextId,
 }
 
@@ -123,7 +132,7 @@ impl Pipeline {
             words = shader.words.len(),
             "pipeline"
         );
-        Ok(Self {
+        let shared = Shared {
             raw,
             plain,
             raw_layout,
@@ -136,8 +145,10 @@ impl Pipeline {
             workgroup_size: shader.workgroup_size,
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
+            push_constants: shader.push_constants.clone(),
             context: ctx.id(),
-        })
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// The context that it was made with.
@@ -145,96 +156,104 @@ impl Pipeline {
         not(feature = "probe"),
         allow(dead_code, reason = "the probe tells its own pipelines by it")
     )]
-    pub(crate) const fn context(&self) -> ContextId {
-        self.context
+    pub(crate) fn context(&self) -> ContextId {
+        self.shared.context
     }
 
     /// The `VkPipeline`; on the compute backend the one that takes every draw.
-    pub const fn raw(&self) -> vk::Pipeline {
-        self.raw
+    pub fn raw(&self) -> vk::Pipeline {
+        self.shared.raw
     }
 
     /// Compute: the `VkPipeline` for one draw without indices, whose sysvals are push constants.
-    pub(super) const fn plain(&self) -> vk::Pipeline {
-        self.plain
+    pub(super) fn plain(&self) -> vk::Pipeline {
+        self.shared.plain
     }
 
     /// The `VkPipelineLayout`, for the application to bind its descriptor sets with.
-    pub const fn raw_layout(&self) -> vk::PipelineLayout {
-        self.raw_layout
+    pub fn raw_layout(&self) -> vk::PipelineLayout {
+        self.shared.raw_layout
     }
 
     /// Who captures.
-    pub const fn backend(&self) -> Backend {
-        self.backend
+    pub fn backend(&self) -> Backend {
+        self.shared.backend
     }
 
     /// Where [`raw`](Self::raw) is bound.
-    pub const fn bind_point(&self) -> vk::PipelineBindPoint {
-        match self.backend {
+    pub fn bind_point(&self) -> vk::PipelineBindPoint {
+        match self.shared.backend {
             Backend::Native | Backend::Vertex => vk::PipelineBindPoint::GRAPHICS,
             Backend::Compute => vk::PipelineBindPoint::COMPUTE,
         }
     }
 
     /// What is captured.
-    pub const fn layout(&self) -> &Layout {
-        &self.layout
+    pub fn layout(&self) -> &Layout {
+        &self.shared.layout
     }
 
     /// The only topology that draws may have, or `None` where each draw decides.
-    pub const fn fixed_topology(&self) -> Option<PrimitiveTopology> {
-        self.fixed_topology
+    pub fn fixed_topology(&self) -> Option<PrimitiveTopology> {
+        self.shared.fixed_topology
     }
 
     /// The provoking vertex.
-    pub const fn provoking_vertex(&self) -> ProvokingVertex {
-        self.provoking_vertex
+    pub fn provoking_vertex(&self) -> ProvokingVertex {
+        self.shared.provoking_vertex
     }
 
     /// Whether the largest index restarts primitives, unless a draw says otherwise.
-    pub const fn primitive_restart(&self) -> bool {
-        self.primitive_restart
+    pub fn primitive_restart(&self) -> bool {
+        self.shared.primitive_restart
     }
 
     /// Bytes of upload that the attributes of each capture with this pipeline take from its
     /// [`Arena`](super::Arena), and again whenever vertex buffers are bound.
     pub fn attribute_bytes(&self) -> u64 {
-        let beyond = match self.backend {
+        let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
-            Backend::Compute => self.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
+            Backend::Compute => self.shared.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
         };
         (beyond * size_of::<AttributeDescriptor>()) as u64
     }
 
-    pub(super) fn attributes(&self) -> &[PulledAttribute] {
-        &self.attributes
+    /// Bytes of push constants of the application that the shader reads, from one multiple of 16 to another; empty
+    /// where it reads none. Those of [`attribute_bytes`](Self::attribute_bytes) and these lie in the
+    /// [`Arena`](super::Arena).
+    pub fn push_constants(&self) -> &Range<u32> {
+        &self.shared.push_constants
     }
 
-    pub(super) const fn workgroup_size(&self) -> u32 {
-        self.workgroup_size
+    pub(super) fn attributes(&self) -> &[PulledAttribute] {
+        &self.shared.attributes
+    }
+
+    pub(super) fn workgroup_size(&self) -> u32 {
+        self.shared.workgroup_size
     }
 
     /// Descriptor sets of the application.
-    pub(super) const fn set_count(&self) -> u32 {
-        self.set_count
+    pub(super) fn set_count(&self) -> u32 {
+        self.shared.set_count
     }
 
     /// Numbers of those of them that the shader reads.
     pub(super) fn used_sets(&self) -> &[u32] {
-        &self.used_sets
+        &self.shared.used_sets
     }
 
     /// Destroys the pipeline and its layout.
     ///
     /// # Safety
-    /// The device no longer uses them, and `ctx` is the one that it was made with.
+    /// The device no longer uses them, of all clones one is destroyed, and nothing is recorded with the others, and `ctx` is the one that it was
+    /// made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract.
         unsafe {
-            ctx.device().destroy_pipeline(self.raw, None);
-            ctx.device().destroy_pipeline(self.plain, None);
-            ctx.device().destroy_pipeline_layout(self.raw_layout, None);
+            ctx.device().destroy_pipeline(self.shared.raw, None);
+            ctx.device().destroy_pipeline(self.shared.plain, None);
+            ctx.device().destroy_pipeline_layout(self.shared.raw_layout, None);
         }
     }
 }

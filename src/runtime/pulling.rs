@@ -87,13 +87,8 @@ impl PulledAttribute {
     }
 }
 
-/// Checks that no binding has two of the buffers, and that what `attributes` read of them is aligned.
-/// Graphics pipelines are made with their strides and take no other.
-pub(super) fn check_buffers(
-    backend: Backend,
-    attributes: &[PulledAttribute],
-    buffers: &[VertexBuffer],
-) -> Result<(), RuntimeError> {
+/// Checks what concerns the buffers alone: that no binding has two of them, and that they have sizes.
+pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
     for (i, buffer) in buffers.iter().enumerate() {
         let binding = buffer.binding;
         if buffers.iter().take(i).any(|b| b.binding == binding) {
@@ -101,8 +96,18 @@ pub(super) fn check_buffers(
         }
         not_whole_size(|| format!("the vertex buffer of binding {binding}"), buffer.size)?;
     }
+    Ok(())
+}
+
+/// Checks that every binding of `attributes` has a buffer, or null, and that what they read of them is aligned.
+/// Graphics pipelines are made with their strides and take no other.
+pub(super) fn check_buffers(
+    backend: Backend,
+    attributes: &[PulledAttribute],
+    buffers: &[VertexBuffer],
+) -> Result<(), RuntimeError> {
     for a in attributes {
-        let Ok(buffer) = buffer_of(a, buffers) else { continue };
+        let buffer = buffer_of(a, buffers)?;
         let what =
             || format!("the offset of the attribute at location {} in its buffer", a.location);
         let offset = buffer.offset.saturating_add(a.offset.into());
@@ -115,14 +120,6 @@ pub(super) fn check_buffers(
         check_stride(a.binding, a.location, stride, a.alignment)?;
     }
     Ok(())
-}
-
-/// Checks that every binding of `attributes` has a buffer, or null.
-pub(super) fn check_complete(
-    attributes: &[PulledAttribute],
-    buffers: &[VertexBuffer],
-) -> Result<(), RuntimeError> {
-    attributes.iter().try_for_each(|a| buffer_of(a, buffers).map(|_| ()))
 }
 
 /// The descriptors of `attributes`, in their order. `address_of` gives where a bound range starts.
@@ -276,7 +273,7 @@ pub(super) mod tests {
         let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
         let attributes = resolve(&input(), &lowered(&input(), &[0, 9])).unwrap();
         assert_eq!(
-            text(check_complete(&attributes, &[bound(0, 0, 64)])),
+            text(check_buffers(Backend::Compute, &attributes, &[bound(0, 0, 64)])),
             "no vertex buffer is bound to binding 5, which the attribute at location 9 reads"
         );
         assert_eq!(
@@ -285,11 +282,11 @@ pub(super) mod tests {
              multiple of 4"
         );
         assert_eq!(
-            text(check_buffers(Backend::Compute, &attributes, &[bound(0, 0, 64), bound(0, 0, 64)])),
+            text(check_bound(&[bound(0, 0, 64), bound(0, 0, 64)])),
             "two vertex buffers are bound to binding 0"
         );
         assert_eq!(
-            text(check_buffers(Backend::Compute, &attributes, &[bound(5, 0, vk::WHOLE_SIZE)])),
+            text(check_bound(&[bound(5, 0, vk::WHOLE_SIZE)])),
             "the size of the vertex buffer of binding 5 is VK_WHOLE_SIZE: captures need it in bytes"
         );
         let mut one = lowered(&input(), &[0]);

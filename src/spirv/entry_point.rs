@@ -136,6 +136,11 @@ fn stage_name(model: ExecutionModel) -> &'static str {
     }
 }
 
+/// The functions of all entry points.
+pub(crate) fn entry_functions(module: &Module) -> impl Iterator<Item = Id> {
+    module.section(Section::EntryPoints).filter(|i| i.is(Op::EntryPoint)).map(|i| i.id(1))
+}
+
 /// Whether the entry point's function is that of another entry point too.
 pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
     module

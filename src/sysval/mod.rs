@@ -11,8 +11,7 @@ pub mod setup;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// Attributes whose descriptors travel in the block; the others lie in memory at
-/// [`Sysvals::attribute_table`].
+/// Attributes whose descriptors travel in the block; the others lie in memory at [`Sysvals::table`].
 pub const INLINE_ATTRIBUTES: usize = 1;
 
 /// Bytes of push constants that a lowered shader declares.
@@ -31,8 +30,10 @@ pub struct Sysvals {
     pub draw: DrawSysvals,
     /// Each buffer's bound range; 0 where none is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
-    /// Descriptors of the attributes [`INLINE_ATTRIBUTES`] and up, or 0.
-    pub attribute_table: Address,
+    /// What has no room here, at a multiple of 16, or 0 where there is nothing: the application's push constants,
+    /// of which byte 0 is that at the start of [`Lowered::push_constants`](crate::lower::Lowered::push_constants),
+    /// and behind the end of that range the descriptors of the attributes [`INLINE_ATTRIBUTES`] and up.
+    pub table: Address,
     /// A [`Batch`], or 0.
     pub batch: Address,
     /// Descriptors of the first attributes.

@@ -81,6 +81,10 @@ pub struct Group {
     pub first: u32,
     /// How many.
     pub count: u32,
+    /// Invocations of a workgroup of its pipeline.
+    pub workgroup_size: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// What the setup kernel makes of a group, padded to [`BATCH_SIZE`].
@@ -125,8 +129,8 @@ pub struct Setup {
     pub input_count: u32,
     /// Groups.
     pub group_count: u32,
-    /// Invocations of a capture's workgroup.
-    pub workgroup_size: u32,
+    /// 0.
+    pub reserved: u32,
     /// The most workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.

@@ -95,6 +95,17 @@ pub fn pipeline(
     lowered: &Lowered,
     options: PipelineOptions,
 ) -> Pipeline {
+    pipeline_of(gpu.context(), gpu.render_pass(), shader, lowered, options)
+}
+
+/// The same with another context of the device.
+pub fn pipeline_of(
+    ctx: &Context,
+    render_pass: vk::RenderPass,
+    shader: &ProbeShader,
+    lowered: &Lowered,
+    options: PipelineOptions,
+) -> Pipeline {
     let desc = PipelineDesc {
         shader: lowered,
         topology: options.topology,
@@ -103,11 +114,11 @@ pub fn pipeline(
         vertex_input: &shader.vertex_input,
         set_layouts: &[],
         dynamic_topology: !options.specialize,
-        render_pass: gpu.render_pass(),
+        render_pass,
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
 
 /// A compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.

@@ -3,7 +3,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_SHADERS` | how many, 2000 by default |
+//! | `VKXFB_SHADERS` | how many, 500 by default |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
@@ -37,7 +37,7 @@ const BATCH: u64 = 20;
 
 #[test]
 fn random_shaders_capture_what_the_model_says() {
-    let count = number("VKXFB_SHADERS", 2000);
+    let count = number("VKXFB_SHADERS", 500);
     batches::run("differential", count, BATCH, ShaderWorker::new).check();
 }
 

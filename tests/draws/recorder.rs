@@ -7,7 +7,7 @@ use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, ByteCountDraw, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
+    Arena, ArenaDesc, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
     DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, QueryPool, Recorded, Recorder,
     RuntimeError, VertexBuffer,
 };
@@ -194,7 +194,6 @@ impl Machine<'_> {
         let backend = self.pipelines.backend;
         let desc = CaptureDesc {
             pipeline: self.pipelines.get(self.round.program, state),
-            kernels: self.kernels,
             buffers: &bound.captures,
             vertex_buffers: &bound.vertices,
             counters: &self.counters(counters),
@@ -202,7 +201,8 @@ impl Machine<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             device::begin_render_pass(self.ctx, self.cmd, backend, self.pass);
-            let mut recorder = Recorder::begin(self.ctx, arena, self.cmd, &desc)?;
+            let mut capture = Capture::new(self.ctx, self.kernels);
+            let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, &desc)?;
             self.resume_queries(&mut recorder, bound)?;
             if state.shader.reads_sets() {
                 let sets = bound.sets.map(|set| set.unwrap());
@@ -265,7 +265,8 @@ impl Machine<'_> {
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
-            let mut recorder = Recorder::begin_inactive(self.ctx, arena, self.cmd, self.kernels)?;
+            let mut capture = Capture::new(self.ctx, self.kernels);
+            let mut recorder = Recorder::begin_inactive(&mut capture, arena, self.cmd)?;
             recorder.set_primitive_restart(bound.state.is_some_and(|state| state.restart))?;
             self.resume_queries(&mut recorder, bound)?;
             if let Some(indices) = &bound.indices {

@@ -5,8 +5,8 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation,
-    Pipeline, PipelineDesc, Recorder, VertexBuffer,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw,
+    MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
@@ -211,7 +211,6 @@ impl Case {
         let kernels = gpu.kernels();
         let desc = CaptureDesc {
             pipeline,
-            kernels: &kernels,
             buffers: &targets,
             vertex_buffers: &vertex_buffers,
             counters: &[],
@@ -235,7 +234,8 @@ impl Case {
                 if backend == Backend::Native {
                     device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 }
-                let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                 recorder.draw(PrimitiveTopology::TriangleList, &self.draw)?;
                 recorder.end(&[])?;
                 if backend == Backend::Native {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use comfy_table::{Table, TableStyle};
 
-use super::{BufferRow, Inspection, InterfaceRow};
+use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
 
 /// The tables; with `gl` those of OpenGL in place of those of Vulkan.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
@@ -21,6 +21,9 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     }
     if !inspection.inputs.is_empty() {
         writeln!(text, "\ninputs\n{}", inputs(&inspection.inputs))?;
+    }
+    if !inspection.push_constants.is_empty() {
+        writeln!(text, "\npush constants\n{}", push_constants(&inspection.push_constants))?;
     }
     if !inspection.shader_outputs.is_empty() {
         writeln!(text, "\noutputs\n{}", outputs(&inspection.shader_outputs))?;
@@ -52,6 +55,16 @@ fn inputs(rows: &[InterfaceRow]) -> Table {
         let location = row.location.map(|location| location.to_string());
         let place = location.or_else(|| row.built_in.clone()).unwrap_or_default();
         all.add_row([place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
+    }
+    all
+}
+
+fn push_constants(rows: &[PushConstantRow]) -> Table {
+    let mut all = table(&["byte", "type", "name"]);
+    for row in rows {
+        let name = row.name.clone().unwrap_or_default();
+        let name = if row.is_read { name } else { format!("{name} (not read)") };
+        all.add_row([row.offset.to_string(), row.ty.clone(), name]);
     }
     all
 }

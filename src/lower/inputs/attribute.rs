@@ -11,6 +11,7 @@ use super::{Indices, Inputs, LowerError, LoweredAttribute};
 use crate::spirv::Id;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
+use crate::sysval::INLINE_ATTRIBUTES;
 use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
@@ -18,7 +19,7 @@ use crate::vertex_input::{
 /// What an attribute is fetched by.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// Descriptor.
+    /// Descriptor, as `attribute_descriptor` of `shaders/fetch.wgsl` counts them.
     slot: Id,
     /// Number of the element in its binding.
     element: Id,
@@ -132,7 +133,11 @@ impl Inputs<'_> {
             self.attributes.push(LoweredAttribute { location, format, input_rate });
             self.attributes.len() - 1
         });
-        Ok(Element { slot: linker.builder.constant(slot as u32), element })
+        let slot = match slot {
+            0..INLINE_ATTRIBUTES => slot as u32,
+            _ => slot as u32 + self.first_in_table,
+        };
+        Ok(Element { slot: linker.builder.constant(slot), element })
     }
 
     /// A part of 64-bit components.

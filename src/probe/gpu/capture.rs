@@ -15,8 +15,8 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::Backend;
 use crate::probe::sentinel::Fill;
 use crate::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context, Draw,
-    Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope,
+    Context, Draw, Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
 };
 use crate::topology::PrimitiveTopology;
 
@@ -321,12 +321,12 @@ unsafe fn record(
     unsafe {
         let desc = CaptureDesc {
             pipeline,
-            kernels,
             buffers: &bound,
             vertex_buffers: &vertex_buffers,
             counters: &[],
         };
-        let mut recorder = Recorder::begin(ctx, arena, cmd, &desc)?;
+        let mut capture = Capture::new(ctx, kernels);
+        let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
         for (topology, draw) in request.draws {
             recorder.draw(*topology, draw)?;

@@ -91,6 +91,7 @@ fn echo() -> Lowered {
         resources: None,
         has_side_effects: false,
         descriptor_sets: vec![],
+        push_constants: 0..0,
         unwritten: vec![],
         reads_undefined: false,
     }

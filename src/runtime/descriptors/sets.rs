@@ -72,11 +72,11 @@ impl Sets {
         u32::try_from(self.sets.len()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn take(&mut self) -> Result<vk::DescriptorSet, RuntimeError> {
-        let set = self.sets.get(self.used as usize);
-        let set = *set.ok_or(RuntimeError::NoDescriptorSet { capacity: self.capacity() })?;
-        self.used += 1;
-        Ok(set)
+    /// One that nobody has, if there is any left.
+    pub(in crate::runtime) fn take(&mut self) -> Option<vk::DescriptorSet> {
+        let set = self.sets.get(self.used as usize).copied();
+        self.used += u32::from(set.is_some());
+        set
     }
 
     /// # Safety

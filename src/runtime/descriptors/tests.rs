@@ -20,7 +20,8 @@ fn window(number: u64, start: u64, end: u64) -> Window {
 
 fn table() -> Table {
     let mut table = Table::default();
-    table.restart(window(1, 0, 32), window(2, 0, 16));
+    table.restart();
+    table.set_arena(window(1, 0, 32), window(2, 0, 16));
     table
 }
 

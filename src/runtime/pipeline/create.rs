@@ -30,18 +30,17 @@ pub(super) unsafe fn create_layout(
     desc: &PipelineDesc<'_>,
 ) -> Result<vk::PipelineLayout, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
-    let ranges = [vk::PushConstantRange {
-        stage_flags: capture_stage(shader.backend),
-        offset: 0,
-        size: SYSVALS_SIZE,
-    }];
+    let size = match shader.backend {
+        // A native pipeline has the application's, the others have them in memory.
+        Backend::Native => shader.push_constants.end,
+        Backend::Vertex | Backend::Compute => SYSVALS_SIZE,
+    };
+    let stage_flags = capture_stage(shader.backend);
+    let ranges = [vk::PushConstantRange { stage_flags, offset: 0, size }];
     let create = |set_layouts: &[vk::DescriptorSetLayout]| {
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(set_layouts)
-            .push_constant_ranges(match shader.backend {
-                Backend::Native => &[],
-                Backend::Vertex | Backend::Compute => &ranges,
-            });
+            .push_constant_ranges(if size == 0 { &[] } else { &ranges });
         // SAFETY: the caller's contract.
         unsafe { device.create_pipeline_layout(&info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))

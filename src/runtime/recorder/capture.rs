@@ -1,292 +1,425 @@
-//! Begin and End of a capture, and what is bound and counted between them.
+//! A capture as a value: what it began with, what is bound, and the draws that were collected.
+
+use std::collections::HashSet;
 
 use ash::vk;
 
-use super::checks::{check_capture_buffers, check_counters, check_distinct, check_index_buffer};
-use super::compute::Compute;
-use super::graphics::Graphics;
-use super::sets::SetArguments;
-use super::{CaptureDesc, Inner, Recorded, Recorder};
+use super::checks::{check_capture_buffers, check_counters, check_distinct};
+use super::constants::Constants;
+use super::play::{After, Plan, Playback};
+use super::sets::BoundSets;
+use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::draw::BoundBuffer;
 use crate::lower::Backend;
-use crate::runtime::draws::{CounterBuffer, IndexBuffer, VertexBuffer};
-use crate::runtime::{Arena, Context, Kernels, QueryKind, QueryPool, RuntimeError, pulling};
+use crate::runtime::arena::Place;
+use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::draws::{CounterBuffer, VertexBuffer};
+use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
+use crate::sysval::setup::{Input, kind};
+use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-impl<'a> Recorder<'a> {
-    /// Begins a capture.
-    ///
-    /// State that is disturbed:
-    /// * native: the graphics pipeline, the vertex buffers of the given bindings, the transform
-    ///   feedback buffers of the given numbers; the index buffer once one is bound.
-    /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push constants
-    ///   of the vertex stage.
-    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage, and at
-    ///   the compute bind point the descriptor sets that
-    ///   [`bind_descriptor_sets`](Self::bind_descriptor_sets) bound. Nothing of the graphics state. Where
-    ///   descriptors take the place of device addresses, also the compute bind point's descriptor set behind
-    ///   those of the pipeline, and all of them where kernels are recorded.
-    ///
-    /// # Barriers
-    /// On the native and vertex backends none is recorded: see [`Context::write_scope`] for what the
-    /// application orders before, and [`Context::capture_barrier`] for afterwards. On the compute
-    /// backend none either as long as the CPU knows everything. Captures that use counters, indirect
-    /// arguments, restarts or queries record global barriers between compute shaders, which also
-    /// order them behind all earlier captures; so between a capture that ends in a counter and one
-    /// that resumes from it the application needs none. Where the draws reach more places than there are
-    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before,
-    /// between and behind the captures.
+/// A capture by compute as a value: what is bound, and what was drawn since Begin.
+///
+/// It borrows nothing, so it can be kept wherever an application keeps what belongs to a command buffer, and be
+/// collected between any other commands. [`recorder`](Self::recorder) binds and draws, [`end`](Self::end) names the
+/// counters, and [`play`](Self::play) records all of it into a command buffer, as often as needed.
+///
+/// A [`Recorder`] of the compute backend is a capture that is played as it ends. Whichever way, an error loses
+/// nothing: what was collected stays, and can be played with more memory.
+///
+/// The memory of what is collected is kept for the next capture: once a value has collected as many draws,
+/// collecting allocates nothing on the heap.
+#[derive(Debug)]
+pub struct Capture {
+    pub(super) ctx: Context,
+    pub(super) kernels: Kernels,
+    pub(super) targets: [Option<Target>; MAX_XFB_BUFFERS],
+    /// Strides of all records.
+    pub(super) strides: [Option<u32>; MAX_XFB_BUFFERS],
+    /// Counters to begin with and to end in, by buffer.
+    pub(super) counters: [Address; MAX_XFB_BUFFERS],
+    pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
+    pub(super) position: Position,
+    /// What was captured up to there, where it is known.
+    pub(super) captured: Option<Captured>,
+    /// Whether it was begun.
+    begun: bool,
+    /// Where its first draws were flushed to, if any were.
+    pub(super) flushed: Option<Flushed>,
+    pub(super) bound: Bound,
+    pub(super) table: Table,
+    pub(super) pending: Pending,
+    pub(super) plan: Plan,
+}
+
+/// What a flush leaves behind in its command buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flushed {
+    pub(super) cmd: vk::CommandBuffer,
+    pub(super) recorded: Recorded,
+    pub(super) sets_disturbed: bool,
+}
+
+/// What the next draw finds.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    /// `None` where draws are counted only.
+    pub(super) pipeline: Option<Pipeline>,
+    pub(super) provoking_vertex: ProvokingVertex,
+    pub(super) indices: Option<BoundIndices>,
+    pub(super) restart: bool,
+    pub(super) constants: Constants,
+    /// Whether the pipeline's attributes are those of the vertex buffers that are bound.
+    pub(super) has_attributes: bool,
+    /// Addresses of the active queries, or 0.
+    pub(super) stream_query: u64,
+    pub(super) generated_query: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BoundIndices {
+    pub(super) address: u64,
+    pub(super) limit: u32,
+    pub(super) size: u32,
+}
+
+/// Draws that are collected, and what of them changes seldom.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    pub(super) draws: Vec<PendingDraw>,
+    /// What draws find bound, in the order of the draws.
+    pub(super) states: Vec<DrawState>,
+    pub(super) pipelines: Vec<Pipeline>,
+    pub(super) attributes: Vec<Attributes>,
+    /// Of all [`Attributes`], those beyond the inline ones.
+    pub(super) attribute_table: Vec<AttributeDescriptor>,
+    /// Those of the application.
+    pub(super) sets: BoundSets,
+    pub(super) vertex_buffers: Vec<VertexBuffer>,
+    /// Room for the descriptors of the attributes that are bound last.
+    pub(super) descriptors: Vec<AttributeDescriptor>,
+    /// Addresses of the queries that ended.
+    pub(super) ended_queries: HashSet<u64>,
+}
+
+/// A draw that waits to be recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PendingDraw {
+    pub(super) topology: PrimitiveTopology,
+    /// As the setup kernel takes it, but for addresses, which are to be [resolved](Capture::resolve).
+    pub(super) input: Input,
+    /// Number of its [`DrawState`].
+    pub(super) state: usize,
+    /// Invocations, at most.
+    pub(super) invocations: u64,
+    /// Indices that are looked through for restarts, at most.
+    pub(super) restart_indices: u64,
+}
+
+impl PendingDraw {
+    pub(super) const fn is_query_end(&self) -> bool {
+        matches!(self.input.kind, kind::STREAM_QUERY_END | kind::GENERATED_QUERY_END)
+    }
+
+    /// Whether the CPU knows what is drawn.
+    pub(super) const fn is_known(&self) -> bool {
+        self.is_query_end() || self.input.kind == kind::DIRECT && !self.is_restarted()
+    }
+
+    pub(super) const fn is_restarted(&self) -> bool {
+        self.input.flags & flags::RESTART != 0
+    }
+}
+
+/// What a draw finds bound. Draws of one state may share a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DrawState {
+    /// Number of the pipeline, if there is any.
+    pub(super) pipeline: usize,
+    /// Number of the [`Attributes`].
+    pub(super) attributes: usize,
+    /// Where the push constants that the shader reads are in [`Constants`].
+    pub(super) constants: usize,
+    /// Number of the snapshot in [`Pending::sets`].
+    pub(super) sets: usize,
+}
+
+/// Vertex buffers, as the sysvals name them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Attributes {
+    pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
+    /// The first of the others in [`Pending::attribute_table`], and how many they are.
+    pub(super) others: (usize, usize),
+}
+
+/// A capture buffer that something is captured to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    /// The position is that of record 0 of the capture, where it is known.
+    pub(super) buffer: BoundBuffer,
+    /// Address of the bound range, to be [resolved](Capture::resolve).
+    pub(super) address: Address,
+}
+
+/// Who knows where the next record goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Position {
+    /// The CPU: records behind record 0.
+    Known(u32),
+    /// The counters that the capture was begun with.
+    Counters,
+    /// An earlier setup kernel, there.
+    State(Place),
+}
+
+impl Capture {
+    /// A capture that is not begun.
+    pub fn new(ctx: &Context, kernels: &Kernels) -> Self {
+        Self {
+            ctx: ctx.clone(),
+            kernels: kernels.clone(),
+            targets: [None; MAX_XFB_BUFFERS],
+            strides: [None; MAX_XFB_BUFFERS],
+            counters: Default::default(),
+            end_counters: Default::default(),
+            position: Position::Known(0),
+            captured: Some(Captured::default()),
+            begun: false,
+            flushed: None,
+            bound: Bound::default(),
+            table: Table::default(),
+            pending: Pending::default(),
+            plan: Plan::default(),
+        }
+    }
+
+    /// Begins anew, as [`Recorder::begin`] does, and records nothing. What was collected is forgotten.
     ///
     /// # Errors
-    /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
-    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::NoCaptureBuffer`] (native),
-    /// [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`] (compute),
-    /// [`RuntimeError::Unsupported`] (counters on the vertex backend).
+    /// As [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, whose draws are
+    /// recorded as they are drawn.
     ///
     /// # Safety
-    /// * The pipeline, the kernels and `arena` were made with `ctx` or a clone of it.
-    /// * `cmd` is being recorded for a queue of the bind point; inside of a render pass instance
-    ///   that is compatible with the pipeline's and not multiview for the native and vertex
-    ///   backends, outside of one for the compute backend.
-    /// * All handles are live, of the device of `ctx`, have the usages that [`Context`] names and
-    ///   hold the bound ranges, on the compute backend rounded up to whole dwords; they and what is taken from
-    ///   `arena` stay so until `cmd` is reset.
-    /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
-    ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
-    /// * The capture buffers' ranges do not overlap each other, or anything that the draws read. What
-    ///   [`end`](Self::end) and queries write, counters and the memory of pools, is neither read by the draws' shaders
-    ///   nor captured to.
-    /// * `cmd` may be executed again while it is being executed, on one queue: the scratch memory is
-    ///   its own, and barriers order its executions there.
-    pub unsafe fn begin(
-        ctx: &'a Context,
-        arena: &'a mut Arena,
-        cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'a, '_>,
-    ) -> Result<Self, RuntimeError> {
-        let backend = desc.pipeline.backend();
-        check_capture_buffers(ctx, desc.pipeline, desc.buffers)?;
-        check_counters(ctx, backend, desc.counters)?;
-        let attributes = desc.pipeline.attributes();
-        pulling::check_buffers(backend, attributes, desc.vertex_buffers)?;
-        pulling::check_complete(attributes, desc.vertex_buffers)?;
-        tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
+    /// As [`Recorder::begin`], of the command buffers that it is [played](Self::play) into.
+    pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        let inner = unsafe {
-            match backend {
-                Backend::Native | Backend::Vertex => {
-                    Inner::Graphics(Graphics::begin(ctx, cmd, desc)?)
-                }
-                Backend::Compute => Inner::Compute(Compute::begin(ctx, arena, cmd, desc)?),
-            }
-        };
-        Ok(Self { inner })
-    }
-
-    /// Begins counting draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: what
-    /// stands outside of Begin and End. Nothing is dispatched but kernels. Topology decides how
-    /// primitives are counted, and each draw may have another.
-    ///
-    /// # Errors
-    /// [`RuntimeError::NoKernels`].
-    ///
-    /// # Safety
-    /// As [`begin`](Self::begin) for the compute backend.
-    pub unsafe fn begin_inactive(
-        ctx: &'a Context,
-        arena: &'a mut Arena,
-        cmd: vk::CommandBuffer,
-        kernels: &'a Kernels,
-    ) -> Result<Self, RuntimeError> {
-        // SAFETY: the caller's contract.
-        let compute = unsafe { Compute::inactive(ctx, arena, cmd, kernels) }?;
-        Ok(Self { inner: Inner::Compute(compute) })
-    }
-
-    /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
-    /// descriptors take the place of device addresses, each buffer that was bound since
-    /// [`begin`](Self::begin) keeps one to the end of the record: see
-    /// [`RuntimeError::TooManyBuffers`].
-    ///
-    /// # Errors
-    /// Those of [`begin`](Self::begin) that are about vertex buffers.
-    ///
-    /// # Safety
-    /// As [`begin`](Self::begin). On the native and vertex backends a null buffer needs the feature
-    /// `nullDescriptor`, which is the application's to enable.
-    pub unsafe fn bind_vertex_buffers(
-        &mut self,
-        buffers: &[VertexBuffer],
-    ) -> Result<(), RuntimeError> {
-        let pipeline = match &self.inner {
-            Inner::Graphics(graphics) => Some(graphics.pipeline),
-            Inner::Compute(compute) => compute.pipeline,
-        };
-        if let Some(pipeline) = pipeline {
-            pulling::check_buffers(pipeline.backend(), pipeline.attributes(), buffers)?;
+        let begun = unsafe { self.begin_checked(desc) };
+        if begun.is_err() {
+            self.clear();
         }
-        // SAFETY: the caller's contract.
-        unsafe {
-            match &mut self.inner {
-                Inner::Graphics(graphics) => graphics.bind_vertex_buffers(buffers),
-                Inner::Compute(compute) => compute.bind_vertex_buffers(buffers),
-            }
-        }
+        begun
     }
 
-    /// Binds the application's descriptor sets for the draws that follow, from set `first` of the
-    /// pipeline's layout on. Draws before it read those that were bound when they were drawn. Without a pipeline
-    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
-    ///
-    /// Draws of a compute capture share a dispatch only while the sets stay the same; to bind those that are bound
-    /// already changes nothing. What an application that binds sets itself has to mind is said at [`Recorder`].
-    ///
-    /// # Errors
-    /// [`RuntimeError::DescriptorSetRange`].
-    ///
-    /// # Safety
-    /// As for
-    /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html).
-    /// The sets stay valid until the record ends, and until `cmd` is reset.
-    pub unsafe fn bind_descriptor_sets(
-        &mut self,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) -> Result<(), RuntimeError> {
-        let arguments = SetArguments { first, sets, dynamic_offsets };
-        match &mut self.inner {
-            // SAFETY: the caller's contract.
-            Inner::Graphics(graphics) => unsafe { graphics.bind_descriptor_sets(arguments) },
-            Inner::Compute(compute) => compute.bind_descriptor_sets(arguments),
-        }
-    }
-
-    /// Binds the index buffer for the draws that follow.
-    ///
-    /// # Errors
-    /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::Unsupported`] (vertex).
-    ///
-    /// # Safety
-    /// As [`begin`](Self::begin). Natively [`IndexType::Uint8`](crate::runtime::IndexType::Uint8) needs the feature
-    /// `indexTypeUint8`, which is the application's to enable.
-    pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
-        check_index_buffer(buffer)?;
-        // SAFETY: the caller's contract.
-        unsafe {
-            match &mut self.inner {
-                Inner::Graphics(graphics) => graphics.bind_index_buffer(buffer),
-                Inner::Compute(compute) => compute.bind_index_buffer(buffer),
-            }
-        }
-    }
-
-    /// Whether the largest index restarts primitives in the draws that follow
-    /// ([`vkCmdSetPrimitiveRestartEnable`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartEnable.html)).
-    /// A capture begins with what the pipeline says.
-    ///
-    /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the pipeline decides;
-    /// [`RuntimeError::NoRestart`] where the pipeline was made without.
-    pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
-            Inner::Compute(compute) => compute.set_primitive_restart(enable),
-        }
-    }
-
-    /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
-    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this record, before
-    /// it is begun again.
-    ///
-    /// # Errors
-    /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryRange`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`];
-    /// [`RuntimeError::Unsupported`] on the native backend, where a `VkQueryPool` serves, and on the
-    /// vertex backend.
-    ///
-    /// # Safety
-    /// The pool was made with the context of the capture or a clone of it, and lives until the command buffer is
-    /// reset.
-    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            // SAFETY: the caller's contract.
-            Inner::Compute(compute) => unsafe { compute.begin_query(pool, query) },
-        }
-    }
-
-    /// Ends the active query of a kind, which becomes available.
-    ///
-    /// # Errors
-    /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
-    /// [`begin_query`](Self::begin_query).
-    pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            Inner::Compute(compute) => compute.end_query(kind),
-        }
-    }
-
-    /// Records the draws so far, so that the application's next commands come behind them: resets and copies
-    /// of queries, and descriptor sets that it binds itself. Does nothing on the native and vertex backends.
-    ///
-    /// # Errors
-    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]: nothing is recorded
-    /// then, and the draws are lost.
-    ///
     /// # Safety
     /// As [`begin`](Self::begin).
-    pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(_) => Ok(()),
-            // SAFETY: the caller's contract.
-            Inner::Compute(compute) => unsafe { compute.flush() },
+    unsafe fn begin_checked(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
+        let pipeline = desc.pipeline;
+        self.begin_inactive()?;
+        self.check_pipeline(pipeline)?;
+        check_capture_buffers(&self.ctx, pipeline, desc.buffers)?;
+        check_counters(&self.ctx, Backend::Compute, desc.counters)?;
+        self.strides = pipeline.layout().strides;
+        for (number, (bound, stride)) in desc.buffers.iter().zip(self.strides).enumerate() {
+            let (Some(bound), Some(stride)) = (bound, stride) else { continue };
+            let what = format_args!("capture buffer {number}");
+            // Records are of whole dwords.
+            let size = bound.size / 4 * 4;
+            // SAFETY: the usage and the memory are the caller's contract.
+            let address =
+                unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
+            let buffer = BoundBuffer { size: bound.size, position: 0, stride };
+            self.targets[number] = Some(Target { buffer, address: split(address) });
+        }
+        // SAFETY: the caller's contract.
+        self.counters = unsafe { self.counter_addresses(desc.counters) }?;
+        if desc.counters.iter().any(Option::is_some) {
+            self.position = Position::Counters;
+            self.captured = None;
+        }
+        self.set_pipeline(pipeline);
+        self.bind_vertex_buffers(desc.vertex_buffers)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.find_attributes() }
+    }
+
+    /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
+        self.clear();
+        self.kernels.pipelines()?;
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Forgets what was collected: it is to be begun again.
+    pub fn clear(&mut self) {
+        self.begun = false;
+        self.flushed = None;
+        self.targets = [None; MAX_XFB_BUFFERS];
+        self.strides = [None; MAX_XFB_BUFFERS];
+        self.counters = Default::default();
+        self.end_counters = Default::default();
+        self.position = Position::Known(0);
+        self.captured = Some(Captured::default());
+        let constants = std::mem::take(&mut self.bound.constants);
+        self.bound = Bound { constants, ..Bound::default() };
+        self.bound.constants.clear();
+        self.table.restart();
+        self.pending.clear();
+    }
+
+    /// Whether nothing was drawn and no query ended since Begin, or since the last [`Recorder::flush`].
+    pub fn is_empty(&self) -> bool {
+        self.pending.draws.is_empty()
+    }
+
+    /// What binds and draws. It has no command buffer: its [`flush`](Recorder::flush) is refused, and its
+    /// [`end`](Recorder::end) is [that](Self::end) of the capture.
+    pub fn recorder(&mut self) -> Recorder<'_> {
+        Recorder { inner: Inner::Collect(self) }
+    }
+
+    /// Says where the counters go, as [`Recorder::end`] does. Without it none is written.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::TooManyBuffers`].
+    ///
+    /// # Safety
+    /// As [`Recorder::end`].
+    pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
+        self.check_begun()?;
+        check_counters(&self.ctx, Backend::Compute, counters)?;
+        check_distinct(counters)?;
+        // SAFETY: the caller's contract.
+        self.end_counters = unsafe { self.counter_addresses(counters) }?;
+        Ok(())
+    }
+
+    /// Records what was collected. It can be played again, into the same command buffer or another one: each time it
+    /// begins where it began. So with counters it begins where they stand as the commands are executed, and queries
+    /// add up what each time counts.
+    ///
+    /// What is disturbed and which barriers are recorded is said at [`Recorder::begin`]; those towards other captures
+    /// of the same buffers, also of the same capture played before, are the application's. Descriptor sets that were
+    /// not bound by [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
+    ///
+    /// A capture of which a recorder flushed some draws goes on behind them, in the same command buffer.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`], [`RuntimeError::OtherContext`];
+    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither where the arena is
+    /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
+    /// recorded then, and nothing is lost.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`]. The arena that draws were flushed with was neither reset nor destroyed since.
+    pub unsafe fn play<'a>(
+        &mut self,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+    ) -> Result<Recorded, RuntimeError> {
+        let mut playback = Playback::new(arena.into(), cmd);
+        if let Some(flushed) = self.flushed {
+            if flushed.cmd != cmd {
+                return Err(RuntimeError::FlushedElsewhere);
+            }
+            playback.recorded = flushed.recorded;
+            playback.sets_disturbed = flushed.sets_disturbed;
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.record(&mut playback, self.end_counters) }?;
+        Ok(playback.recorded)
+    }
+
+    /// # Errors
+    /// [`RuntimeError::NotBegun`].
+    pub(super) const fn check_begun(&self) -> Result<(), RuntimeError> {
+        if self.begun { Ok(()) } else { Err(RuntimeError::NotBegun) }
+    }
+
+    /// Forgets the draws, which were recorded, and goes on behind them.
+    pub(super) fn advance(&mut self, after: &After, flushed: Flushed) {
+        self.position = after.position;
+        self.captured = after.captured;
+        self.flushed = Some(flushed);
+        let pending = &mut self.pending;
+        pending.draws.clear();
+        pending.states.clear();
+        pending.ended_queries.clear();
+        // What the next draw finds is put together again.
+        pending.pipelines.drain(..pending.pipelines.len().saturating_sub(1));
+        pending.attributes.clear();
+        pending.attribute_table.clear();
+        self.bound.has_attributes = false;
+        self.bound.constants.forget_snapshots();
+    }
+
+    /// # Errors
+    /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
+    pub(super) fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        if pipeline.context() != self.ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the pipeline" });
+        }
+        match pipeline.backend() {
+            Backend::Compute => Ok(()),
+            backend => {
+                let what = "a pipeline among the draws of a capture by compute";
+                Err(RuntimeError::Unsupported { backend, what })
+            }
         }
     }
 
-    /// Ends the capture, and writes the counters: by the number of the capture buffer. That of a
-    /// buffer to which nothing is captured holds what it was begun with.
-    ///
-    /// Queries that are active go on counting if they are begun again in the next capture.
-    ///
-    /// No barrier is recorded behind it: before the buffers are read comes
-    /// [`Context::capture_barrier`].
-    ///
-    /// # Errors
-    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
-    /// [`RuntimeError::Misaligned`], [`RuntimeError::Limit`] (native), [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Unsupported`] (counters on the vertex backend),
-    /// [`RuntimeError::TooManyBuffers`], and those of [`flush`](Self::flush). The draws that were not
-    /// flushed are lost then.
-    ///
     /// # Safety
-    /// As [`draw`](Self::draw).
-    pub unsafe fn end(self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
-        let (ctx, backend) = match &self.inner {
-            Inner::Graphics(graphics) => (graphics.ctx, graphics.pipeline.backend()),
-            Inner::Compute(compute) => (compute.ctx, Backend::Compute),
-        };
-        let checked =
-            check_counters(ctx, backend, counters).and_then(|()| check_distinct(counters));
-        // SAFETY: the caller's contract.
-        let recorded = unsafe {
-            match self.inner {
-                // What was begun is ended whatever happens.
-                Inner::Graphics(graphics) => match checked {
-                    Ok(()) => graphics.end(counters),
-                    Err(error) => graphics.end(&[]).and(Err(error)),
-                },
-                Inner::Compute(_) if checked.is_err() => checked.map(|()| Recorded::default()),
-                Inner::Compute(compute) => compute.end(counters),
+    /// The counters are live buffers with the usage that
+    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage) names.
+    unsafe fn counter_addresses(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+        let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
+        for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
+            if let Some(counter) = counter {
+                let what = format_args!("counter {number}");
+                // SAFETY: the caller's contract.
+                let start = unsafe {
+                    self.address(Purpose::State, what, counter.buffer, counter.offset, 4)
+                }?;
+                *address = split(start);
             }
-        }?;
-        tracing::debug!(?recorded, "end capture");
-        Ok(recorded)
+        }
+        Ok(addresses)
+    }
+}
+
+impl Position {
+    /// Bytes to where the next record of a target goes, where that is known.
+    pub(super) fn in_target(&self, target: &Target) -> u64 {
+        match self {
+            Self::Known(records) => {
+                target.buffer.position + u64::from(*records) * u64::from(target.buffer.stride)
+            }
+            Self::Counters | Self::State(_) => 0,
+        }
+    }
+}
+
+impl Pending {
+    /// Forgets all.
+    fn clear(&mut self) {
+        self.draws.clear();
+        self.states.clear();
+        self.pipelines.clear();
+        self.attributes.clear();
+        self.attribute_table.clear();
+        self.sets.restart();
+        self.vertex_buffers.clear();
+        self.ended_queries.clear();
     }
 }

@@ -93,6 +93,35 @@ fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeE
     check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
+/// Checks that a pipeline captures records of the strides that a capture was begun with.
+pub(super) fn check_strides(
+    begun: &[Option<u32>; MAX_XFB_BUFFERS],
+    pipeline: &Pipeline,
+) -> Result<(), RuntimeError> {
+    let strides = pipeline.layout().strides;
+    match begun.iter().zip(&strides).position(|(begun, stride)| begun != stride) {
+        None => Ok(()),
+        Some(buffer) => Err(RuntimeError::StrideMismatch {
+            buffer,
+            begun: begun[buffer],
+            pipeline: strides[buffer],
+        }),
+    }
+}
+
+/// Checks the range of push constants.
+pub(super) fn check_push_constants(
+    ctx: &Context,
+    offset: u32,
+    bytes: &[u8],
+) -> Result<(), RuntimeError> {
+    multiple_of_4(|| "the offset of push constants".to_owned(), offset)?;
+    multiple_of_4(|| "the size of push constants".to_owned(), bytes.len() as u64)?;
+    let (limit, max) = ("maxPushConstantsSize", ctx.capabilities().limits.max_push_constants);
+    let end = u64::from(offset) + bytes.len() as u64;
+    check_limit(|| "the end of push constants in bytes".to_owned(), end, limit, max)
+}
+
 pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeError> {
     not_whole_size(|| "the index buffer".to_owned(), buffer.size)?;
     let alignment = buffer.index_type.size();

@@ -1,78 +1,139 @@
 //! What is drawn: collected draw by draw, with what is bound and which queries are active.
 
-use super::checks::check_topology;
-use super::compute::{Attributes, Compute, DrawState, PendingDraw};
+use ash::vk;
+
+use super::capture::{Attributes, BoundIndices, Capture, DrawState, PendingDraw};
+use super::checks::{check_set_range, check_strides, check_topology};
 use super::draws::Arguments;
+use super::sets::SetArguments;
 use crate::draw::BoundBuffer;
+use crate::lower::Backend;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
+use crate::runtime::fold::dispatch_size;
 use crate::runtime::{Pipeline, QueryKind, QueryPool, RuntimeError, pulling};
 use crate::sysval::setup::{Input, kind};
-use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, draw_flags, flags, split};
-use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};
+use crate::sysval::{INLINE_ATTRIBUTES, draw_flags, flags, split};
+use crate::topology::{PrimitiveTopology, Shape};
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BoundIndices {
-    address: u64,
-    limit: u32,
-    size: u32,
-}
-
-impl Compute<'_> {
-    /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
-    pub(super) unsafe fn bind_vertex_buffers(
-        &mut self,
-        buffers: &[VertexBuffer],
-    ) -> Result<(), RuntimeError> {
-        let pending = &mut self.arena.pending;
-        let mut bound = std::mem::take(&mut pending.next_vertex_buffers);
-        bound.clear();
-        let is_kept = |old: &&VertexBuffer| buffers.iter().all(|new| new.binding != old.binding);
-        bound.extend(pending.vertex_buffers.iter().filter(is_kept));
-        bound.extend_from_slice(buffers);
-        let mut descriptors = std::mem::take(&mut pending.descriptors);
-        // SAFETY: the caller's contract.
-        let attributes = unsafe { self.place_attributes(&bound, &mut descriptors) };
-        let pending = &mut self.arena.pending;
-        pending.descriptors = descriptors;
-        pending.next_vertex_buffers = bound;
-        // What is refused is not bound.
-        pending.attributes.extend(attributes?);
-        // Swapping would make both vectors reallocate.
-        pending.vertex_buffers.clear();
-        pending.vertex_buffers.extend_from_slice(&pending.next_vertex_buffers);
+impl Capture {
+    /// # Errors
+    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        self.check_pipeline(pipeline)?;
+        if self.bound.pipeline.is_none() {
+            let what = "a pipeline among draws that are counted only";
+            return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
+        }
+        check_strides(&self.strides, pipeline)?;
+        self.set_pipeline(pipeline);
         Ok(())
     }
 
-    /// The attributes of the pipeline, if there is one. `descriptors` is room for theirs.
+    /// Binds a pipeline that was checked.
+    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
+        self.bound.provoking_vertex = pipeline.provoking_vertex();
+        self.bound.restart = pipeline.primitive_restart();
+        let is_last = |last: &Pipeline| last.raw() == pipeline.raw();
+        if !self.pending.pipelines.last().is_some_and(is_last) {
+            self.pending.pipelines.push(pipeline.clone());
+            self.pending.sets.widen(pipeline.set_count());
+            self.bound.has_attributes = false;
+            self.bound.pipeline = Some(pipeline.clone());
+        }
+    }
+
+    /// # Errors
+    /// Those of [`check_bound`](pulling::check_bound).
+    pub(super) fn bind_vertex_buffers(
+        &mut self,
+        buffers: &[VertexBuffer],
+    ) -> Result<(), RuntimeError> {
+        pulling::check_bound(buffers)?;
+        let bound = &mut self.pending.vertex_buffers;
+        for buffer in buffers {
+            match bound.iter_mut().find(|old| old.binding == buffer.binding) {
+                Some(old) if old == buffer => {}
+                Some(old) => (*old, self.bound.has_attributes) = (*buffer, false),
+                None => {
+                    bound.push(*buffer);
+                    self.bound.has_attributes = false;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds what the pipeline reads of the vertex buffers that are bound.
+    ///
+    /// # Errors
+    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
     ///
     /// # Safety
-    /// As [`bind_vertex_buffers`](Self::bind_vertex_buffers).
-    unsafe fn place_attributes(
+    /// As [`Recorder::draw`](super::Recorder::draw).
+    pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
+        if self.bound.has_attributes {
+            return Ok(());
+        }
+        let pipeline = self.bound.pipeline.clone();
+        let buffers = std::mem::take(&mut self.pending.vertex_buffers);
+        // SAFETY: the caller's contract.
+        let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
+        self.pending.vertex_buffers = buffers;
+        self.pending.attributes.push(attributes?);
+        self.bound.has_attributes = true;
+        Ok(())
+    }
+
+    /// What a pipeline, if there is one, reads of vertex buffers.
+    ///
+    /// # Safety
+    /// As [`find_attributes`](Self::find_attributes).
+    unsafe fn attributes_of(
         &mut self,
+        pipeline: Option<&Pipeline>,
         bound: &[VertexBuffer],
-        descriptors: &mut Vec<AttributeDescriptor>,
-    ) -> Result<Option<Attributes>, RuntimeError> {
-        let Some(pipeline) = self.pipeline else { return Ok(None) };
+    ) -> Result<Attributes, RuntimeError> {
+        let mut attributes = Attributes::default();
+        let Some(pipeline) = pipeline else { return Ok(attributes) };
+        pulling::check_buffers(pipeline.backend(), pipeline.attributes(), bound)?;
+        let mut descriptors = std::mem::take(&mut self.pending.descriptors);
         descriptors.clear();
         let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
             let what = format_args!("the vertex buffer of binding {}", b.binding);
             // SAFETY: the usage and the memory are the caller's contract.
             unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
         });
-        for descriptor in all {
+        let found = all.into_iter().try_for_each(|descriptor| {
             descriptors.push(descriptor?);
-        }
-        let mut attributes = Attributes::default();
-        for (inline, descriptor) in attributes.inline.iter_mut().zip(&*descriptors) {
+            Ok(())
+        });
+        for (inline, descriptor) in attributes.inline.iter_mut().zip(&descriptors) {
             *inline = *descriptor;
         }
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
-        let table = &mut self.arena.pending.attribute_table;
-        attributes.others = (table.len(), others.len());
-        table.extend_from_slice(others);
-        Ok(Some(attributes))
+        if found.is_ok() {
+            let table = &mut self.pending.attribute_table;
+            attributes.others = (table.len(), others.len());
+            table.extend_from_slice(others);
+        }
+        self.pending.descriptors = descriptors;
+        found.map(|()| attributes)
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(super) fn bind_descriptor_sets(
+        &mut self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) -> Result<(), RuntimeError> {
+        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
+        check_set_range(pipeline, first, sets)?;
+        let layout = pipeline.raw_layout();
+        self.pending.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
+        Ok(())
     }
 
     /// # Safety
@@ -87,7 +148,7 @@ impl Compute<'_> {
             self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
         }?;
         let size = index_type.size();
-        self.indices = Some(BoundIndices {
+        self.bound.indices = Some(BoundIndices {
             address,
             limit: u32::try_from(bytes / u64::from(size)).unwrap_or(u32::MAX),
             size,
@@ -96,10 +157,12 @@ impl Compute<'_> {
     }
 
     pub(super) fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
-        if enable && self.pipeline.is_some_and(|pipeline| !pipeline.primitive_restart()) {
+        if enable
+            && self.bound.pipeline.as_ref().is_some_and(|pipeline| !pipeline.primitive_restart())
+        {
             return Err(RuntimeError::NoRestart);
         }
-        self.restart = enable;
+        self.bound.restart = enable;
         Ok(())
     }
 
@@ -110,6 +173,10 @@ impl Compute<'_> {
         pool: &QueryPool,
         number: u32,
     ) -> Result<(), RuntimeError> {
+        self.check_begun()?;
+        if pool.context() != self.ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the query pool" });
+        }
         let (buffer, offset, size) = pool.slot(number)?;
         if *self.query(pool.kind()) != 0 {
             return Err(RuntimeError::QueryActive);
@@ -124,6 +191,9 @@ impl Compute<'_> {
                 size,
             )
         }?;
+        if self.pending.ended_queries.contains(&slot) {
+            return Err(RuntimeError::QueryUsed { query: number });
+        }
         *self.query(pool.kind()) = slot;
         Ok(())
     }
@@ -136,13 +206,14 @@ impl Compute<'_> {
         (input.kind, input.stream_query) = match kind {
             // Where nothing is captured, too.
             QueryKind::TransformFeedbackStream => {
-                (kind::STREAM_QUERY_END, split(self.stream_query))
+                (kind::STREAM_QUERY_END, split(self.bound.stream_query))
             }
             QueryKind::PrimitivesGenerated => (kind::GENERATED_QUERY_END, input.stream_query),
         };
-        *self.query(kind) = 0;
+        let ended = std::mem::take(self.query(kind));
+        self.pending.ended_queries.insert(ended);
         let state = self.state();
-        self.arena.pending.draws.push(PendingDraw {
+        self.pending.draws.push(PendingDraw {
             topology: PrimitiveTopology::PointList,
             input,
             state,
@@ -154,16 +225,22 @@ impl Compute<'_> {
 
     const fn query(&mut self, kind: QueryKind) -> &mut u64 {
         match kind {
-            QueryKind::TransformFeedbackStream => &mut self.stream_query,
-            QueryKind::PrimitivesGenerated => &mut self.generated_query,
+            QueryKind::TransformFeedbackStream => &mut self.bound.stream_query,
+            QueryKind::PrimitivesGenerated => &mut self.bound.generated_query,
         }
     }
 
     /// Number of the state that a draw finds now.
     fn state(&mut self) -> usize {
-        let pending = &mut self.arena.pending;
-        let attributes = pending.attributes.len() - 1;
-        let state = DrawState { attributes, sets: pending.sets.current() };
+        let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
+        let constants = range.map_or(0, |range| self.bound.constants.snapshot(range));
+        let pending = &mut self.pending;
+        let state = DrawState {
+            pipeline: pending.pipelines.len().saturating_sub(1),
+            attributes: pending.attributes.len().saturating_sub(1),
+            constants,
+            sets: pending.sets.current(),
+        };
         if pending.states.last() != Some(&state) {
             pending.states.push(state);
         }
@@ -172,13 +249,13 @@ impl Compute<'_> {
 
     /// What all inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
-        let provoking = self.pipeline.map_or(ProvokingVertex::First, Pipeline::provoking_vertex);
-        let stream = if self.pipeline.is_some() { self.stream_query } else { 0 };
+        let captures = self.bound.pipeline.is_some();
+        let stream = if captures { self.bound.stream_query } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
-            flags: draw_flags(topology, provoking),
+            flags: draw_flags(topology, self.bound.provoking_vertex),
             stream_query: split(stream),
-            generated_query: split(self.generated_query),
+            generated_query: split(self.bound.generated_query),
             ..Default::default()
         }
     }
@@ -191,11 +268,15 @@ impl Compute<'_> {
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
-        check_topology(self.pipeline.and_then(Pipeline::fixed_topology), topology)?;
+        self.check_begun()?;
+        // SAFETY: the caller's contract.
+        unsafe { self.find_attributes() }?;
+        let pipeline = self.bound.pipeline.as_ref();
+        check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
         let mut input = Input { draw_index, ..self.input(topology) };
         if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
-            let indices = self.indices.ok_or(RuntimeError::NoIndexBuffer)?;
-            input.flags |= indices.size | if self.restart { flags::RESTART } else { 0 };
+            let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
+            input.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
             input.index_address = split(indices.address);
             input.index_limit = indices.limit;
         }
@@ -252,13 +333,6 @@ impl Compute<'_> {
         mut input: Input,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
-        // A count that comes from the application is not memory that there is.
-        let (has, used) = (self.arena.capacity().upload, self.arena.used().upload);
-        let needed = u64::from(draw.draw_count) * size_of::<Input>() as u64;
-        if needed > has - used {
-            let (part, left, capacity) = ("vkxfb upload", has - used, has);
-            return Err(RuntimeError::ArenaFull { part, needed, left, capacity });
-        }
         input.kind = kind::INDIRECT;
         (input.count, input.instance_count) = (u32::MAX, u32::MAX);
         let command = IndirectDraw::command_size(input.flags & flags::INDEX_SIZE != 0);
@@ -307,10 +381,26 @@ impl Compute<'_> {
         }
         draw.invocations = self.most_invocations(&draw);
         if draw.is_known() || !self.ctx.has_indirect_dispatch() {
-            self.dispatch_size(draw.invocations)?;
+            self.dispatch_size(draw.invocations, self.workgroup_size_of(draw.state))?;
         }
-        self.arena.pending.draws.push(draw);
+        self.pending.draws.push(draw);
         Ok(())
+    }
+
+    /// Invocations of a workgroup that captures draws of a state.
+    pub(super) fn workgroup_size_of(&self, state: usize) -> u32 {
+        let state = self.pending.states.get(state);
+        state.and_then(|state| self.pipeline_of(state)).map_or(1, Pipeline::workgroup_size)
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    pub(super) fn dispatch_size(
+        &self,
+        invocations: u64,
+        workgroup_size: u32,
+    ) -> Result<[u32; 2], RuntimeError> {
+        dispatch_size(invocations, workgroup_size, self.ctx.max_workgroups_per_axis())
     }
 
     /// Invocations that a draw takes at most, wherever in the buffers it begins.

@@ -1,16 +1,17 @@
 //! Recording where the CPU knows everything: the twin of `shaders/setup.wgsl`.
 
-use ash::vk;
-
-use super::compute::{Compute, PendingDraw, Position, invocations};
+use super::capture::{Capture, PendingDraw, Position};
+use super::play::{After, Playback};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
+use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, RuntimeError};
 use crate::sysval::setup::{Finish, Input, Operation, QUERY_AVAILABILITY, kind, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, join, split};
+use crate::topology::{PrimitiveTopology, Shape};
 
 /// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
 /// read the draw from push constants, not from memory.
@@ -21,7 +22,7 @@ const SHARED: u32 = 1 << 20;
 
 /// One dispatch that captures.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Dispatch {
+pub(super) struct Dispatch {
     /// Its draws, among those that are placed.
     first: usize,
     count: usize,
@@ -54,36 +55,35 @@ struct Cursor {
     generated: Tally,
 }
 
-impl Compute<'_> {
+impl Capture {
+    /// `record` is the number of the first record.
+    ///
     /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush).
+    /// As [`play`](Self::play).
     pub(super) unsafe fn record_direct(
         &mut self,
+        playback: &mut Playback<'_>,
+        record: u32,
         counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<(), RuntimeError> {
-        let Position::Known(record) = self.position else { return Ok(()) };
+    ) -> Result<After, RuntimeError> {
         let mut cursor = Cursor {
             record,
             captured: self.captured,
             stream: Tally::default(),
             generated: Tally::default(),
         };
-        for i in 0..self.arena.pending.draws.len() {
-            let draw = self.arena.pending.draws[i];
+        for number in 0..self.pending.draws.len() {
+            let draw = self.pending.draws[number];
             self.place_draw(&draw, &mut cursor)?;
         }
         for tally in [cursor.stream, cursor.generated] {
             self.tell_query(tally);
         }
-        let before = std::mem::replace(&mut self.position, Position::Known(cursor.record));
-        self.counter_operations(counters);
+        let after = After { position: Position::Known(cursor.record), captured: cursor.captured };
+        self.counter_operations(&after, &counters);
         // SAFETY: the caller's contract.
-        let result = unsafe { self.record_placed() };
-        match result {
-            Ok(()) => self.captured = cursor.captured,
-            Err(_) => self.position = before,
-        }
-        result
+        unsafe { self.record_placed(playback, &counters) }?;
+        Ok(after)
     }
 
     /// Computes what the setup kernel would, and finds a dispatch for it.
@@ -121,7 +121,7 @@ impl Compute<'_> {
         let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
         cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
         cursor.generated.add([counts.primitives_needed, 0]);
-        if self.pipeline.is_some()
+        if self.bound.pipeline.is_some()
             && let Some(captured) = &mut cursor.captured
         {
             captured.add(&counts);
@@ -129,7 +129,8 @@ impl Compute<'_> {
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts))?;
+        let size = self.workgroup_size_of(draw.state);
+        let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, &counts, cursor.record);
         self.place(placed, draw.state, columns * rows);
         cursor.record += counts.output_limit;
@@ -140,9 +141,9 @@ impl Compute<'_> {
     fn place(&mut self, mut placed: DrawSysvals, state: usize, workgroups: u32) {
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
-        let pending = &mut self.arena.pending;
-        let first = pending.placed.len();
-        match pending.dispatches.last_mut() {
+        let plan = &mut self.plan;
+        let first = plan.placed.len();
+        match plan.dispatches.last_mut() {
             Some(last)
                 if last.state == state
                     && workgroups <= SMALL
@@ -154,7 +155,7 @@ impl Compute<'_> {
                 last.count += 1;
                 last.workgroups += workgroups;
             }
-            _ => pending.dispatches.push(Dispatch {
+            _ => plan.dispatches.push(Dispatch {
                 first,
                 count: 1,
                 state,
@@ -162,7 +163,7 @@ impl Compute<'_> {
                 batch: Address::default(),
             }),
         }
-        pending.placed.push(placed);
+        plan.placed.push(placed);
     }
 
     /// Tells the GPU what was counted.
@@ -182,101 +183,135 @@ impl Compute<'_> {
     /// An operation, unless there is nothing that it is for.
     fn push_operation(&mut self, operation: Operation) {
         if operation.address != Address::default() {
-            self.arena.pending.operations.push(operation);
+            self.plan.operations.push(operation);
         }
     }
 
+    /// Upload that the dispatches and operations take.
+    fn direct_upload(&self) -> u64 {
+        let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
+        let batch = aligned(size_of::<Batch>() as u64);
+        let batches = shared.map(|d| aligned((d.count * size_of::<DrawSysvals>()) as u64) + batch);
+        let operations = match self.plan.operations.len() {
+            0 => 0,
+            count => {
+                aligned((count * size_of::<Operation>()) as u64)
+                    + aligned(size_of::<Finish>() as u64)
+            }
+        };
+        batches.sum::<u64>() + operations
+    }
+
     /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush).
-    unsafe fn record_placed(&mut self) -> Result<(), RuntimeError> {
+    /// As [`play`](Self::play).
+    unsafe fn record_placed(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
         // Whatever may fail comes before the first command.
-        if self.sets_disturbed
-            && let Some(first) = self.arena.pending.dispatches.first()
-        {
-            // What is bound once stays, so that the first of them has the fewest sets.
-            self.check_sets(first.state)?;
+        let per_axis = self.ctx.max_workgroups_per_axis();
+        for dispatch in &self.plan.dispatches {
+            fold(dispatch.workgroups.into(), per_axis)?;
         }
-        for i in 0..self.arena.pending.dispatches.len() {
-            let dispatch = self.arena.pending.dispatches[i];
-            fold(dispatch.workgroups.into(), self.ctx.max_workgroups_per_axis())?;
-            if dispatch.count > 1 {
-                let (upload, _, pending) = self.arena.parts();
-                let placed = &pending.placed[dispatch.first..][..dispatch.count];
-                let draws = upload.push(placed.iter().copied())?;
+        // SAFETY: the caller's contract.
+        unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
+        for i in 0..self.plan.dispatches.len() {
+            let Dispatch { first, count, .. } = self.plan.dispatches[i];
+            if count > 1 {
+                let placed = self.plan.placed[first..][..count].iter();
+                let draws =
+                    playback.arena.upload().push(placed.map(|draw| self.resolved_draw(*draw)))?;
                 let batch = Batch {
                     draws: split(draws.address),
-                    draw_count: dispatch.count as u32,
+                    draw_count: count as u32,
                     ..Default::default()
                 };
-                self.arena.pending.dispatches[i].batch = split(self.arena.push(&[batch])?.address);
+                let batch = playback.arena.upload().push([batch].into_iter())?;
+                self.plan.dispatches[i].batch = split(batch.address);
             }
         }
-        let finish = match self.place_operations()? {
-            None => None,
-            Some(operations) => {
-                let count = self.arena.pending.operations.len() as u32;
-                let parameters = self.arena.push(&[Finish {
-                    operations: split(operations.address),
-                    count,
-                    reserved: 0,
-                }])?;
-                Some((parameters, fold(count.into(), self.ctx.max_workgroups_per_axis())?))
+        let finish = match self.plan.operations.len() as u32 {
+            0 => None,
+            count => {
+                let operations = self.plan.operations.iter();
+                let resolved =
+                    operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
+                let operations = playback.arena.upload().push(resolved)?;
+                let finish = Finish { operations: split(operations.address), count, reserved: 0 };
+                let parameters = playback.arena.upload().push([finish].into_iter())?;
+                Some((parameters, fold(count.into(), per_axis)?))
             }
         };
 
-        let pipeline = self.capturing().filter(|_| !self.arena.pending.dispatches.is_empty());
-        let mut set = |is_needed: bool, user| match is_needed {
-            // SAFETY: the caller's contract.
-            true => unsafe { self.arena.descriptor_set(self.ctx, user) },
-            false => Ok(None),
-        };
-        let for_captures = set(pipeline.is_some(), User::DirectCaptures)?;
-        let for_kernels = set(finish.is_some(), User::Kernels)?;
+        let captures = self.captures() && !self.plan.dispatches.is_empty();
+        let (mut for_captures, mut for_kernels) = (None, None);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if captures {
+                for_captures = self.descriptor_set(playback, User::DirectCaptures)?;
+            }
+            if finish.is_some() {
+                for_kernels = self.descriptor_set(playback, User::Kernels)?;
+            }
+        }
 
-        if let Some(pipeline) = pipeline {
-            // SAFETY: the caller's contract.
-            unsafe { self.bind_table(pipeline, for_captures) };
-            let (mut bound, point) = (vk::Pipeline::null(), vk::PipelineBindPoint::COMPUTE);
-            for i in 0..self.arena.pending.dispatches.len() {
-                let dispatch = self.arena.pending.dispatches[i];
-                let state = self.arena.pending.states[dispatch.state];
-                let mut sysvals = self.sysvals(&self.arena.pending.attributes[state.attributes]);
+        if captures {
+            for i in 0..self.plan.dispatches.len() {
+                let dispatch = self.plan.dispatches[i];
+                let Some(pipeline) =
+                    self.pipeline_of(&self.pending.states[dispatch.state]).cloned()
+                else {
+                    continue;
+                };
+                let mut sysvals = self.sysvals(dispatch.state);
                 match dispatch.count {
-                    1 => sysvals.draw = self.arena.pending.placed[dispatch.first],
+                    1 => sysvals.draw = self.resolved_draw(self.plan.placed[dispatch.first]),
                     _ => sysvals.batch = dispatch.batch,
                 }
                 let is_plain = dispatch.count == 1 && sysvals.draw.flags & flags::INDEX_SIZE == 0;
-                let wanted = if is_plain { pipeline.plain() } else { pipeline.raw() };
-                if bound != wanted {
-                    // SAFETY: the caller's contract.
-                    unsafe { self.ctx.device().cmd_bind_pipeline(self.cmd, point, wanted) };
-                    bound = wanted;
-                }
-                let workgroups = dispatch.workgroups.into();
-                let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                let raw = if is_plain { pipeline.plain() } else { pipeline.raw() };
+                let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
-                    self.order(match i {
-                        0 => self.arena.is_scarce(self.ctx),
-                        _ => self.arena.captures_overlap(self.ctx),
-                    });
-                    self.bind_application_sets(pipeline, state.sets);
-                    self.push_constants(pipeline, &sysvals);
-                    self.ctx.device().cmd_dispatch(self.cmd, x, y, 1);
+                    let is_ordered =
+                        if i == 0 { self.is_scarce() } else { self.captures_overlap() };
+                    self.order(playback, is_ordered);
+                    let state = dispatch.state;
+                    self.prepare_dispatch(playback, state, &pipeline, raw, for_captures, &sysvals);
+                    self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
                 }
             }
-            self.recorded.captures += self.arena.pending.dispatches.len() as u32;
+            playback.recorded.captures += self.plan.dispatches.len() as u32;
         }
         if let Some((parameters, workgroups)) = finish {
             // SAFETY: the caller's contract.
             unsafe {
-                let barriers = self.ctx.kernel_barrier(self.cmd, Barrier::BeforeFinish);
-                self.recorded.barriers += barriers;
-                self.dispatch_kernel(for_kernels, Kernel::Finish, parameters, workgroups);
+                let barriers = self.ctx.kernel_barrier(playback.cmd, Barrier::BeforeFinish);
+                playback.recorded.barriers += barriers;
+                self.dispatch_kernel(
+                    playback,
+                    for_kernels,
+                    Kernel::Finish,
+                    parameters,
+                    workgroups,
+                )?;
             }
         }
         Ok(())
     }
+
+    /// A draw whose index buffer has the address that shaders take.
+    fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
+        DrawSysvals { index_address: self.resolve(draw.index_address), ..draw }
+    }
+}
+
+/// Invocations that capture a draw: one an item, and for a fan one more, as the hub is written into
+/// every primitive by those beside the items.
+fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
+    let fan = topology.shape() == Shape::TriFan;
+    u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
 }
 
 /// An address behind another one, or none behind none.

@@ -1,7 +1,8 @@
 //! The draw commands of a capture. Each checks what it is given, and hands it to its backend.
 
+use super::Recorder;
 use super::checks::{check_byte_count, check_draw, check_indirect, check_range};
-use super::{Inner, Recorder};
+use super::state::Target;
 use crate::runtime::RuntimeError;
 use crate::runtime::draws::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
@@ -21,7 +22,11 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::Limit`] (vertex: a triangle fan of more than
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; of the vertex buffers that the pipeline reads
+    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::PastTheEnd`]; of push constants [`RuntimeError::ArenaFull`] and a failed allocation (vertex);
+    /// [`RuntimeError::Limit`] (vertex: a triangle fan of more than
     /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture may go on.
     ///
     /// # Safety
@@ -111,7 +116,6 @@ impl Recorder<'_> {
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
-    /// [`RuntimeError::ArenaFull`] (more draws than the upload memory holds),
     /// [`RuntimeError::DispatchTooLarge`] (where the device has no indirect dispatch),
     /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: with a count without
     /// `drawIndirectCount`, of several draws without `multiDrawIndirect`).
@@ -152,8 +156,7 @@ impl Recorder<'_> {
     /// Captures a draw of as many vertices as an earlier capture wrote.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::ArenaFull`] and
-    /// [`RuntimeError::FeatureNotEnabled`]; [`RuntimeError::Misaligned`] for a stride of 0, too,
+    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::FeatureNotEnabled`]; [`RuntimeError::Misaligned`] for a stride of 0, too,
     /// [`RuntimeError::IndexOverflow`], and [`RuntimeError::MissingProperty`] (native, without
     /// `transformFeedbackDraw`).
     ///
@@ -180,9 +183,9 @@ impl Recorder<'_> {
         tracing::trace!(%topology, ?arguments, "draw");
         // SAFETY: the caller's contract.
         unsafe {
-            match &mut self.inner {
-                Inner::Graphics(graphics) => graphics.record(topology, arguments),
-                Inner::Compute(compute) => compute.push(topology, arguments, draw_index),
+            match self.target() {
+                Target::Graphics(graphics) => graphics.record(topology, arguments),
+                Target::Capture(capture) => capture.push(topology, arguments, draw_index),
             }
         }
     }
@@ -195,7 +198,7 @@ impl Recorder<'_> {
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
-        if let Inner::Graphics(graphics) = &self.inner {
+        if let Target::Graphics(graphics) = self.target() {
             return Err(graphics.unsupported("multi-draws"));
         }
         // SAFETY: the caller's contract.

@@ -9,23 +9,27 @@
 
 use ash::vk;
 
-use super::compute::{Compute, Position};
+use super::capture::{Capture, PendingDraw, Position};
+use super::play::{After, Playback};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::Place;
+use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Pipeline, RuntimeError};
+use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{
-    BATCH_SIZE, Group, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
+    BATCH_SIZE, Group, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
     restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, DrawSysvals, split};
 
+/// Bytes of the positions that a setup leaves to the next.
+const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
+
 /// Consecutive draws that one dispatch captures.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct GpuGroup {
+pub(super) struct GpuGroup {
     group: Group,
     state: usize,
     /// Workgroups at most, or `None` where the GPU gives the size of the dispatch.
@@ -37,64 +41,93 @@ struct Placed {
     setup: Place,
     batches: Place,
     new_state: Place,
+    /// From where and to where an earlier state is copied.
+    moved_state: Option<(Place, Place)>,
     /// Parameters of the restart kernel, and its workgroups.
     reduction: Option<(Place, [u32; 2])>,
 }
 
-impl Compute<'_> {
+impl Capture {
     /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush).
+    /// As [`play`](Self::play).
     pub(super) unsafe fn record_by_setup(
         &mut self,
+        playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<After, RuntimeError> {
         self.make_groups();
-        // What is bound once stays, so that the first of them has the fewest sets.
-        let first = self.arena.pending.groups.iter().find(|g| g.workgroups != Some(0)).copied();
-        if let Some(group) = first {
-            self.check_sets(group.state)?;
-        }
+        // Kernels take the place of the application's sets.
+        self.check_sets()?;
         // Whatever may fail comes before the first command.
-        for group in &self.arena.pending.groups {
-            fold(group.workgroups.unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
+        let per_axis = self.ctx.max_workgroups_per_axis();
+        for group in &self.plan.groups {
+            fold(group.workgroups.unwrap_or(1), per_axis)?;
         }
-        let placed = self.place_setup(counters)?;
+        let tables = self.find_reductions();
+        let (upload, scratch) = self.setup_memory();
+        // SAFETY: the caller's contract.
+        unsafe { self.place_memory(playback, upload, scratch + tables, &counters) }?;
+        let placed = self.place_setup(playback, &counters)?;
+        let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
         // SAFETY: the caller's contract.
         unsafe {
-            let (ctx, cmd) = (self.ctx, self.cmd);
-            let for_kernels = self.arena.descriptor_set(ctx, User::Kernels)?;
-            let for_captures = match self.capturing() {
-                Some(_) => self.arena.descriptor_set(ctx, User::CapturesBySetup)?,
-                None => None,
+            let for_kernels = self.descriptor_set(playback, User::Kernels)?;
+            let for_captures = match captures {
+                true => self.descriptor_set(playback, User::CapturesBySetup)?,
+                false => None,
             };
-            self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::BeforeSetup);
-            if let Some((parameters, workgroups)) = placed.reduction {
-                self.dispatch_kernel(for_kernels, Kernel::Restart, parameters, workgroups);
-                self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::RestartToSetup);
+            if let Some((from, to)) = placed.moved_state {
+                self.move_state(playback, from, to);
             }
-            self.dispatch_kernel(for_kernels, Kernel::Setup, placed.setup, [1, 1]);
-            if first.is_some()
-                && let Some(pipeline) = self.capturing()
-            {
-                self.recorded.barriers += ctx.kernel_barrier(cmd, Barrier::SetupToCapture);
-                self.record_groups(pipeline, for_captures, placed.batches)?;
+            self.barrier(playback, Barrier::BeforeSetup);
+            if let Some((parameters, workgroups)) = placed.reduction {
+                let kernel = Kernel::Restart;
+                self.dispatch_kernel(playback, for_kernels, kernel, parameters, workgroups)?;
+                self.barrier(playback, Barrier::RestartToSetup);
+            }
+            self.dispatch_kernel(playback, for_kernels, Kernel::Setup, placed.setup, [1, 1])?;
+            if captures {
+                self.barrier(playback, Barrier::SetupToCapture);
+                self.record_groups(playback, for_captures, placed.batches)?;
             }
         }
-        self.position = Position::State(placed.new_state.address);
-        self.captured = None;
-        Ok(())
+        Ok(After { position: Position::State(placed.new_state), captured: None })
+    }
+
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
+        // SAFETY: the caller's contract.
+        playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
+    }
+
+    /// Copies the state of an earlier setup to where descriptors reach it: that is the block of this one.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play); both places hold a state.
+    unsafe fn move_state(&self, playback: &mut Playback<'_>, from: Place, to: Place) {
+        let region =
+            vk::BufferCopy { src_offset: from.offset, dst_offset: to.offset, size: STATE_SIZE };
+        // SAFETY: the caller's contract; the blocks of an arena have the usages.
+        unsafe {
+            self.barrier(playback, Barrier::BeforeMove);
+            let device = self.ctx.device();
+            device.cmd_copy_buffer(playback.cmd, from.buffer, to.buffer, &[region]);
+            self.barrier(playback, Barrier::AfterMove);
+        }
     }
 
     /// Puts draws together that find the same bound, and whose dispatch is sized by the same side.
     fn make_groups(&mut self) {
         let per_axis = u64::from(self.ctx.max_workgroups_per_axis());
-        let size = u64::from(self.pipeline.map_or(1, Pipeline::workgroup_size));
         let indirect = self.ctx.has_indirect_dispatch();
-        let pending = &mut self.arena.pending;
-        for (number, draw) in (0u32..).zip(&mut pending.draws) {
+        for number in 0..self.pending.draws.len() {
+            let draw = self.pending.draws[number];
+            let size = self.workgroup_size_of(draw.state);
             let is_sized = draw.is_known() || !indirect;
-            let workgroups = is_sized.then(|| draw.invocations.div_ceil(size));
-            let joined = match pending.groups.last_mut() {
+            let workgroups = is_sized.then(|| draw.invocations.div_ceil(u64::from(size)));
+            let groups = &mut self.plan.groups;
+            let joined = match groups.last_mut() {
                 Some(last) if last.state == draw.state || draw.is_query_end() => {
                     match (&mut last.workgroups, workgroups) {
                         _ if draw.is_query_end() => true,
@@ -108,36 +141,71 @@ impl Compute<'_> {
                 }
                 _ => false,
             };
-            match pending.groups.last_mut() {
+            match groups.last_mut() {
                 Some(last) if joined => last.group.count += 1,
-                _ => pending.groups.push(GpuGroup {
-                    group: Group { first: number, count: 1 },
+                _ => groups.push(GpuGroup {
+                    group: Group {
+                        first: number as u32,
+                        count: 1,
+                        workgroup_size: size,
+                        reserved: 0,
+                    },
                     state: draw.state,
                     workgroups,
                 }),
             }
-            draw.input.group = pending.groups.len() as u32 - 1;
+            self.pending.draws[number].input.group = groups.len() as u32 - 1;
         }
+    }
+
+    /// Upload and scratch of a setup, but for its restart tables.
+    fn setup_memory(&self) -> (u64, u64) {
+        let (draws, groups) = (self.pending.draws.len() as u64, self.plan.groups.len() as u64);
+        let (scans, reductions) = (self.plan.scans.len(), self.plan.reductions.len());
+        let size = |count: u64, size: usize| aligned(count * size as u64);
+        let mut upload = size(draws, size_of::<Input>())
+            + size(groups, size_of::<Group>())
+            + size(scans as u64, size_of::<u32>())
+            + size(1, size_of::<Setup>());
+        if reductions > 0 {
+            upload += size(reductions as u64, size_of::<ReductionEntry>())
+                + size(1, size_of::<Reduction>());
+        }
+        let scratch = size(draws, size_of::<DrawSysvals>()) + groups * BATCH_SIZE + 2 * STATE_SIZE;
+        (upload, scratch)
     }
 
     fn place_setup(
         &mut self,
-        new_counters: [Address; MAX_XFB_BUFFERS],
+        playback: &mut Playback<'_>,
+        new_counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<Placed, RuntimeError> {
-        self.place_restart_tables()?;
-        let (upload, scratch, pending) = self.arena.parts();
-        let inputs = upload.push(pending.draws.iter().map(|draw| draw.input))?;
-        let groups = upload.push(pending.groups.iter().map(|group| group.group))?;
-        let scans = upload.push(pending.scans.iter().copied())?;
-        let (input_count, group_count) = (pending.draws.len(), pending.groups.len());
-        let scan_count = pending.scans.len();
-        let has_queries = pending.draws.iter().any(|draw| {
-            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
-        });
+        let scratch = playback.arena.scratch();
+        for draw in self.pending.draws.iter_mut().filter(|draw| draw.is_restarted()) {
+            let table = scratch.take(restart_table_size(blocks_of(draw)))?;
+            draw.input.restart_table = split(table.address);
+        }
+        let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
         let draws = scratch.take(input_count as u64 * size_of::<DrawSysvals>() as u64)?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
-        let new_state = scratch.take(size_of::<[u32; MAX_XFB_BUFFERS]>() as u64)?;
+        let new_state = scratch.take(STATE_SIZE)?;
+        let moved_state = match self.position {
+            Position::State(state)
+                if self.ctx.table().is_some() && state.buffer != draws.buffer =>
+            {
+                Some((state, scratch.take(STATE_SIZE)?))
+            }
+            _ => None,
+        };
 
+        let upload = playback.arena.upload();
+        let inputs =
+            upload.push(self.pending.draws.iter().map(|draw| self.resolved_input(draw.input)))?;
+        let groups = upload.push(self.plan.groups.iter().map(|group| group.group))?;
+        let scans = upload.push(self.plan.scans.iter().copied())?;
+        let has_queries = self.pending.draws.iter().any(|draw| {
+            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
+        });
         let (mut sizes, mut strides) = ([0; MAX_XFB_BUFFERS], [0; MAX_XFB_BUFFERS]);
         for (target, (size, stride)) in self.targets.iter().zip(sizes.iter_mut().zip(&mut strides))
         {
@@ -146,15 +214,19 @@ impl Compute<'_> {
                 (*size, *stride) = (bytes as u32, target.buffer.stride);
             }
         }
-        let positions = self
-            .targets
-            .map(|t| u32::try_from(t.map_or(0, |t| self.position_of(&t))).unwrap_or(u32::MAX));
+        let positions = self.targets.map(|target| {
+            let position = target.map_or(0, |target| self.position.in_target(&target));
+            u32::try_from(position).unwrap_or(u32::MAX)
+        });
         let (state, counters) = match self.position {
             Position::Known(_) => (Address::default(), Default::default()),
             Position::Counters => (Address::default(), self.counters.map(|c| self.resolve(c))),
-            Position::State(address) => (split(address), Default::default()),
+            Position::State(state) => {
+                let state = moved_state.map_or(state, |(_, to)| to);
+                (split(state.address), Default::default())
+            }
         };
-        let setup = self.arena.push(&[Setup {
+        let setup = Setup {
             inputs: split(inputs.address),
             draws: split(draws.address),
             groups: split(groups.address),
@@ -162,101 +234,107 @@ impl Compute<'_> {
             state,
             new_state: split(new_state.address),
             scans: split(scans.address),
-            scan_count: scan_count as u32,
+            scan_count: self.plan.scans.len() as u32,
             input_count: input_count as u32,
             group_count: group_count as u32,
-            workgroup_size: self.pipeline.map_or(1, Pipeline::workgroup_size),
+            reserved: 0,
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
             has_queries: has_queries.into(),
             positions,
             sizes,
             strides,
             counters,
-            new_counters,
-        }])?;
-        let (upload, _, pending) = self.arena.parts();
-        let reduction = match pending.reductions.len() {
+            new_counters: new_counters.map(|counter| self.resolve(counter)),
+        };
+        let setup = upload.push([setup].into_iter())?;
+        let reduction = match self.plan.reductions.len() {
             0 => None,
             count => {
-                let list = upload.push(pending.reductions.iter().copied())?;
-                let workgroups = pending.reduction_workgroups;
-                let parameters = self.arena.push(&[Reduction {
+                let list = upload.push(self.plan.reductions.iter().copied())?;
+                let reduction = Reduction {
                     inputs: split(inputs.address),
                     list: split(list.address),
                     count: count as u32,
                     reserved: 0,
-                }])?;
+                };
+                let parameters = upload.push([reduction].into_iter())?;
+                let workgroups = self.plan.reduction_workgroups;
                 Some((parameters, fold(workgroups, self.ctx.max_workgroups_per_axis())?))
             }
         };
-        Ok(Placed { setup, batches, new_state, reduction })
+        Ok(Placed { setup, batches, new_state, moved_state, reduction })
     }
 
-    /// Scratch for restarted draws, and what the restart kernel does for them.
-    fn place_restart_tables(&mut self) -> Result<(), RuntimeError> {
-        let (_, scratch, pending) = self.arena.parts();
-        for (number, draw) in (0u32..).zip(&mut pending.draws) {
+    /// An input with the addresses that shaders take.
+    fn resolved_input(&self, mut input: Input) -> Input {
+        for address in input.buffers_mut() {
+            *address = self.resolve(*address);
+        }
+        input
+    }
+
+    /// Finds what the restart kernel does for restarted draws, and how much scratch that takes.
+    fn find_reductions(&mut self) -> u64 {
+        let mut tables = 0;
+        for (number, draw) in (0u32..).zip(&self.pending.draws) {
             if !draw.is_restarted() {
                 continue;
             }
-            let blocks = restart_blocks(draw.restart_indices, draw.restart_indices);
-            draw.input.restart_table = split(scratch.take(restart_table_size(blocks))?.address);
+            let blocks = blocks_of(draw);
+            tables += aligned(restart_table_size(blocks));
             let workgroups = blocks.div_ceil(RESTART_BLOCKS);
-            pending.reductions.push(ReductionEntry {
+            let first = self.plan.reduction_workgroups;
+            self.plan.reductions.push(ReductionEntry {
                 input: number,
-                first_workgroup: u32::try_from(pending.reduction_workgroups).unwrap_or(u32::MAX),
+                first_workgroup: u32::try_from(first).unwrap_or(u32::MAX),
             });
-            pending.reduction_workgroups += workgroups;
+            self.plan.reduction_workgroups += workgroups;
             if workgroups > 1 {
-                pending.scans.push(number);
+                self.plan.scans.push(number);
             }
         }
-        Ok(())
+        tables
     }
 
     /// # Safety
-    /// As [`Recorder::flush`](super::Recorder::flush); `batches` is in the scratch memory.
+    /// As [`play`](Self::play); `batches` is in the scratch memory.
     unsafe fn record_groups(
         &mut self,
-        pipeline: &Pipeline,
+        playback: &mut Playback<'_>,
         set: Option<vk::DescriptorSet>,
         batches: Place,
     ) -> Result<(), RuntimeError> {
-        let scratch = self.arena.scratch_buffer();
-        // SAFETY: the caller's contract.
-        unsafe {
-            let point = vk::PipelineBindPoint::COMPUTE;
-            self.ctx.device().cmd_bind_pipeline(self.cmd, point, pipeline.raw());
-            self.bind_table(pipeline, set);
-        }
-        for number in 0..self.arena.pending.groups.len() {
-            let group = self.arena.pending.groups[number];
-            if group.workgroups == Some(0) {
-                continue;
-            }
-            let number = number as u64;
-            let state = self.arena.pending.states[group.state];
-            let mut sysvals = self.sysvals(&self.arena.pending.attributes[state.attributes]);
-            sysvals.batch = split(batches.address + number * BATCH_SIZE);
+        for number in 0..self.plan.groups.len() {
+            let group = self.plan.groups[number];
+            let pipeline = self.pipeline_of(&self.pending.states[group.state]).cloned();
+            let Some(pipeline) = pipeline.filter(|_| group.workgroups != Some(0)) else { continue };
+            let offset = number as u64 * BATCH_SIZE;
+            let mut sysvals = self.sysvals(group.state);
+            sysvals.batch = split(batches.address + offset);
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
-                self.order(number > 0 && self.arena.captures_overlap(self.ctx));
-                self.bind_application_sets(pipeline, state.sets);
-                self.push_constants(pipeline, &sysvals);
-                let (device, cmd): (_, vk::CommandBuffer) = (self.ctx.device(), self.cmd);
+                self.order(playback, number > 0 && self.captures_overlap());
+                let raw = pipeline.raw();
+                self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
+                let (device, cmd) = (self.ctx.device(), playback.cmd);
                 match group.workgroups {
                     Some(workgroups) => {
                         let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
                         device.cmd_dispatch(cmd, x, y, 1);
                     }
                     None => {
-                        let at = batches.offset + number * BATCH_SIZE + WORKGROUPS_OFFSET;
-                        device.cmd_dispatch_indirect(cmd, scratch, at);
+                        let at = batches.offset + offset + WORKGROUPS_OFFSET;
+                        device.cmd_dispatch_indirect(cmd, batches.buffer, at);
                     }
                 }
             }
-            self.recorded.captures += 1;
+            playback.recorded.captures += 1;
         }
         Ok(())
     }
+}
+
+/// Blocks of indices that are looked through for restarts.
+fn blocks_of(draw: &PendingDraw) -> u64 {
+    restart_blocks(draw.restart_indices, draw.restart_indices)
 }

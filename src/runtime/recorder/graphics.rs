@@ -3,10 +3,11 @@
 use ash::vk;
 
 use super::checks::{
-    check_native_byte_count, check_native_indirect, check_set_range, check_topology,
+    check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
+    check_native_indirect, check_push_constants, check_set_range, check_strides, check_topology,
 };
+use super::constants::Constants;
 use super::draws::Arguments;
-use super::resources::bind_sets;
 use super::sets::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -16,15 +17,24 @@ use crate::lower::vertex::MAX_FAN_PRIMITIVES;
 use crate::runtime::checks::check_limit;
 use crate::runtime::draws::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::extensions::TransformFeedbackFn;
-use crate::runtime::{Context, Pipeline, RuntimeError};
-use crate::sysval::{DrawSysvals, Sysvals, draw_flags, split};
-use crate::topology::{PrimitiveTopology, Shape};
+use crate::runtime::{ArenaAccess, Context, Pipeline, RuntimeError, pulling};
+use crate::sysval::{Address, DrawSysvals, Sysvals, draw_flags, split};
+use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};
 
 pub(super) struct Graphics<'a> {
-    pub(super) ctx: &'a Context,
+    ctx: Context,
+    arena: ArenaAccess<'a>,
     cmd: vk::CommandBuffer,
-    pub(super) pipeline: &'a Pipeline,
-    native: Option<&'a TransformFeedbackFn>,
+    pipeline: Pipeline,
+    provoking_vertex: ProvokingVertex,
+    vertex_buffers: Vec<VertexBuffer>,
+    /// Whether they are known to be what the pipeline reads.
+    are_buffers_checked: bool,
+    constants: Constants,
+    /// Natively: whether they are to be recorded before the next draw.
+    are_constants_new: bool,
+    /// Where the push constants of the vertex backend are, while they stay.
+    table: Option<Address>,
     /// What the vertex backend captures to: the buffer, and the device address of its range.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
     /// What was captured, where it is known.
@@ -34,31 +44,20 @@ pub(super) struct Graphics<'a> {
 }
 
 impl<'a> Graphics<'a> {
-    /// # Errors
-    /// [`RuntimeError::DescriptorSetRange`].
-    ///
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    pub(super) unsafe fn bind_descriptor_sets(
-        &self,
-        arguments: SetArguments<'_>,
-    ) -> Result<(), RuntimeError> {
-        check_set_range(self.pipeline, arguments.first, arguments.sets)?;
-        if !arguments.sets.is_empty() {
-            // SAFETY: the caller's contract.
-            unsafe { bind_sets(self.ctx, self.cmd, self.pipeline, arguments) };
-        }
-        Ok(())
-    }
-
     /// # Safety
     /// As [`Recorder::begin`](super::Recorder::begin).
     pub(super) unsafe fn begin(
-        ctx: &'a Context,
+        ctx: &Context,
+        arena: ArenaAccess<'a>,
         cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'a, '_>,
+        desc: &CaptureDesc<'_>,
     ) -> Result<Self, RuntimeError> {
-        let pipeline = desc.pipeline;
+        let pipeline = desc.pipeline.clone();
+        check_capture_buffers(ctx, &pipeline, desc.buffers)?;
+        check_counters(ctx, pipeline.backend(), desc.counters)?;
+        if pipeline.context() != ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the pipeline" });
+        }
         let native = match pipeline.backend() {
             Backend::Native => Some(ctx.transform_feedback()?),
             Backend::Vertex | Backend::Compute => None,
@@ -77,10 +76,16 @@ impl<'a> Graphics<'a> {
         }
         let resumes = desc.counters.iter().any(Option::is_some);
         let mut this = Self {
-            ctx,
+            ctx: ctx.clone(),
+            arena,
             cmd,
+            provoking_vertex: pipeline.provoking_vertex(),
             pipeline,
-            native,
+            vertex_buffers: Vec::new(),
+            are_buffers_checked: false,
+            constants: Constants::default(),
+            are_constants_new: false,
+            table: None,
             targets,
             captured: (!resumes).then(Captured::default),
             base_record: 0,
@@ -92,7 +97,8 @@ impl<'a> Graphics<'a> {
         // SAFETY: the caller's contract.
         unsafe {
             this.bind_vertex_buffers(desc.vertex_buffers)?;
-            ctx.device().cmd_bind_pipeline(cmd, pipeline.bind_point(), pipeline.raw());
+            this.check_buffers()?;
+            this.record_pipeline();
             if let Some(native) = native {
                 for (index, bound) in (0u32..).zip(desc.buffers) {
                     if let Some(b) = bound {
@@ -105,6 +111,139 @@ impl<'a> Graphics<'a> {
         Ok(this)
     }
 
+    /// The driver's transform feedback, on the native backend.
+    fn native(&self) -> Result<Option<&TransformFeedbackFn>, RuntimeError> {
+        match self.pipeline.backend() {
+            Backend::Native => self.ctx.transform_feedback().map(Some),
+            Backend::Vertex | Backend::Compute => Ok(None),
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    unsafe fn record_pipeline(&self) {
+        let (point, raw) = (self.pipeline.bind_point(), self.pipeline.raw());
+        // SAFETY: the caller's contract.
+        unsafe { self.ctx.device().cmd_bind_pipeline(self.cmd, point, raw) };
+    }
+
+    /// # Errors
+    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        if pipeline.context() != self.ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the pipeline" });
+        }
+        let is_other = pipeline.backend() != self.pipeline.backend();
+        if is_other || pipeline.backend() == Backend::Native {
+            return Err(self.unsupported("another pipeline between Begin and End"));
+        }
+        check_strides(&self.pipeline.layout().strides, pipeline)?;
+        self.pipeline = pipeline.clone();
+        self.provoking_vertex = pipeline.provoking_vertex();
+        (self.table, self.are_buffers_checked) = (None, false);
+        // SAFETY: the caller's contract.
+        unsafe { self.record_pipeline() };
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::Unsupported`].
+    pub(super) fn set_provoking_vertex(
+        &mut self,
+        mode: ProvokingVertex,
+    ) -> Result<(), RuntimeError> {
+        match self.pipeline.backend() {
+            Backend::Native => Err(self.unsupported("a dynamic provoking vertex")),
+            Backend::Vertex | Backend::Compute => {
+                self.provoking_vertex = mode;
+                Ok(())
+            }
+        }
+    }
+
+    /// # Errors
+    /// As [`Recorder::push_constants`](super::Recorder::push_constants).
+    pub(super) fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
+        check_push_constants(&self.ctx, offset, bytes)?;
+        self.constants.push(offset, bytes);
+        (self.are_constants_new, self.table) = (true, None);
+        Ok(())
+    }
+
+    /// Records the push constants that a native pipeline reads.
+    ///
+    /// # Safety
+    /// As [`Recorder::draw`](super::Recorder::draw).
+    unsafe fn record_constants(&mut self) {
+        let end = self.pipeline.push_constants().end;
+        if end == 0 || !std::mem::take(&mut self.are_constants_new) {
+            return;
+        }
+        let (layout, stage) = (self.pipeline.raw_layout(), vk::ShaderStageFlags::VERTEX);
+        let bytes = self.constants.current(end);
+        // SAFETY: the caller's contract; the layout has that range.
+        unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stage, 0, bytes) };
+    }
+
+    /// Where the vertex backend finds the push constants of the application.
+    ///
+    /// # Safety
+    /// As [`Recorder::draw`](super::Recorder::draw).
+    unsafe fn place_constants(&mut self) -> Result<Address, RuntimeError> {
+        let range = self.pipeline.push_constants();
+        if range.is_empty() {
+            return Ok(Address::default());
+        }
+        if let Some(address) = self.table {
+            return Ok(address);
+        }
+        let snapshot = self.constants.snapshot(range);
+        let bytes = self.constants.bytes(snapshot, range.len());
+        // SAFETY: the caller's contract.
+        unsafe { self.arena.reserve(&self.ctx, bytes.len() as u64, 0) }?;
+        let address = split(self.arena.upload().push(bytes.iter().copied())?.address);
+        self.constants.forget_snapshots();
+        self.table = Some(address);
+        Ok(address)
+    }
+
+    /// Checks that the vertex buffers are what the pipeline reads.
+    ///
+    /// # Errors
+    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
+    fn check_buffers(&mut self) -> Result<(), RuntimeError> {
+        if !self.are_buffers_checked {
+            let (backend, attributes) = (self.pipeline.backend(), self.pipeline.attributes());
+            pulling::check_buffers(backend, attributes, &self.vertex_buffers)?;
+            self.are_buffers_checked = true;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    ///
+    /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    pub(super) unsafe fn bind_descriptor_sets(
+        &self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) -> Result<(), RuntimeError> {
+        check_set_range(&self.pipeline, first, sets)?;
+        if !sets.is_empty() {
+            let layout = self.pipeline.raw_layout();
+            let arguments = SetArguments { layout, first, sets, dynamic_offsets };
+            // SAFETY: the caller's contract.
+            unsafe { arguments.record(self.ctx.device(), self.cmd, self.pipeline.bind_point()) };
+        }
+        Ok(())
+    }
+
     pub(super) fn unsupported(&self, what: &'static str) -> RuntimeError {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
@@ -115,6 +254,7 @@ impl<'a> Graphics<'a> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
+        pulling::check_bound(buffers)?;
         for b in buffers {
             check_limit(
                 || "the number of a vertex binding, plus one,".to_owned(),
@@ -123,7 +263,10 @@ impl<'a> Graphics<'a> {
                 self.ctx.capabilities().limits.max_vertex_bindings,
             )?;
         }
+        self.are_buffers_checked = false;
         for b in buffers {
+            self.vertex_buffers.retain(|old| old.binding != b.binding);
+            self.vertex_buffers.push(*b);
             // SAFETY: the caller's contract.
             unsafe {
                 self.ctx.device().cmd_bind_vertex_buffers(
@@ -143,7 +286,7 @@ impl<'a> Graphics<'a> {
         &mut self,
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
-        if self.native.is_none() {
+        if self.pipeline.backend() != Backend::Native {
             return Err(self.unsupported("indexed draws"));
         }
         // SAFETY: the caller's contract.
@@ -167,8 +310,13 @@ impl<'a> Graphics<'a> {
         arguments: Arguments<'_>,
     ) -> Result<(), RuntimeError> {
         check_topology(self.pipeline.fixed_topology(), topology)?;
+        self.check_buffers()?;
+        if self.pipeline.backend() == Backend::Native {
+            // SAFETY: the caller's contract.
+            unsafe { self.record_constants() };
+        }
         let device = self.ctx.device();
-        let Some(native) = self.native else {
+        let Some(native) = self.native()? else {
             let Arguments::Draw(draw) = arguments else {
                 return Err(self.unsupported("draws that are indexed or indirect"));
             };
@@ -194,7 +342,7 @@ impl<'a> Graphics<'a> {
                 Arguments::Indirect(draw) => self.indirect(draw, false)?,
                 Arguments::IndexedIndirect(draw) => self.indirect(draw, true)?,
                 Arguments::ByteCount(draw) => {
-                    check_native_byte_count(self.ctx, draw)?;
+                    check_native_byte_count(&self.ctx, draw)?;
                     native.draw_byte_count(self.cmd, draw);
                 }
             }
@@ -214,7 +362,7 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
-        check_native_indirect(self.ctx, draw)?;
+        check_native_indirect(&self.ctx, draw)?;
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
         // With a count Vulkan wants a valid one in any case.
@@ -259,12 +407,14 @@ impl<'a> Graphics<'a> {
                 MAX_FAN_PRIMITIVES,
             )?;
         }
+        // SAFETY: the caller's contract.
+        let table = unsafe { self.place_constants() }?;
         let base_record = self.base_record;
         self.advance(&counts);
         let sysvals = Sysvals {
             draw: DrawSysvals {
                 xfb_topology: topology.xfb_topology() as u32,
-                flags: draw_flags(topology, self.pipeline.provoking_vertex()),
+                flags: draw_flags(topology, self.provoking_vertex),
                 output_count: counts.output_count,
                 output_limit: counts.output_limit,
                 item_count: counts.item_count,
@@ -275,6 +425,7 @@ impl<'a> Graphics<'a> {
                 ..Default::default()
             },
             xfb_address: self.targets.map(|t| split(t.map_or(0, |(_, address)| address))),
+            table,
             ..Default::default()
         };
         // SAFETY: the caller's contract; the layout has that range for that stage.
@@ -329,7 +480,11 @@ impl<'a> Graphics<'a> {
         self,
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
-        match self.native {
+        let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
+            .and_then(|()| check_distinct(counters));
+        // What was begun is ended whatever happens.
+        let counters = if checked.is_ok() { counters } else { &[] };
+        match self.native()? {
             // SAFETY: the caller's contract; `begin` recorded the begin.
             Some(native) => unsafe { native.end(self.cmd, counters) },
             None if counters.iter().any(Option::is_some) => {
@@ -337,6 +492,7 @@ impl<'a> Graphics<'a> {
             }
             None => {}
         }
+        checked?;
         let positions = self.targets.map(|t| t.map_or(0, |(buffer, _)| buffer.position));
         let captured = self.captured.map(|captured| Captured { positions, ..captured });
         Ok(Recorded { captured, ..Default::default() })

@@ -7,6 +7,9 @@
 //! | vertex | `vkCmdDraw`, with the place of its records in push constants |
 //! | compute | nothing: [`Recorder::end`], or [`Recorder::flush`], records all of them |
 //!
+//! What the compute backend collects is a value, [`Capture`], which the recorder borrows: state.rs and draws.rs are
+//! the commands, collect.rs what a capture makes of them, play.rs what it records, by direct.rs or gpu.rs.
+//!
 //! The compute backend collects draws because together they cost less. As long as the CPU knows
 //! everything (direct draws into buffers that are written from a known position on), it computes all
 //! counts, clamps and places itself, and records nothing but dispatches: one for each large draw, one
@@ -16,38 +19,38 @@
 mod capture;
 mod checks;
 mod collect;
-mod compute;
+mod constants;
 mod direct;
 mod draws;
 mod gpu;
 mod graphics;
+mod play;
 mod resources;
 mod sets;
+mod state;
 
-use self::compute::Compute;
-pub(super) use self::compute::Pending;
+pub use self::capture::Capture;
 use self::graphics::Graphics;
+use self::play::Playback;
+use super::Pipeline;
 use super::draws::{CaptureBuffer, CounterBuffer, VertexBuffer};
-use super::{Kernels, Pipeline};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::DrawCounts;
 
 /// What a capture begins with.
 #[derive(Debug, Clone, Copy)]
-pub struct CaptureDesc<'a, 'b> {
-    /// The shader.
+pub struct CaptureDesc<'a> {
+    /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
-    /// The kernels of the device.
-    pub kernels: &'a Kernels,
     /// Capture buffers, by their `XfbBuffer` number. Outputs of a buffer that is not bound are
     /// ignored, which is no overflow. But of drivers' own captures, NVIDIA's (580.159.04) writes them to
     /// what an earlier command buffer bound, so that on the native backend all should be bound there.
-    pub buffers: &'b [Option<CaptureBuffer>],
+    pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
-    pub vertex_buffers: &'b [VertexBuffer],
+    pub vertex_buffers: &'a [VertexBuffer],
     /// Counters to resume from, by the number of the capture buffer. Without one a buffer is
     /// written from its start.
-    pub counters: &'b [Option<CounterBuffer>],
+    pub counters: &'a [Option<CounterBuffer>],
 }
 
 /// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
@@ -101,13 +104,15 @@ pub struct Recorded {
 /// others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
-/// Draws are kept in memory of the [`Arena`](super::Arena), which grows to what its largest record needed: once it has
-/// recorded as much, recording allocates nothing on the heap. Where descriptors take the place of device
+/// Draws are kept in memory of the [`Capture`], which grows to what its largest record needed: once it has
+/// collected as much, recording allocates nothing on the heap. Where descriptors take the place of device
 /// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
-/// many draws there are.
+/// many draws there are. What the device reads lies in an [`Arena`](super::Arena), which is asked for all of it at
+/// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
+///
 /// # Dropping
-/// A recorder that is dropped without [`end`](Self::end) loses the draws that were not recorded yet, as after an
-/// error; on the native backend `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer
+/// A recorder that is dropped without [`end`](Self::end) leaves the draws that were not recorded yet in its
+/// [`Capture`]; on the native backend `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer
 /// cannot be ended validly.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
@@ -115,6 +120,16 @@ pub struct Recorder<'a> {
 }
 
 enum Inner<'a> {
+    /// Draws are recorded as they are drawn.
     Graphics(Graphics<'a>),
-    Compute(Compute<'a>),
+    /// Draws are collected, and recorded at the end.
+    Immediate(Immediate<'a>),
+    /// Draws are collected.
+    Collect(&'a mut Capture),
+}
+
+/// A capture, and the command buffer that it is for.
+struct Immediate<'a> {
+    capture: &'a mut Capture,
+    playback: Playback<'a>,
 }

@@ -16,6 +16,7 @@ const UNBOUND: u32 = u32::MAX;
 /// What one call bound: a range of set numbers, and where in [`BoundSets`] its sets and offsets are.
 #[derive(Debug, Clone)]
 struct Command {
+    layout: vk::PipelineLayout,
     numbers: Range<usize>,
     sets: Range<usize>,
     dynamic_offsets: Range<usize>,
@@ -24,6 +25,7 @@ struct Command {
 /// The arguments of `vkCmdBindDescriptorSets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SetArguments<'a> {
+    pub(super) layout: vk::PipelineLayout,
     pub(super) first: u32,
     pub(super) sets: &'a [vk::DescriptorSet],
     pub(super) dynamic_offsets: &'a [u32],
@@ -46,16 +48,35 @@ pub(super) struct BoundSets {
 }
 
 impl BoundSets {
-    /// Begins a record with so many set numbers: nothing is bound.
-    pub(super) fn restart(&mut self, count: u32) {
-        self.count = count as usize;
+    /// Begins a record: nothing is bound, and there are no set numbers.
+    pub(super) fn restart(&mut self) {
+        self.count = 0;
         self.commands.clear();
         self.sets.clear();
         self.dynamic_offsets.clear();
         self.snapshots.clear();
-        self.snapshots.resize(self.count, UNBOUND);
         self.current = 0;
         self.forget_recorded();
+    }
+
+    /// Sees to it that there are so many set numbers, for another pipeline.
+    pub(super) fn widen(&mut self, count: u32) {
+        let (old, new) = (self.count, count as usize);
+        if new <= old {
+            return;
+        }
+        if self.commands.is_empty() {
+            self.snapshots.resize(new, UNBOUND);
+        } else {
+            let mut wide = Vec::with_capacity((self.current + 1) * new);
+            for snapshot in 0..=self.current {
+                wide.extend_from_slice(self.snapshot(snapshot));
+                wide.resize((snapshot + 1) * new, UNBOUND);
+            }
+            self.snapshots = wide;
+        }
+        self.count = new;
+        self.recorded.resize(new, UNBOUND);
     }
 
     /// Number of the snapshot of what is bound now.
@@ -63,16 +84,16 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets, whose numbers are below that of [`restart`](Self::restart). What is bound already makes no new
-    /// snapshot.
+    /// Binds sets, whose numbers there are. What is bound already makes no new snapshot.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
-        let SetArguments { first, sets, dynamic_offsets } = arguments;
+        let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
         if sets.is_empty() || self.is_bound(&numbers, arguments) {
             return;
         }
         let command = self.commands.len() as u32;
         self.commands.push(Command {
+            layout,
             numbers: numbers.clone(),
             sets: append(&mut self.sets, sets),
             dynamic_offsets: append(&mut self.dynamic_offsets, dynamic_offsets),
@@ -101,8 +122,10 @@ impl BoundSets {
     }
 
     fn arguments(&self, command: u32) -> Option<SetArguments<'_>> {
-        let Command { numbers, sets, dynamic_offsets } = self.commands.get(command as usize)?;
+        let Command { layout, numbers, sets, dynamic_offsets } =
+            self.commands.get(command as usize)?;
         Some(SetArguments {
+            layout: *layout,
             first: numbers.start as u32,
             sets: self.sets.get(sets.clone())?,
             dynamic_offsets: self.dynamic_offsets.get(dynamic_offsets.clone())?,
@@ -120,18 +143,40 @@ impl BoundSets {
         self.recorded.resize(self.count, UNBOUND);
     }
 
-    /// The next command to record so that dispatches find what is bound in a snapshot, or `None` once they do.
-    /// It counts as recorded.
+    /// The first command behind `after` that is to be recorded so that dispatches find what is bound in a snapshot to
+    /// the first `count` set numbers, with its number, or `None` once they do. It counts as recorded.
     ///
     /// Commands come in the order in which they were first recorded, as a later one takes set numbers from an
-    /// earlier.
-    pub(super) fn next_command(&mut self, snapshot: usize) -> Option<SetArguments<'_>> {
-        let wanted = self.snapshot(snapshot).iter().zip(&self.recorded);
-        let missing = wanted.filter(|(wanted, found)| wanted != found && **wanted != UNBOUND);
-        let command = missing.map(|(wanted, _)| *wanted).min()?;
-        let numbers = self.commands.get(command as usize)?.numbers.clone();
-        self.recorded.get_mut(numbers)?.fill(command);
-        self.arguments(command)
+    /// earlier. One with another layout may disturb all of what was bound before, which is recorded again for the
+    /// next dispatch.
+    pub(super) fn next_command(
+        &mut self,
+        snapshot: usize,
+        count: u32,
+        after: Option<u32>,
+    ) -> Option<(u32, SetArguments<'_>)> {
+        let wanted = self.snapshot(snapshot).iter().zip(&self.recorded).take(count as usize);
+        let is_missing = |(wanted, found): &(&u32, &u32)| {
+            wanted != found && **wanted != UNBOUND && after.is_none_or(|after| **wanted > after)
+        };
+        let number = wanted.filter(is_missing).map(|(wanted, _)| *wanted).min()?;
+        let Command { layout, numbers, .. } = self.commands.get(number as usize)?.clone();
+        self.disturb(layout, numbers.start);
+        self.recorded.get_mut(numbers)?.fill(number);
+        Some((number, self.arguments(number)?))
+    }
+
+    /// Takes it that a set was bound to a number with a layout: what was bound to it, and by
+    /// [pipeline layout compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
+    /// perhaps what was bound with another layout, is not found any more.
+    pub(super) fn disturb(&mut self, layout: vk::PipelineLayout, first: usize) {
+        for (number, recorded) in self.recorded.iter_mut().enumerate() {
+            let command = self.commands.get(*recorded as usize);
+            let is_other = command.is_some_and(|command| command.layout != layout);
+            if is_other || number == first {
+                *recorded = UNBOUND;
+            }
+        }
     }
 }
 
@@ -172,7 +217,8 @@ mod tests {
         // Fewer offsets than sets, or more, or none.
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
-        f(SetArguments { first, sets: &sets, dynamic_offsets: &dynamic_offsets })
+        let layout = vk::PipelineLayout::from_raw(1);
+        f(SetArguments { layout, first, sets: &sets, dynamic_offsets: &dynamic_offsets })
     }
 
     fn call_of(arguments: SetArguments<'_>) -> Call {
@@ -190,7 +236,8 @@ mod tests {
             dispatches in proptest::collection::vec((any::<bool>(), any::<bool>()), 21),
         ) {
             let mut bound = BoundSets::default();
-            bound.restart(COUNT as u32);
+            bound.restart();
+            bound.widen(COUNT as u32);
             let mut state = State::default();
             let mut states = vec![(bound.current(), state)];
             for (first, count, which) in calls {
@@ -211,17 +258,17 @@ mod tests {
                 if !is_recorded {
                     continue;
                 }
-                let mut commands = 0;
-                while let Some(arguments) = bound.next_command(*snapshot) {
+                let (mut commands, mut last) = (0, None);
+                while let Some((number, arguments)) = bound.next_command(*snapshot, COUNT as u32, last) {
                     apply(&mut found, call_of(arguments));
-                    commands += 1;
+                    (commands, last) = (commands + 1, Some(number));
                 }
                 prop_assert!(commands <= COUNT);
                 prop_assert_eq!(&found, expected);
                 for (number, set) in (0..).zip(expected) {
                     prop_assert_eq!(bound.is_set_bound(*snapshot, number), set.is_some());
                 }
-                prop_assert_eq!(bound.next_command(*snapshot), None);
+                prop_assert_eq!(bound.next_command(*snapshot, COUNT as u32, None), None);
             }
         }
     }
@@ -229,15 +276,17 @@ mod tests {
     #[test]
     fn what_is_bound_again_and_stays_is_not_recorded_again() {
         let mut bound = BoundSets::default();
-        bound.restart(2);
+        bound.restart();
+        bound.widen(2);
         let mut recorded = |calls: &[Call]| {
             for call in calls {
                 with_arguments(*call, |arguments| bound.bind(arguments));
             }
             let snapshot = bound.current();
-            let mut commands = Vec::new();
-            while let Some(arguments) = bound.next_command(snapshot) {
+            let (mut commands, mut last) = (Vec::new(), None);
+            while let Some((number, arguments)) = bound.next_command(snapshot, 2, last) {
                 commands.push(call_of(arguments));
+                last = Some(number);
             }
             (snapshot, commands)
         };
@@ -246,7 +295,7 @@ mod tests {
         // Of two that take each other's place the last counts, and the other set stays.
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
         // Without set numbers there is nothing to bind.
-        bound.restart(0);
-        assert!(!bound.is_set_bound(0, 0) && bound.next_command(0).is_none());
+        bound.restart();
+        assert!(!bound.is_set_bound(0, 0) && bound.next_command(0, 2, None).is_none());
     }
 }

@@ -1,0 +1,357 @@
+//! The application's push constants, where the sysvals take those of the device.
+//!
+//! The block becomes a `Private` variable, like inputs and outputs, and what the shader reads of it is set before
+//! it runs, from memory: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
+//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` says which bytes make which value.
+
+mod layout;
+mod types;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use spirv::{Op, StorageClass};
+
+use self::layout::Value;
+pub(super) use self::types::place_label;
+use super::LowerError;
+use super::interface;
+use super::store::{Loaded, gather};
+use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions};
+use crate::spirv::link::{LinkError, Linker};
+use crate::spirv::pointers::Pointers;
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Module, Section, ids_of, result_of};
+use crate::sysval::AttributeDescriptor;
+
+/// Bytes of push constants that a shader may have. No device has more.
+pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
+
+/// What [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at multiples of: in the table
+/// the descriptors of attributes lie behind.
+const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
+
+/// What an entry point reads of its push constants.
+#[derive(Debug, Default)]
+pub(super) struct PushConstants {
+    /// Whether there is a block in use. Of it may nothing be read.
+    is_used: bool,
+    reads: Vec<Read>,
+    /// [`Lowered::push_constants`](super::Lowered::push_constants)
+    pub(super) range: Range<u32>,
+}
+
+/// A value that the shader reads.
+#[derive(Debug)]
+struct Read {
+    variable: Id,
+    /// Constant indices into the variable.
+    path: Vec<u32>,
+    value: Value,
+}
+
+impl PushConstants {
+    /// What the entry point reads that uses so much.
+    pub(super) fn of(
+        module: &Module,
+        declarations: &Declarations,
+        used: &StaticUse,
+    ) -> Result<Self, LowerError> {
+        let variables = used_variables(declarations, used);
+        if variables.is_empty() {
+            return Ok(Self::default());
+        }
+        for variable in &variables {
+            types::check(module, declarations, variable)?;
+        }
+        let mut reads = Vec::new();
+        for (variable, path) in read_places(module, declarations, used, &variables) {
+            let value = value_at(declarations, variable, &path)?;
+            reads.push(Read { variable: variable.id, path, value });
+        }
+        let range = range_of(reads.iter().map(|read| &read.value));
+        tracing::debug!(?range, values = reads.len(), "push constants");
+        Ok(Self { is_used: true, reads, range })
+    }
+
+    /// Makes the block a variable of the shader's own.
+    pub(super) fn make_private(&self, module: &mut Module) {
+        if self.is_used {
+            interface::make_private(module, &[StorageClass::PushConstant]);
+        }
+    }
+
+    /// What of the table lies before the descriptors of attributes, in units of their size.
+    pub(super) const fn granules(&self) -> u32 {
+        (self.range.end - self.range.start) / GRANULE
+    }
+
+    /// Sets what the shader reads, for it to begin with.
+    pub(super) fn set(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        code: &mut Code,
+    ) -> Result<(), LinkError> {
+        if self.reads.is_empty() {
+            return Ok(());
+        }
+        let loaded = [self.load(linker, code)?];
+        let builder = &mut linker.builder;
+        for Read { variable, path, value } in &self.reads {
+            let id = emit(builder, code, &loaded, value);
+            let mut pointer = *variable;
+            if !path.is_empty() {
+                let ty = builder.pointer(StorageClass::Private, value.ty());
+                let indices = path.iter().map(|index| builder.constant(*index).0);
+                let operands: Vec<u32> = std::iter::once(variable.0).chain(indices).collect();
+                pointer = code.value(builder, Op::AccessChain, ty, &operands);
+            }
+            code.push(Op::Store, &[pointer.0, id.0]);
+        }
+        Ok(())
+    }
+
+    /// Loads the dwords that are read, as wide as they lie.
+    fn load(&self, linker: &mut Linker<'_, '_>, code: &mut Code) -> Result<Loaded, LinkError> {
+        let mut bytes = Vec::new();
+        self.reads.iter().for_each(|read| read.value.add_bytes(&mut bytes));
+        let dwords: BTreeSet<u32> =
+            bytes.iter().flat_map(|bytes| bytes.start / 4..bytes.end.div_ceil(4)).collect();
+        let table = linker.function("table_address")?;
+        let uvec2 = linker.builder.uvec(2);
+        let table = code.call(&mut linker.builder, uvec2, table, &[]);
+        let mut loaded = Loaded::default();
+        for (first, count) in loads(&dwords) {
+            let load = linker.function(match count {
+                1 => "load1",
+                2 => "load2_aligned",
+                _ => "load4_aligned",
+            })?;
+            let mut address = table;
+            let behind = 4 * first - self.range.start;
+            if behind > 0 {
+                let multiply_add = linker.function("multiply_add")?;
+                let builder = &mut linker.builder;
+                let arguments = [table, builder.constant(behind), builder.constant(1)];
+                address = code.call(builder, uvec2, multiply_add, &arguments);
+            }
+            let builder = &mut linker.builder;
+            let ty = builder.uvec(count);
+            loaded.add(first, count, code.call(builder, ty, load, &[address]));
+        }
+        Ok(loaded)
+    }
+}
+
+/// Whether another entry point uses push constants beside this one: then neither may change them.
+pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
+    let variables: Vec<Id> = module
+        .section(Section::Declarations)
+        .filter(|i| i.is(Op::Variable) && i.operand(2) == StorageClass::PushConstant as u32)
+        .map(|i| i.id(1))
+        .collect();
+    let uses_some = |function| {
+        let used = StaticUse::of(module, function);
+        variables.iter().any(|variable| used.contains(*variable))
+    };
+    !variables.is_empty()
+        && uses_some(entry.function)
+        && entry_functions(module).any(|other| other != entry.function && uses_some(other))
+}
+
+/// All bytes of the blocks that an entry point uses, whatever it reads of them: what a pipeline layout has to
+/// have for it as it is.
+pub(super) fn block_range(
+    declarations: &Declarations,
+    used: &StaticUse,
+) -> Result<Range<u32>, LowerError> {
+    let variables = used_variables(declarations, used).into_iter();
+    let values = variables.map(|variable| value_at(declarations, variable, &[]));
+    let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+    Ok(range_of(values.iter()))
+}
+
+/// A valid module has one at most.
+pub(super) fn used_variables<'d>(
+    declarations: &'d Declarations,
+    used: &StaticUse,
+) -> Vec<&'d Variable> {
+    let variables = declarations.variables(StorageClass::PushConstant);
+    variables.filter(|variable| used.contains(variable.id)).collect()
+}
+
+fn value_at(
+    declarations: &Declarations,
+    variable: &Variable,
+    path: &[u32],
+) -> Result<Value, LowerError> {
+    layout::value_at(declarations, variable, path).map_err(|problem| {
+        let member = place_label(declarations, variable, path);
+        LowerError::PushConstantLayout { member, problem }
+    })
+}
+
+fn range_of<'v>(values: impl Iterator<Item = &'v Value>) -> Range<u32> {
+    let mut bytes = Vec::new();
+    values.for_each(|value| value.add_bytes(&mut bytes));
+    let start = bytes.iter().map(|bytes| bytes.start).min().unwrap_or(0);
+    let end = bytes.iter().map(|bytes| bytes.end).max().unwrap_or(0);
+    start / GRANULE * GRANULE..end.next_multiple_of(GRANULE)
+}
+
+/// Where the entry point reads its variables: by the constant indices of its access chains, as far as they go,
+/// none within another.
+pub(super) fn read_places<'d>(
+    module: &Module,
+    declarations: &'d Declarations,
+    used: &StaticUse,
+    variables: &[&'d Variable],
+) -> Vec<(&'d Variable, Vec<u32>)> {
+    let ids: Vec<Id> = variables.iter().map(|variable| variable.id).collect();
+    let mut pointers = Pointers::to(declarations, ids.iter().copied());
+    let mut places = BTreeSet::new();
+    // In a declaration that is no name of the variable, but the value of another.
+    for i in module.section(Section::Declarations) {
+        let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
+        if op != Op::ExtInst && used.contains(id) {
+            let values = ids_of(i).into_iter().filter(|other| *other != id && ids.contains(other));
+            places.extend(values.map(|variable| (variable, Vec::new())));
+        }
+    }
+    let debug_info = debug_info_sets(module);
+    let mut is_used = false;
+    for i in module.section(Section::Functions) {
+        if i.is(Op::Function) {
+            is_used = used.contains(i.id(1));
+        }
+        let describes = i.is(Op::ExtInst) && debug_info.contains(&i.id(2));
+        if !is_used || describes || pointers.follow(i) {
+            continue;
+        }
+        let read = ids_of(i);
+        let read = read.iter().filter_map(|id| pointers.get(*id));
+        places.extend(read.filter_map(|pointer| {
+            let ty = declarations.variable(pointer.variable)?.pointee;
+            let path = layout::selecting(declarations, ty, &pointer.path);
+            Some((pointer.variable, path.to_vec()))
+        }));
+    }
+    let mut outermost: Vec<(&Variable, Vec<u32>)> = Vec::new();
+    for (id, path) in places {
+        // What a path is within comes right before all that is within it.
+        let is_within = |(variable, outer): &(&Variable, Vec<u32>)| {
+            variable.id == id && path.starts_with(outer)
+        };
+        if !outermost.last().is_some_and(is_within)
+            && let Some(variable) = declarations.variable(id)
+        {
+            outermost.push((variable, path));
+        }
+    }
+    outermost
+}
+
+/// Loads of 1, 2 or 4 dwords for so many, by the first dword, each on a multiple of its size.
+fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+    let mut quads: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+    for dword in dwords {
+        quads.entry(dword / 4).or_insert((*dword, *dword)).1 = *dword;
+    }
+    let load = |(quad, (first, last)): (u32, (u32, u32))| match () {
+        () if first == last => (first, 1),
+        () if first / 2 == last / 2 => (first / 2 * 2, 2),
+        () => (4 * quad, 4),
+    };
+    quads.into_iter().map(load).collect()
+}
+
+/// A value of the dwords that are loaded.
+fn emit(builder: &mut Builder<'_>, code: &mut Code, loaded: &[Loaded; 1], value: &Value) -> Id {
+    match value {
+        Value::Vector { ty, bits: 32, offsets, .. } if offsets.is_sorted_by(|a, b| a + 4 == *b) => {
+            let dwords = dwords(builder, code, loaded, offsets[0] / 4, offsets.len() as u32);
+            let uvec = builder.uvec(offsets.len() as u32);
+            cast(builder, code, dwords, uvec, *ty)
+        }
+        Value::Vector { ty, component, bits, offsets } => {
+            let scalars = offsets.iter();
+            let scalars: Vec<u32> = scalars
+                .map(|offset| scalar(builder, code, loaded, (*component, *bits), *offset).0)
+                .collect();
+            match scalars.as_slice() {
+                [scalar] => Id(*scalar),
+                _ => code.value(builder, Op::CompositeConstruct, *ty, &scalars),
+            }
+        }
+        Value::Pointer { ty, offset } => {
+            // What OpBitcast of two dwords needs; of a 64-bit integer it would be Int64.
+            builder.module.add_extension("SPV_KHR_physical_storage_buffer");
+            let pair = dwords(builder, code, loaded, offset / 4, 2);
+            code.value(builder, Op::Bitcast, *ty, &[pair.0])
+        }
+        Value::Composite { ty, parts } if parts.is_empty() => {
+            builder.declare(Op::ConstantNull, &[ty.0])
+        }
+        Value::Composite { ty, parts } => {
+            let parts: Vec<u32> =
+                parts.iter().map(|part| emit(builder, code, loaded, part).0).collect();
+            code.value(builder, Op::CompositeConstruct, *ty, &parts)
+        }
+    }
+}
+
+/// A scalar of a type of so many bits.
+fn scalar(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    loaded: &[Loaded; 1],
+    (ty, bits): (Id, u32),
+    offset: u32,
+) -> Id {
+    let width = (bits / 32).max(1);
+    let value = dwords(builder, code, loaded, offset / 4, width);
+    if bits >= 32 {
+        let uvec = builder.uvec(width);
+        return cast(builder, code, value, uvec, ty);
+    }
+    // Of a dword the component comes first that lies first.
+    let vector = builder.declare(Op::TypeVector, &[ty.0, 32 / bits]);
+    let vector = code.value(builder, Op::Bitcast, vector, &[value.0]);
+    code.value(builder, Op::CompositeExtract, ty, &[vector.0, offset % 4 / (bits / 8)])
+}
+
+/// Dwords of the block, in a `u32` or a vector.
+fn dwords(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    loaded: &[Loaded; 1],
+    first: u32,
+    count: u32,
+) -> Id {
+    let parts: Vec<(usize, u32)> = (first..first + count).map(|dword| (0, dword)).collect();
+    gather(builder, code, loaded, &parts)
+}
+
+fn cast(builder: &mut Builder<'_>, code: &mut Code, value: Id, from: Id, to: Id) -> Id {
+    match from == to {
+        true => value,
+        false => code.value(builder, Op::Bitcast, to, &[value.0]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_as_wide_as_they_lie() {
+        let of = |dwords: &[u32]| loads(&dwords.iter().copied().collect());
+        assert_eq!(of(&[]), []);
+        assert_eq!(of(&[5]), [(5, 1)]);
+        assert_eq!(of(&[6, 7]), [(6, 2)]);
+        assert_eq!(of(&[5, 6]), [(4, 4)]);
+        assert_eq!(of(&[0, 3, 4, 5, 11]), [(0, 4), (4, 2), (11, 1)]);
+    }
+}

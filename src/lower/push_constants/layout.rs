@@ -1,0 +1,383 @@
+//! Where the values of a block lie: its explicit layout, which says of every value in it which bytes it is
+//! ([Offset and Stride Assignment][layout]).
+//!
+//! Whether a layout is what some packing asks for does not matter here: what is aligned to its scalars is read
+//! as it lies.
+//!
+//! [layout]: https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-layout
+
+use std::ops::Range;
+
+use spirv::{Decoration, StorageClass};
+
+use super::MAX_PUSH_CONSTANTS;
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+
+/// Types within types that are looked at for one value, of which only those without bytes could be so many.
+const MAX_STEPS: u32 = 1 << 14;
+
+/// Bytes of a `PhysicalStorageBuffer` pointer.
+const POINTER_SIZE: u32 = 8;
+
+/// A value of a block, taken apart into what is read as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A scalar or a vector.
+    Vector {
+        ty: Id,
+        component: Id,
+        /// Bits of a component: 8, 16, 32 or 64.
+        bits: u32,
+        /// Byte at which each component begins.
+        offsets: Vec<u32>,
+    },
+    /// A device address.
+    Pointer { ty: Id, offset: u32 },
+    /// A matrix of columns, an array of elements, a structure of members.
+    Composite { ty: Id, parts: Vec<Self> },
+}
+
+impl Value {
+    /// The value's type.
+    pub(super) const fn ty(&self) -> Id {
+        match self {
+            Self::Vector { ty, .. } | Self::Pointer { ty, .. } | Self::Composite { ty, .. } => *ty,
+        }
+    }
+
+    /// Adds the bytes of each scalar.
+    pub(super) fn add_bytes(&self, bytes: &mut Vec<Range<u32>>) {
+        match self {
+            Self::Vector { bits, offsets, .. } => {
+                bytes.extend(offsets.iter().map(|offset| *offset..offset + bits / 8));
+            }
+            Self::Pointer { offset, .. } => bytes.push(*offset..offset + POINTER_SIZE),
+            Self::Composite { parts, .. } => parts.iter().for_each(|part| part.add_bytes(bytes)),
+        }
+    }
+}
+
+/// The value that constant indices select from a variable in a block, or what is wrong with its layout.
+pub(super) fn value_at(
+    declarations: &Declarations,
+    variable: &Variable,
+    path: &[u32],
+) -> Result<Value, String> {
+    let mut walk = Walk { declarations, steps: 0 };
+    let (mut ty, mut place) = (variable.pointee, Place::default());
+    for index in path {
+        (ty, place) = walk.part(ty, place, *index)?;
+    }
+    walk.value(ty, place)
+}
+
+/// The first indices of a path, as far as they select something: an index behind the last element selects
+/// nothing.
+pub(super) fn selecting<'p>(declarations: &Declarations, mut ty: Id, path: &'p [u32]) -> &'p [u32] {
+    for (depth, index) in path.iter().enumerate() {
+        let selected = part_count(declarations, ty)
+            .filter(|count| index < count)
+            .and_then(|_| declarations.type_at(ty, &[*index]));
+        match selected {
+            Some(part) => ty = part,
+            None => return &path[..depth],
+        }
+    }
+    path
+}
+
+/// How many parts a value has that an index may select.
+fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
+    match declarations.ty(ty)? {
+        Type::Vector { count, .. } | Type::Matrix { count, .. } => Some(*count),
+        Type::Array { length, .. } => declarations.constant(*length),
+        Type::Struct { members } => u32::try_from(members.len()).ok(),
+        _ => None,
+    }
+}
+
+/// Where a value begins, and how far apart the parts of it are where its own type does not say so.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// Bytes from the start of the block. They may be more than there are bytes, but not in a value.
+    offset: u64,
+    /// Of matrices in it, as the structure has it whose member they are.
+    matrix_stride: Option<u32>,
+    is_row_major: bool,
+    /// Bytes from a component to the next, where it is a column of a row-major matrix.
+    component_stride: Option<u32>,
+}
+
+impl Place {
+    /// The same `count` times `stride` bytes behind.
+    fn behind(self, count: u32, stride: u32) -> Self {
+        let bytes = u64::from(count) * u64::from(stride);
+        Self { offset: self.offset.saturating_add(bytes), ..self }
+    }
+}
+
+struct Walk<'a> {
+    declarations: &'a Declarations,
+    steps: u32,
+}
+
+impl Walk<'_> {
+    /// Part `index` of a value that has so many.
+    fn part(&self, ty: Id, place: Place, index: u32) -> Result<(Id, Place), String> {
+        let declarations = self.declarations;
+        match declarations.ty(ty) {
+            Some(Type::Struct { members }) => {
+                let of_member = |decoration| declarations.member_decoration(ty, index, decoration);
+                let member = *members.get(index as usize).ok_or_else(|| no("such member"))?;
+                let offset = first(of_member(Decoration::Offset)).ok_or_else(|| no("Offset"))?;
+                let place = Place {
+                    matrix_stride: first(of_member(Decoration::MatrixStride)),
+                    is_row_major: of_member(Decoration::RowMajor).is_some(),
+                    ..place.behind(1, offset)
+                };
+                Ok((member, place))
+            }
+            Some(Type::Array { element, .. }) => {
+                let stride = first(declarations.decoration(ty, Decoration::ArrayStride));
+                Ok((*element, place.behind(index, stride.ok_or_else(|| no("ArrayStride"))?)))
+            }
+            Some(Type::Matrix { column, .. }) => {
+                let stride = place.matrix_stride.ok_or_else(|| no("MatrixStride"))?;
+                if !place.is_row_major {
+                    return Ok((*column, place.behind(index, stride)));
+                }
+                let (_, bits, _) = self.vector(*column)?;
+                let component_stride = Some(stride);
+                Ok((*column, Place { component_stride, ..place.behind(index, bits / 8) }))
+            }
+            Some(Type::Vector { component, .. }) => {
+                let (_, bits, _) = self.vector(ty)?;
+                let stride = place.component_stride.unwrap_or(bits / 8);
+                Ok((*component, place.behind(index, stride)))
+            }
+            _ => Err(no("parts")),
+        }
+    }
+
+    /// The component of a scalar or vector, its bits, and how many there are.
+    fn vector(&self, ty: Id) -> Result<(Id, u32, u32), String> {
+        let (component, count) = self.declarations.vector(ty).ok_or_else(|| no("components"))?;
+        match self.declarations.ty(component) {
+            Some(
+                Type::Int { width: bits @ (8 | 16 | 32 | 64), .. }
+                | Type::Float { width: bits @ (16 | 32 | 64) },
+            ) if (1..=4).contains(&count) => Ok((component, *bits, count)),
+            _ => Err(no("size that is known")),
+        }
+    }
+
+    fn value(&mut self, ty: Id, place: Place) -> Result<Value, String> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(format!("has more than {MAX_STEPS} parts"));
+        }
+        match self.declarations.ty(ty) {
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Vector { .. }) => {
+                let (component, bits, count) = self.vector(ty)?;
+                let offsets = (0..count).map(|index| {
+                    let stride = place.component_stride.unwrap_or(bits / 8);
+                    scalar(place.behind(index, stride), bits / 8)
+                });
+                Ok(Value::Vector {
+                    ty,
+                    component,
+                    bits,
+                    offsets: offsets.collect::<Result<_, _>>()?,
+                })
+            }
+            Some(Type::Pointer { storage, .. })
+                if *storage == StorageClass::PhysicalStorageBuffer as u32 =>
+            {
+                Ok(Value::Pointer { ty, offset: scalar(place, POINTER_SIZE)? })
+            }
+            _ => {
+                let count = part_count(self.declarations, ty);
+                let count = count.ok_or_else(|| no("length that is known"))?;
+                let parts = (0..count).map(|index| {
+                    let (ty, place) = self.part(ty, place, index)?;
+                    self.value(ty, place)
+                });
+                Ok(Value::Composite { ty, parts: parts.collect::<Result<_, _>>()? })
+            }
+        }
+    }
+}
+
+/// Where a scalar of so many bytes begins.
+fn scalar(place: Place, size: u32) -> Result<u32, String> {
+    // Dwords are what is read, whatever a scalar is aligned to beyond that.
+    let alignment = size.min(4);
+    match u32::try_from(place.offset) {
+        Ok(offset) if place.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {
+            match offset.is_multiple_of(alignment) {
+                true => Ok(offset),
+                false => Err(format!("is at byte {offset}, no multiple of {alignment}")),
+            }
+        }
+        _ => Err(format!("ends behind byte {MAX_PUSH_CONSTANTS}")),
+    }
+}
+
+fn no(what: &str) -> String {
+    format!("has no {what}")
+}
+
+fn first(parameters: Option<&[u32]>) -> Option<u32> {
+    parameters?.first().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use spirv::Op;
+
+    use super::*;
+    use crate::spirv::emit::Builder;
+    use crate::spirv::{Module, Section};
+
+    fn empty() -> Module {
+        Module::parse(&[spirv::MAGIC_NUMBER, 0x0001_0000, 0, 1, 0]).unwrap()
+    }
+
+    /// A structure of members with these types and decorations.
+    /// A decoration with its operands.
+    type Decorated<'a> = (Decoration, &'a [u32]);
+
+    fn block(b: &mut Builder<'_>, members: &[(Id, &[Decorated<'_>])]) -> Id {
+        let types: Vec<u32> = members.iter().map(|(ty, _)| ty.0).collect();
+        let block = b.declare_new(Op::TypeStruct, &types);
+        for (index, (_, decorations)) in (0..).zip(members) {
+            for (decoration, parameters) in *decorations {
+                let operands = [&[block.0, index, *decoration as u32], *parameters].concat();
+                b.module.push(Section::Annotations, Op::MemberDecorate, &operands);
+            }
+        }
+        block
+    }
+
+    /// Asks for a value of a variable of a type.
+    fn ask(mut module: Module, ty: Id, path: &[u32]) -> Result<Vec<Range<u32>>, String> {
+        let id = Builder::new(&mut module).variable(StorageClass::PushConstant, ty);
+        let declarations = Declarations::of(&module);
+        let value = value_at(&declarations, declarations.variable(id).unwrap(), path)?;
+        let mut bytes = Vec::new();
+        value.add_bytes(&mut bytes);
+        Ok(bytes)
+    }
+
+    const OFFSET_0: &[(Decoration, &[u32])] = &[(Decoration::Offset, &[0])];
+
+    /// Two matrices of three rows and two columns, in an array in a structure at byte 64.
+    fn matrices(order: Decoration, stride: u32) -> (Module, Id) {
+        let mut module = empty();
+        let b = &mut Builder::new(&mut module);
+        let float = b.declare(Op::TypeFloat, &[32]);
+        let column = b.declare(Op::TypeVector, &[float.0, 3]);
+        let matrix = b.declare_new(Op::TypeMatrix, &[column.0, 2]);
+        let two = b.constant(2);
+        let array = b.declare_new(Op::TypeArray, &[matrix.0, two.0]);
+        b.decorate(array, Decoration::ArrayStride, &[48]);
+        let decorations: [(Decoration, &[u32]); 3] =
+            [(Decoration::Offset, &[16]), (order, &[]), (Decoration::MatrixStride, &[stride])];
+        let inner = block(b, &[(float, OFFSET_0), (array, &decorations)]);
+        let outer = block(b, &[(inner, &[(Decoration::Offset, &[64])])]);
+        (module, outer)
+    }
+
+    fn starts(bytes: &[Range<u32>]) -> Vec<u32> {
+        bytes.iter().map(|bytes| bytes.start).collect()
+    }
+
+    #[test]
+    fn matrices_lie_by_columns_or_by_rows() {
+        let starts_at = |order, stride, path: &[u32]| {
+            let (module, outer) = matrices(order, stride);
+            starts(&ask(module, outer, path).unwrap())
+        };
+        let (columns, rows) = (Decoration::ColMajor, Decoration::RowMajor);
+        let second = [0, 1, 1];
+        assert_eq!(starts_at(columns, 16, &second), [128, 132, 136, 144, 148, 152]);
+        assert_eq!(starts_at(rows, 8, &second), [128, 136, 144, 132, 140, 148]);
+        assert_eq!(starts_at(columns, 16, &[0, 1, 0, 1]), [96, 100, 104]);
+        assert_eq!(starts_at(rows, 16, &[0, 1, 0, 1]), [84, 100, 116]);
+        assert_eq!(starts_at(rows, 16, &[0, 1, 0, 1, 2]), [116]);
+        assert_eq!(starts_at(rows, 16, &[]).len(), 13);
+    }
+
+    #[test]
+    fn paths_select_what_is_there() {
+        let (module, outer) = matrices(Decoration::ColMajor, 16);
+        let declarations = Declarations::of(&module);
+        let selected = |path: &'static [u32]| selecting(&declarations, outer, path);
+        assert_eq!(selected(&[0, 1, 1, 1, 2]), [0, 1, 1, 1, 2]);
+        assert_eq!(selected(&[0, 1, 2, 0]), [0, 1]);
+        assert_eq!(selected(&[0, 1, 1, 2]), [0, 1, 1]);
+        assert_eq!(selected(&[0, 0, 0]), [0, 0]);
+        assert_eq!(selected(&[1]), [0; 0]);
+    }
+
+    #[test]
+    fn scalars_are_as_long_as_they_are() {
+        let mut module = empty();
+        let b = &mut Builder::new(&mut module);
+        let (byte, double) = (b.declare(Op::TypeInt, &[8, 0]), b.declare(Op::TypeFloat, &[64]));
+        let (bytes, doubles) = [(byte, 3), (double, 2)]
+            .map(|(ty, count)| b.declare(Op::TypeVector, &[ty.0, count]))
+            .into();
+        let pointer = b.pointer(StorageClass::PhysicalStorageBuffer, double);
+        let all = block(
+            b,
+            &[
+                (bytes, &[(Decoration::Offset, &[1])]),
+                (doubles, &[(Decoration::Offset, &[4])]),
+                (pointer, &[(Decoration::Offset, &[24])]),
+            ],
+        );
+        assert_eq!(ask(module, all, &[]).unwrap(), [1..2, 2..3, 3..4, 4..12, 12..20, 24..32]);
+    }
+
+    #[test]
+    fn what_has_no_layout_is_refused() {
+        let of = |ty: fn(&mut Builder<'_>) -> Id, decorations: &[(Decoration, &[u32])]| {
+            let mut module = empty();
+            let b = &mut Builder::new(&mut module);
+            let ty = ty(b);
+            let all = block(b, &[(ty, decorations)]);
+            ask(module, all, &[]).unwrap_err()
+        };
+        let float = |b: &mut Builder<'_>| b.declare(Op::TypeFloat, &[32]);
+        assert_eq!(of(float, &[]), "has no Offset");
+        assert_eq!(of(float, &[(Decoration::Offset, &[6])]), "is at byte 6, no multiple of 4");
+        assert_eq!(of(float, &[(Decoration::Offset, &[4096])]), "ends behind byte 4096");
+        assert_eq!(of(float, &[(Decoration::Offset, &[u32::MAX - 3])]), "ends behind byte 4096");
+        fn array(b: &mut Builder<'_>) -> Id {
+            let (float, length) = (b.declare(Op::TypeFloat, &[32]), b.constant(u32::MAX));
+            b.declare_new(Op::TypeArray, &[float.0, length.0])
+        }
+        assert_eq!(of(array, OFFSET_0), "has no ArrayStride");
+        let matrix = |b: &mut Builder<'_>| {
+            let float = b.declare(Op::TypeFloat, &[32]);
+            let column = b.declare(Op::TypeVector, &[float.0, 2]);
+            b.declare_new(Op::TypeMatrix, &[column.0, 2])
+        };
+        assert_eq!(of(matrix, OFFSET_0), "has no MatrixStride");
+        // Elements in one place, and structures of nothing in others: no walk gets through.
+        let same = |b: &mut Builder<'_>| {
+            let array = array(b);
+            b.decorate(array, Decoration::ArrayStride, &[0]);
+            array
+        };
+        assert_eq!(of(same, OFFSET_0), "has more than 16384 parts");
+        let nothing = |b: &mut Builder<'_>| {
+            (0..200).fold(b.declare_new(Op::TypeStruct, &[]), |part, _| {
+                block(b, &[(part, OFFSET_0), (part, OFFSET_0)])
+            })
+        };
+        assert_eq!(of(nothing, OFFSET_0), "has more than 16384 parts");
+    }
+}

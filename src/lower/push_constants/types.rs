@@ -1,0 +1,108 @@
+//! Which types a push constant may have that becomes a variable of the shader's own.
+//!
+//! A block may have members of 8 and 16 bits by `StoragePushConstant8` and `StoragePushConstant16` alone, which
+//! allow no more than to load and to convert them. Other variables need arithmetic of that width, which a device
+//! may lack that has the others.
+
+use std::collections::HashSet;
+
+use spirv::{Capability, StorageClass};
+
+use crate::lower::LowerError;
+use crate::lower::interface::label;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::{Id, Module, Section};
+
+/// Checks all types that a variable consists of.
+pub(super) fn check(
+    module: &Module,
+    declarations: &Declarations,
+    variable: &Variable,
+) -> Result<(), LowerError> {
+    let mut check = Check { module, declarations, variable, seen: HashSet::new() };
+    check.visit(variable.pointee, &mut Vec::new())
+}
+
+/// A value in a variable as messages name it: `'lights[0].colour' of 'params' (%12)`.
+pub(in crate::lower) fn place_label(
+    declarations: &Declarations,
+    variable: &Variable,
+    path: &[u32],
+) -> String {
+    let (mut ty, mut name) = (variable.pointee, String::new());
+    for index in path {
+        let part = match declarations.ty(ty) {
+            Some(Type::Struct { .. }) => {
+                let dot = if name.is_empty() { "" } else { "." };
+                let member = declarations.member_name(ty, *index);
+                member.map_or_else(|| format!("{dot}{index}"), |member| format!("{dot}{member}"))
+            }
+            _ => format!("[{index}]"),
+        };
+        name.push_str(&part);
+        ty = declarations.type_at(ty, &[*index]).unwrap_or(ty);
+    }
+    let variable = label(declarations, variable.id);
+    if name.is_empty() { variable } else { format!("'{name}' of {variable}") }
+}
+
+struct Check<'a> {
+    module: &'a Module,
+    declarations: &'a Declarations,
+    variable: &'a Variable,
+    seen: HashSet<Id>,
+}
+
+impl Check<'_> {
+    /// `path` leads to the first value of the type.
+    fn visit(&mut self, ty: Id, path: &mut Vec<u32>) -> Result<(), LowerError> {
+        if !self.seen.insert(ty) {
+            return Ok(());
+        }
+        let declarations = self.declarations;
+        match declarations.ty(ty) {
+            Some(Type::Int { width: 32 | 64, .. } | Type::Float { width: 32 | 64 }) => Ok(()),
+            Some(Type::Int { width: 8, .. }) => self.narrow(path, 8, Capability::Int8),
+            Some(Type::Int { width: 16, .. }) => self.narrow(path, 16, Capability::Int16),
+            Some(Type::Float { width: 16 }) => self.narrow(path, 16, Capability::Float16),
+            Some(Type::Vector { component: part, .. } | Type::Matrix { column: part, .. }) => {
+                self.visit(*part, path)
+            }
+            Some(Type::Array { element, .. }) => {
+                path.push(0);
+                self.visit(*element, path)?;
+                path.pop();
+                Ok(())
+            }
+            Some(Type::Struct { members }) => {
+                for (index, member) in (0..).zip(members) {
+                    path.push(index);
+                    self.visit(*member, path)?;
+                    path.pop();
+                }
+                Ok(())
+            }
+            Some(Type::Pointer { storage, .. })
+                if *storage == StorageClass::PhysicalStorageBuffer as u32 =>
+            {
+                Ok(())
+            }
+            _ => Err(LowerError::PushConstantType {
+                member: place_label(declarations, self.variable, path),
+                ty: declarations.type_name(ty),
+            }),
+        }
+    }
+
+    fn narrow(&self, path: &[u32], bits: u32, needed: Capability) -> Result<(), LowerError> {
+        let mut declared = self.module.section(Section::Capabilities);
+        match declared.any(|i| i.operand(0) == needed as u32) {
+            true => Ok(()),
+            false => Err(LowerError::PushConstantWidth {
+                member: place_label(self.declarations, self.variable, path),
+                bits,
+                capability: needed,
+            }),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! One kind of memory of an arena: blocks, taken from front to back.
+
+use ash::vk;
+
+use super::ALIGNMENT;
+use crate::runtime::descriptors::{Purpose, Window};
+use crate::runtime::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
+
+/// The smallest block that an arena grows by, in bytes.
+const MIN_GROWTH: u64 = 64 << 10;
+
+/// A bump allocator over blocks. What is taken at a time lies in one block.
+#[derive(Debug)]
+pub(in crate::runtime) struct Part {
+    kind: Kind,
+    blocks: Vec<Block>,
+    /// Number of the block that is taken from. Those behind it are empty.
+    current: usize,
+}
+
+/// Which part it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Written by the host while recording, and read by shaders.
+    Upload,
+    /// Written and read by shaders.
+    Scratch,
+}
+
+#[derive(Debug)]
+struct Block {
+    buffer: Buffer,
+    /// Address of its first byte for shaders, or 0 where they reach nothing.
+    address: u64,
+    used: u64,
+}
+
+/// A place in an arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) struct Place {
+    /// Address for shaders, a multiple of 16.
+    pub(in crate::runtime) address: u64,
+    pub(in crate::runtime) buffer: vk::Buffer,
+    /// Bytes from the start of the buffer.
+    pub(in crate::runtime) offset: u64,
+}
+
+/// How much of a part is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Level {
+    current: usize,
+    used: u64,
+}
+
+impl Kind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Upload => "vkxfb upload",
+            Self::Scratch => "vkxfb scratch",
+        }
+    }
+
+    const fn location(self) -> MemoryLocation {
+        match self {
+            Self::Upload => MemoryLocation::Upload,
+            Self::Scratch => MemoryLocation::Device,
+        }
+    }
+
+    const fn purpose(self) -> Purpose {
+        match self {
+            Self::Upload => Purpose::Read,
+            Self::Scratch => Purpose::State,
+        }
+    }
+}
+
+impl Block {
+    /// # Safety
+    /// As [`Arena::new`](super::Arena::new).
+    unsafe fn new(
+        ctx: &Context,
+        allocator: &mut dyn MemoryAllocator,
+        kind: Kind,
+        size: u64,
+    ) -> Result<Self, RuntimeError> {
+        let addresses = match ctx.has_addresses() {
+            true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            // A native capture takes nothing from its arena.
+            false => vk::BufferUsageFlags::empty(),
+        };
+        let desc = BufferDesc {
+            name: kind.name(),
+            size,
+            usage: addresses
+                | vk::BufferUsageFlags::STORAGE_BUFFER
+                | vk::BufferUsageFlags::INDIRECT_BUFFER
+                | vk::BufferUsageFlags::TRANSFER_SRC
+                | vk::BufferUsageFlags::TRANSFER_DST,
+            location: kind.location(),
+        };
+        // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
+        let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
+        let address = match ctx.table() {
+            // Of the block that a record takes from.
+            Some(limits) => limits.first_address(kind.purpose()),
+            None => buffer.address(),
+        };
+        Ok(Self { buffer, address, used: 0 })
+    }
+
+    const fn left(&self) -> u64 {
+        self.buffer.size() - self.used
+    }
+}
+
+impl Part {
+    /// # Errors
+    /// As [`Arena::new`](super::Arena::new).
+    ///
+    /// # Safety
+    /// As [`Arena::new`](super::Arena::new).
+    pub(super) unsafe fn new(
+        ctx: &Context,
+        allocator: &mut dyn MemoryAllocator,
+        kind: Kind,
+        size: u64,
+    ) -> Result<Self, RuntimeError> {
+        // Of a size without such a multiple no device has the memory, which is the error then.
+        let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(ALIGNMENT);
+        check_size(ctx, kind, size)?;
+        // SAFETY: the caller's contract.
+        let block = unsafe { Block::new(ctx, allocator, kind, size) }?;
+        Ok(Self { kind, blocks: vec![block], current: 0 })
+    }
+
+    /// Bytes in all.
+    pub(super) fn capacity(&self) -> u64 {
+        self.blocks.iter().map(|block| block.buffer.size()).sum()
+    }
+
+    /// Bytes that are taken, and those at the ends of blocks that were too few for what came next.
+    pub(super) fn used(&self) -> u64 {
+        let full = self.blocks.iter().take(self.current).map(|block| block.buffer.size());
+        full.sum::<u64>() + self.blocks.get(self.current).map_or(0, |block| block.used)
+    }
+
+    pub(super) fn level(&self) -> Level {
+        let used = self.blocks.get(self.current).map_or(0, |block| block.used);
+        Level { current: self.current, used }
+    }
+
+    /// Gives back what was taken since then.
+    pub(super) fn rewind(&mut self, level: Level) {
+        self.current = level.current;
+        for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
+            block.used = if number == level.current { level.used } else { 0 };
+        }
+    }
+
+    /// The block that is taken from, as descriptors name it.
+    pub(super) fn window(&self) -> Window {
+        self.blocks.get(self.current).map_or_else(Window::default, |block| Window {
+            buffer: block.buffer.raw(),
+            start: 0,
+            end: block.buffer.size(),
+        })
+    }
+
+    /// Goes to a block with `bytes` left: the current one, one behind it, or with an allocator a new one.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing;
+    /// [`RuntimeError::Limit`] for more than a descriptor can hold; a failed command or allocation.
+    ///
+    /// # Safety
+    /// As [`Arena::growing`](super::Arena::growing).
+    pub(super) unsafe fn reserve(
+        &mut self,
+        ctx: &Context,
+        allocator: Option<&mut (dyn MemoryAllocator + Send + Sync + '_)>,
+        bytes: u64,
+    ) -> Result<(), RuntimeError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let behind = self.blocks.iter().enumerate().skip(self.current);
+        if let Some((number, _)) = behind.clone().find(|(_, block)| block.left() >= bytes) {
+            self.current = number;
+            return Ok(());
+        }
+        let capacity = self.capacity();
+        let Some(allocator) = allocator else {
+            let left = behind.map(|(_, block)| block.left()).max().unwrap_or(0);
+            let part = self.kind.name();
+            return Err(RuntimeError::ArenaFull { part, needed: bytes, left, capacity });
+        };
+        check_size(ctx, self.kind, bytes)?;
+        // As much again as there is, so that a growing need takes few blocks.
+        let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
+        let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
+        let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
+        // SAFETY: the caller's contract.
+        let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
+        if block.is_err() && size > bytes {
+            // What is needed may fit where twice of it does not.
+            // SAFETY: as above.
+            block = unsafe { Block::new(ctx, allocator, self.kind, bytes) };
+        }
+        let block = block?;
+        self.current = self.blocks.len();
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    /// Takes memory of the current block.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
+    pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
+        let (part, capacity) = (self.kind.name(), self.capacity());
+        let needed = aligned(bytes);
+        let Some(block) = self.blocks.get_mut(self.current) else {
+            return Err(RuntimeError::ArenaFull { part, needed, left: 0, capacity });
+        };
+        if block.address == 0 {
+            return Err(RuntimeError::NoAddress { what: part.to_owned() });
+        }
+        let left = block.left();
+        if needed > left {
+            return Err(RuntimeError::ArenaFull { part, needed, left, capacity });
+        }
+        let offset = block.used;
+        block.used += needed;
+        Ok(Place { address: block.address + offset, buffer: block.buffer.raw(), offset })
+    }
+
+    /// Copies values into upload memory.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(in crate::runtime) fn push<T: bytemuck::NoUninit>(
+        &mut self,
+        values: impl ExactSizeIterator<Item = T>,
+    ) -> Result<Place, RuntimeError> {
+        let size = size_of::<T>();
+        let (place, target) = self.take_mapped(values.len() * size)?;
+        for (target, value) in target.chunks_exact_mut(size).zip(values) {
+            target.copy_from_slice(bytemuck::bytes_of(&value));
+        }
+        Ok(place)
+    }
+
+    /// Copies two pieces into upload memory, one behind the other.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(in crate::runtime) fn push_both(
+        &mut self,
+        first: &[u8],
+        second: &[u8],
+    ) -> Result<Place, RuntimeError> {
+        let (place, target) = self.take_mapped(first.len() + second.len())?;
+        let sources = first.iter().chain(second);
+        target.iter_mut().zip(sources).for_each(|(target, source)| *target = *source);
+        Ok(place)
+    }
+
+    /// Takes mapped memory.
+    fn take_mapped(&mut self, bytes: usize) -> Result<(Place, &mut [u8]), RuntimeError> {
+        let place = self.take(bytes as u64)?;
+        let target = match self.blocks.get_mut(self.current) {
+            // SAFETY: the device reads only what was taken before, and that is not written again until
+            // `Arena::reset`, whose contract is that the device is done with it.
+            Some(block) => unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) },
+            None => &mut [],
+        };
+        Ok((place, target))
+    }
+
+    /// # Safety
+    /// As [`Arena::destroy`](super::Arena::destroy).
+    pub(super) unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+        for block in self.blocks {
+            // SAFETY: the caller's contract.
+            unsafe { block.buffer.destroy(ctx, allocator) };
+        }
+    }
+}
+
+/// What an arena takes for so many bytes.
+pub(in crate::runtime) const fn aligned(bytes: u64) -> u64 {
+    match bytes.checked_next_multiple_of(ALIGNMENT) {
+        Some(bytes) => bytes,
+        None => u64::MAX,
+    }
+}
+
+/// Checks that a descriptor can hold a block, where there are descriptors.
+fn check_size(ctx: &Context, kind: Kind, size: u64) -> Result<(), RuntimeError> {
+    let Some(limits) = ctx.table() else { return Ok(()) };
+    let what = || format!("the size of {} in bytes", kind.name());
+    crate::runtime::checks::check_limit(what, size, "maxStorageBufferRange", limits.max_range)
+}

@@ -1,0 +1,474 @@
+//! Recording what was collected into a command buffer.
+//!
+//! First everything is found out that the CPU can: the [`Plan`]. Then memory is asked for, all of it, and only then
+//! something is recorded. So an error leaves the command buffer and the capture as they were.
+
+use ash::vk;
+
+use super::capture::{Capture, DrawState, PendingDraw, Position};
+use super::direct::Dispatch;
+use super::gpu::GpuGroup;
+use super::sets::SetArguments;
+use super::{Captured, Recorded};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::lower::kernel::Kernel;
+use crate::runtime::arena::{Place, aligned};
+use crate::runtime::descriptors::{LastSets, User};
+use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
+use crate::sysval::setup::{Operation, ReductionEntry, operation};
+use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals};
+
+/// What playing makes of the collected draws. Its memory is kept for the next time.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) operations: Vec<Operation>,
+    pub(super) placed: Vec<DrawSysvals>,
+    pub(super) dispatches: Vec<Dispatch>,
+    pub(super) groups: Vec<GpuGroup>,
+    /// Draws whose indices are reduced, those of them that take more than one workgroup, and workgroups of
+    /// all.
+    pub(super) reductions: Vec<ReductionEntry>,
+    pub(super) scans: Vec<u32>,
+    pub(super) reduction_workgroups: u64,
+    /// The [`DrawState`]s of captures, each with the [table](Sysvals::table) that was placed for it.
+    used_states: Vec<(usize, Address)>,
+    /// Room for the descriptors in a table, and for all addresses that are reached.
+    descriptors: Vec<AttributeDescriptor>,
+    addresses: Vec<Address>,
+}
+
+impl Plan {
+    fn clear(&mut self) {
+        self.operations.clear();
+        self.placed.clear();
+        self.dispatches.clear();
+        self.groups.clear();
+        self.reductions.clear();
+        self.scans.clear();
+        self.reduction_workgroups = 0;
+        self.used_states.clear();
+        self.addresses.clear();
+    }
+
+    /// The table that was placed for a state.
+    pub(super) fn table_of(&self, state: usize) -> Address {
+        let number = self.used_states.binary_search_by_key(&state, |(state, _)| *state);
+        number.ok().and_then(|number| self.used_states.get(number)).map_or([0; 2], |(_, at)| *at)
+    }
+}
+
+/// A command buffer that a capture is recorded into.
+#[derive(Debug)]
+pub(super) struct Playback<'a> {
+    pub(super) arena: ArenaAccess<'a>,
+    pub(super) cmd: vk::CommandBuffer,
+    pub(super) recorded: Recorded,
+    /// Whether kernels, or sets of buffers, have taken the place of the application's descriptor sets.
+    pub(super) sets_disturbed: bool,
+    /// The layout of the last pipeline, where the set of the buffers is bound.
+    layout: Option<vk::PipelineLayout>,
+    last_sets: LastSets,
+    /// What dispatches find bound.
+    found: Found,
+}
+
+/// What of a command buffer's state is known, from the first dispatch of a record on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    pipeline: vk::Pipeline,
+    /// The layout with which the set of the buffers was bound.
+    table_layout: vk::PipelineLayout,
+}
+
+impl<'a> Playback<'a> {
+    pub(super) fn new(arena: ArenaAccess<'a>, cmd: vk::CommandBuffer) -> Self {
+        Self {
+            arena,
+            cmd,
+            recorded: Recorded::default(),
+            sets_disturbed: false,
+            layout: None,
+            last_sets: LastSets::default(),
+            found: Found::default(),
+        }
+    }
+}
+
+/// Where a capture stands behind the draws that were recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct After {
+    pub(super) position: Position,
+    pub(super) captured: Option<Captured>,
+}
+
+impl Capture {
+    /// Records the draws, and writes the counters that there are. They stay collected.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn record(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<After, RuntimeError> {
+        self.check_begun()?;
+        if playback.arena.context() != self.ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the arena" });
+        }
+        let mut after = After { position: self.position, captured: self.captured };
+        if !self.pending.draws.is_empty() || counters != <[Address; _]>::default() {
+            let mark = playback.arena.mark();
+            // SAFETY: the caller's contract.
+            let recorded = unsafe { self.record_planned(playback, counters) };
+            self.plan.clear();
+            match recorded {
+                Ok(position) => after = position,
+                Err(error) => {
+                    playback.arena.rewind(mark);
+                    playback.last_sets.clear();
+                    return Err(error);
+                }
+            }
+        }
+        playback.recorded.captured = after.captured.map(|captured| Captured {
+            positions: self
+                .targets
+                .map(|target| target.map_or(0, |target| after.position.in_target(&target))),
+            ..captured
+        });
+        Ok(after)
+    }
+
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_planned(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<After, RuntimeError> {
+        self.plan.clear();
+        // The application may have bound sets, and a pipeline, itself.
+        self.pending.sets.forget_recorded();
+        playback.found = Found::default();
+        self.find_used_states();
+        self.check_layouts(playback)?;
+        let all_known = self.pending.draws.iter().all(PendingDraw::is_known);
+        let after = match self.position {
+            // SAFETY: the caller's contract.
+            Position::Known(record) if all_known => unsafe {
+                self.record_direct(playback, record, counters)
+            },
+            // SAFETY: as above.
+            _ => unsafe { self.record_by_setup(playback, counters) },
+        }?;
+        // SAFETY: as above.
+        unsafe { self.order(playback, self.is_scarce()) };
+        Ok(after)
+    }
+
+    /// The states of the draws that capture. Draws never go back to an earlier one.
+    fn find_used_states(&mut self) {
+        if !self.captures() {
+            return;
+        }
+        let capturing = self.pending.draws.iter().filter(|draw| !draw.is_query_end());
+        self.plan.used_states.extend(capturing.map(|draw| (draw.state, [0; 2])));
+        self.plan.used_states.dedup_by_key(|(state, _)| *state);
+    }
+
+    /// The set of the buffers lies behind those of a pipeline. With another layout it may take the place of sets that
+    /// the application bound itself.
+    ///
+    /// # Errors
+    /// As [`check_sets`](Self::check_sets).
+    fn check_layouts(&self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        if self.ctx.table().is_none() {
+            return Ok(());
+        }
+        let states = self.plan.used_states.iter();
+        for (state, _) in states {
+            let pipeline = self.pending.states.get(*state).and_then(|s| self.pipeline_of(s));
+            let layout = pipeline.map(Pipeline::raw_layout).unwrap_or_default();
+            playback.sets_disturbed |=
+                playback.layout.replace(layout).is_some_and(|last| last != layout);
+        }
+        if playback.sets_disturbed { self.check_sets() } else { Ok(()) }
+    }
+
+    /// Whether there is something to capture to.
+    pub(super) fn captures(&self) -> bool {
+        self.bound.pipeline.is_some() && self.targets.iter().any(Option::is_some)
+    }
+
+    /// Asks for what a plan needs beside its tables, puts descriptors to what is reached, and places the tables.
+    ///
+    /// # Errors
+    /// Those of [`ArenaAccess::reserve`].
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn place_memory(
+        &mut self,
+        playback: &mut Playback<'_>,
+        upload: u64,
+        scratch: u64,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
+        let mut last = None;
+        let mut tables = 0;
+        for (number, _) in &self.plan.used_states {
+            let key = self.table_key(*number);
+            if last != Some(key) {
+                tables += self.table_size(*number);
+                last = Some(key);
+            }
+        }
+        // SAFETY: the caller's contract.
+        unsafe { playback.arena.reserve(&self.ctx, upload + tables, scratch) }?;
+        if self.ctx.table().is_some() {
+            let [upload, scratch] = playback.arena.windows();
+            self.table.set_arena(upload, scratch);
+            self.assign(counters);
+        }
+        self.place_tables(playback)
+    }
+
+    /// States of one key have one table.
+    fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
+        let DrawState { pipeline, attributes, constants, .. } = *self.pending.states.get(state)?;
+        Some((pipeline, attributes, constants))
+    }
+
+    /// Bytes of a state's table.
+    fn table_size(&self, state: usize) -> u64 {
+        let Some(state) = self.pending.states.get(state) else { return 0 };
+        let constants = self.pipeline_of(state).map_or(0, |p| p.push_constants().len());
+        let (_, others) = self.pending.attributes[state.attributes].others;
+        aligned((constants + others * size_of::<AttributeDescriptor>()) as u64)
+    }
+
+    /// Places what shaders read beside the push constants of the sysvals: push constants of the application, and
+    /// attributes beyond the inline ones.
+    fn place_tables(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        let (mut last, mut address) = (None, [0; 2]);
+        for used in 0..self.plan.used_states.len() {
+            let (number, _) = self.plan.used_states[used];
+            let key = self.table_key(number);
+            if last != Some(key) {
+                (last, address) = (Some(key), self.place_table(playback, number)?);
+            }
+            self.plan.used_states[used].1 = address;
+        }
+        Ok(())
+    }
+
+    fn place_table(
+        &mut self,
+        playback: &mut Playback<'_>,
+        state: usize,
+    ) -> Result<Address, RuntimeError> {
+        if self.table_size(state) == 0 {
+            return Ok([0; 2]);
+        }
+        let state = self.pending.states[state];
+        let (first, count) = self.pending.attributes[state.attributes].others;
+        let mut others = std::mem::take(&mut self.plan.descriptors);
+        others.clear();
+        let table = &self.pending.attribute_table[first..first + count];
+        others.extend(table.iter().map(|attribute| self.resolve_attribute(*attribute)));
+        let len = self.pipeline_of(&state).map_or(0, |p| p.push_constants().len());
+        let constants = self.bound.constants.bytes(state.constants, len);
+        let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
+        self.plan.descriptors = others;
+        Ok(crate::sysval::split(place?.address))
+    }
+
+    /// The pipeline of a state, if anything is captured.
+    pub(super) fn pipeline_of(&self, state: &DrawState) -> Option<&Pipeline> {
+        self.pending.pipelines.get(state.pipeline)
+    }
+
+    /// Finds descriptors for what the pending draws and `counters` reach.
+    fn assign(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
+        let Some(limits) = self.ctx.table() else { return };
+        let begun = match self.position {
+            Position::Counters => self.counters,
+            Position::Known(_) | Position::State(_) => Default::default(),
+        };
+        let addresses = &mut self.plan.addresses;
+        addresses.extend(counters.iter().chain(&begun));
+        addresses.extend(self.targets.iter().flatten().map(|target| target.address));
+        let pending = &self.pending;
+        for draw in &pending.draws {
+            let mut input = draw.input;
+            addresses.extend(input.buffers_mut().map(|address| *address));
+        }
+        let mut last = None;
+        for (state, _) in &self.plan.used_states {
+            let number = pending.states[*state].attributes;
+            if last.replace(number) == Some(number) {
+                continue;
+            }
+            let super::capture::Attributes { inline, others: (first, count) } =
+                pending.attributes[number];
+            let others = &pending.attribute_table[first..first + count];
+            addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
+        }
+        self.table.assign(limits, addresses.iter().copied().map(crate::sysval::join));
+    }
+
+    /// The descriptor set for a user, where there are no device addresses.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn descriptor_set(
+        &self,
+        playback: &mut Playback<'_>,
+        user: User,
+    ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
+        let Some(limits) = self.ctx.table() else { return Ok(None) };
+        let Playback { arena, last_sets, .. } = playback;
+        // SAFETY: the caller's contract.
+        unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }.map(Some)
+    }
+
+    /// Checks that every set that a draw reads was bound by the recorder, once kernels have taken the place of all.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetUnknown`].
+    pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
+        if self.ctx.table().is_none() {
+            return Ok(());
+        }
+        for (number, _) in &self.plan.used_states {
+            let state = &self.pending.states[*number];
+            let used = self.pipeline_of(state).map(Pipeline::used_sets).unwrap_or_default();
+            let is_bound = |set: &&u32| self.pending.sets.is_set_bound(state.sets, **set);
+            if let Some(&set) = used.iter().find(|set| !is_bound(set)) {
+                return Err(RuntimeError::DescriptorSetUnknown { set });
+            }
+        }
+        Ok(())
+    }
+
+    /// The sysvals of a state, without a draw or batch.
+    pub(super) fn sysvals(&self, number: usize) -> Sysvals {
+        let target = |t: Option<super::capture::Target>| {
+            t.map_or(Address::default(), |t| self.resolve(t.address))
+        };
+        let attributes = self.pending.attributes[self.pending.states[number].attributes];
+        Sysvals {
+            draw: DrawSysvals::default(),
+            xfb_address: self.targets.map(target),
+            table: self.plan.table_of(number),
+            batch: Address::default(),
+            attributes: attributes.inline.map(|a| self.resolve_attribute(a)),
+        }
+    }
+
+    /// Binds what a dispatch of a state needs, and gives it its sysvals.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play); `set` is of the buffers, and `raw` a pipeline of that.
+    pub(super) unsafe fn prepare_dispatch(
+        &mut self,
+        playback: &mut Playback<'_>,
+        state: usize,
+        pipeline: &Pipeline,
+        raw: vk::Pipeline,
+        set: Option<vk::DescriptorSet>,
+        sysvals: &Sysvals,
+    ) {
+        tracing::trace!(?sysvals);
+        let (device, cmd) = (self.ctx.device(), playback.cmd);
+        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
+        let found = &mut playback.found;
+        // SAFETY: the caller's contract; the layout has the set of the buffers behind those of the application, and
+        // that range of push constants for that stage.
+        unsafe {
+            if found.pipeline != raw {
+                device.cmd_bind_pipeline(cmd, point, raw);
+                found.pipeline = raw;
+            }
+            let (snapshot, count) = (self.pending.states[state].sets, pipeline.set_count());
+            let sets = &mut self.pending.sets;
+            let mut after = None;
+            while let Some((number, arguments)) = sets.next_command(snapshot, count, after) {
+                if arguments.layout != found.table_layout {
+                    // It may have disturbed the set of the buffers.
+                    found.table_layout = vk::PipelineLayout::null();
+                }
+                arguments.record(device, cmd, point);
+                after = Some(number);
+            }
+            if let Some(set) = set
+                && found.table_layout != layout
+            {
+                SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
+                    .record(device, cmd, point);
+                sets.disturb(layout, count as usize);
+                found.table_layout = layout;
+            }
+            let bytes = bytemuck::bytes_of(sysvals);
+            device.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, bytes);
+        }
+    }
+
+    /// Dispatches a kernel.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play), and as [`Kernels`](crate::runtime::Kernels) dispatch.
+    pub(super) unsafe fn dispatch_kernel(
+        &self,
+        playback: &mut Playback<'_>,
+        set: Option<vk::DescriptorSet>,
+        kernel: Kernel,
+        parameters: Place,
+        workgroups: [u32; 2],
+    ) -> Result<(), RuntimeError> {
+        let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
+        // SAFETY: the caller's contract.
+        unsafe { kernels.dispatch(&self.ctx, cmd, set, kernel, parameters.address, workgroups) };
+        playback.found = Found::default();
+        playback.sets_disturbed |= set.is_some();
+        playback.recorded.kernels += 1;
+        Ok(())
+    }
+
+    /// Orders what follows behind what is recorded, where descriptors lie over more than is touched.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn order(&self, playback: &mut Playback<'_>, is_needed: bool) {
+        if is_needed {
+            // SAFETY: the caller's contract.
+            let barriers = unsafe { self.ctx.kernel_barrier(playback.cmd, Barrier::Scarce) };
+            playback.recorded.barriers += barriers;
+        }
+    }
+
+    /// Operations that write the counters, whose values the CPU knows.
+    pub(super) fn counter_operations(
+        &mut self,
+        after: &After,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) {
+        for (target, address) in self.targets.iter().zip(counters) {
+            if *address == Address::default() {
+                continue;
+            }
+            let position = target.map_or(0, |target| after.position.in_target(&target));
+            // A position is at most that of the buffer's end, which is below 4 GiB.
+            let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
+            self.plan.operations.push(Operation {
+                address: *address,
+                kind: operation::STORE,
+                reserved: 0,
+                values,
+            });
+        }
+    }
+}
