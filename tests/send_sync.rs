@@ -72,7 +72,7 @@ send_and_sync! {
         Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultFormat, RuntimeError, TransformFeedbackSupport, Unavailable, VertexBuffer,
-        VertexDivisorSupport, Workaround,
+        VariantDesc<'static>, VariantError, Variants, VertexDivisorSupport, Workaround,
     }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, ParseError, ParseErrorKind, Section }

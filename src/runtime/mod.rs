@@ -14,6 +14,8 @@
 //!   its queues and its memory stay the application's.
 //! * [`Context`] holds the entry points that the captures call.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
+//! * [`Variants`] makes pipelines when they are first needed, of what an application gave its graphics pipelines;
+//!   [`vulkan`] reads Vulkan's own structures.
 //! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
 //!   As long as the CPU knows every count, clamp and position it computes them while recording
 //!   ([`DrawCounts`](crate::draw::DrawCounts)), and the GPU does nothing but shade and store;
@@ -93,6 +95,8 @@ pub(crate) mod pipeline;
 mod pulling;
 mod queries;
 mod recorder;
+mod variants;
+pub mod vulkan;
 mod workarounds;
 
 pub use arena::{Arena, ArenaAccess, ArenaDesc};
@@ -118,4 +122,5 @@ pub use memory::{
 pub use pipeline::{Pipeline, PipelineDesc};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultFormat};
 pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
+pub use variants::{VariantDesc, VariantError, Variants};
 pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};

@@ -1,0 +1,266 @@
+//! What an application has in Vulkan's structures, as this crate takes it.
+
+use ash::vk;
+
+use super::RuntimeError;
+use crate::spirv::specialization::SpecializationConstant;
+use crate::vertex_input::{
+    InputRate, UnsupportedFormat, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
+
+/// The vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
+/// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
+///
+/// # Errors
+/// [`RuntimeError::VertexFormat`].
+///
+/// # Safety
+/// The structure is valid, as for
+/// [`vkCreateGraphicsPipelines`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html):
+/// its pointers and its chain.
+pub unsafe fn vertex_input(
+    info: &vk::PipelineVertexInputStateCreateInfo<'_>,
+) -> Result<VertexInput, RuntimeError> {
+    // SAFETY: the caller's contract.
+    let (bindings, attributes, divisors) = unsafe {
+        (
+            slice(info.p_vertex_binding_descriptions, info.vertex_binding_description_count),
+            slice(info.p_vertex_attribute_descriptions, info.vertex_attribute_description_count),
+            divisors(info.p_next),
+        )
+    };
+    let divisor_of = |binding: u32| {
+        let described = divisors.iter().find(|divisor| divisor.binding == binding);
+        described.map_or(1, |described| described.divisor)
+    };
+    Ok(VertexInput {
+        bindings: bindings
+            .iter()
+            .map(|b| VertexBinding {
+                binding: b.binding,
+                stride: b.stride,
+                input_rate: input_rate(b.input_rate, divisor_of(b.binding)),
+            })
+            .collect(),
+        attributes: attributes
+            .iter()
+            .map(|a| attribute(a.location, a.binding, a.format, a.offset))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+/// The vertex input state that
+/// [`vkCmdSetVertexInputEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetVertexInputEXT.html)
+/// sets.
+///
+/// # Errors
+/// [`RuntimeError::VertexFormat`].
+pub fn dynamic_vertex_input(
+    bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
+    attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
+) -> Result<VertexInput, RuntimeError> {
+    Ok(VertexInput {
+        bindings: bindings
+            .iter()
+            .map(|b| VertexBinding {
+                binding: b.binding,
+                stride: b.stride,
+                input_rate: input_rate(b.input_rate, b.divisor),
+            })
+            .collect(),
+        attributes: attributes
+            .iter()
+            .map(|a| attribute(a.location, a.binding, a.format, a.offset))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+/// The values of specialisation constants, which borrow `info`'s data.
+///
+/// # Errors
+/// [`RuntimeError::SpecializationData`] for an entry that lies outside of the data.
+///
+/// # Safety
+/// The structure is valid, as for
+/// [`VkPipelineShaderStageCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkSpecializationInfo.html):
+/// its pointers.
+pub unsafe fn specialization<'a>(
+    info: &vk::SpecializationInfo<'a>,
+) -> Result<Vec<SpecializationConstant<'a>>, RuntimeError> {
+    // SAFETY: the caller's contract.
+    let (entries, data): (&[vk::SpecializationMapEntry], &'a [u8]) = unsafe {
+        let data = match info.p_data.is_null() {
+            true => &[],
+            false => std::slice::from_raw_parts(info.p_data.cast(), info.data_size),
+        };
+        (slice(info.p_map_entries, info.map_entry_count), data)
+    };
+    let constant = |entry: &vk::SpecializationMapEntry| {
+        let vk::SpecializationMapEntry { constant_id, offset, size } = *entry;
+        let value = data.get(offset as usize..).and_then(|data| data.get(..size));
+        let data = value.ok_or(RuntimeError::SpecializationData {
+            constant_id,
+            offset,
+            size,
+            data_size: data.len(),
+        })?;
+        Ok(SpecializationConstant { constant_id, data })
+    };
+    entries.iter().map(constant).collect()
+}
+
+/// The stages of a descriptor set layout's binding, or of what else vertex shaders read, for captures by compute: where
+/// the vertex stage is among them, the compute stage too.
+pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
+    match stages.as_raw() & vk::ShaderStageFlags::VERTEX.as_raw() {
+        0 => stages,
+        _ => {
+            vk::ShaderStageFlags::from_raw(stages.as_raw() | vk::ShaderStageFlags::COMPUTE.as_raw())
+        }
+    }
+}
+
+const fn input_rate(rate: vk::VertexInputRate, divisor: u32) -> InputRate {
+    match rate.as_raw() == vk::VertexInputRate::INSTANCE.as_raw() {
+        true => InputRate::Instance { divisor },
+        false => InputRate::Vertex,
+    }
+}
+
+fn attribute(
+    location: u32,
+    binding: u32,
+    format: vk::Format,
+    offset: u32,
+) -> Result<VertexAttribute, RuntimeError> {
+    let unsupported = |source: UnsupportedFormat| RuntimeError::VertexFormat { location, source };
+    let format = VertexFormat::from_raw(format.as_raw()).map_err(unsupported)?;
+    Ok(VertexAttribute { location, binding, format, offset })
+}
+
+/// The divisors of a chain, if it has any.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn divisors<'a>(
+    chain: *const std::ffi::c_void,
+) -> &'a [vk::VertexInputBindingDivisorDescriptionKHR] {
+    let mut next = chain.cast::<vk::BaseInStructure<'_>>();
+    // SAFETY: the caller's contract; each structure of a chain begins like that.
+    unsafe {
+        while let Some(base) = next.as_ref() {
+            if base.s_type == vk::StructureType::PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_KHR
+            {
+                let divisors =
+                    &*next.cast::<vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>>();
+                return slice(
+                    divisors.p_vertex_binding_divisors,
+                    divisors.vertex_binding_divisor_count,
+                );
+            }
+            next = base.p_next;
+        }
+    }
+    &[]
+}
+
+/// An array of Vulkan, whose pointer may be anything where it is empty.
+///
+/// # Safety
+/// The array is valid.
+unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
+    match count == 0 || start.is_null() {
+        true => &[],
+        // SAFETY: the caller's contract.
+        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vertex_input_has_its_divisors() {
+        let bindings = [
+            vk::VertexInputBindingDescription::default().binding(3).stride(12),
+            vk::VertexInputBindingDescription::default()
+                .binding(1)
+                .stride(8)
+                .input_rate(vk::VertexInputRate::INSTANCE),
+            vk::VertexInputBindingDescription::default()
+                .binding(2)
+                .input_rate(vk::VertexInputRate::INSTANCE),
+        ];
+        let attributes = [vk::VertexInputAttributeDescription::default()
+            .location(7)
+            .binding(1)
+            .format(vk::Format::R32G32_SFLOAT)
+            .offset(4)];
+        let divisors =
+            [vk::VertexInputBindingDivisorDescriptionKHR::default().binding(1).divisor(5)];
+        let mut chained = vk::PipelineVertexInputDivisorStateCreateInfoKHR::default()
+            .vertex_binding_divisors(&divisors);
+        let info = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes)
+            .push_next(&mut chained);
+        // SAFETY: the structure is valid.
+        let found = unsafe { vertex_input(&info) }.unwrap();
+        let binding = |binding, stride, input_rate| VertexBinding { binding, stride, input_rate };
+        let expected = VertexInput {
+            bindings: vec![
+                binding(3, 12, InputRate::Vertex),
+                binding(1, 8, InputRate::Instance { divisor: 5 }),
+                binding(2, 0, InputRate::INSTANCE),
+            ],
+            attributes: vec![VertexAttribute {
+                location: 7,
+                binding: 1,
+                format: VertexFormat::R32G32Sfloat,
+                offset: 4,
+            }],
+        };
+        assert_eq!(found, expected);
+
+        let bindings = expected.bindings.iter().map(|b| {
+            let (rate, divisor) = match b.input_rate {
+                InputRate::Vertex => (vk::VertexInputRate::VERTEX, 1),
+                InputRate::Instance { divisor } => (vk::VertexInputRate::INSTANCE, divisor),
+            };
+            vk::VertexInputBindingDescription2EXT::default()
+                .binding(b.binding)
+                .stride(b.stride)
+                .input_rate(rate)
+                .divisor(divisor)
+        });
+        let attribute = vk::VertexInputAttributeDescription2EXT::default()
+            .location(7)
+            .binding(1)
+            .format(vk::Format::R32G32_SFLOAT)
+            .offset(4);
+        let bindings: Vec<_> = bindings.collect();
+        assert_eq!(dynamic_vertex_input(&bindings, &[attribute]).unwrap(), expected);
+        let depth = attribute.format(vk::Format::D32_SFLOAT);
+        let error = dynamic_vertex_input(&bindings, &[depth]).unwrap_err();
+        assert!(error.to_string().contains("location 7"), "{error}");
+    }
+
+    #[test]
+    fn constants_lie_within_their_data() {
+        let entry =
+            |constant_id, offset, size| vk::SpecializationMapEntry { constant_id, offset, size };
+        let (inside, outside) = ([entry(4, 1, 2), entry(0, 3, 1)], [entry(9, 2, 3)]);
+        let data = [10, 11, 12, 13];
+        let of = |entries| {
+            let info = vk::SpecializationInfo::default().map_entries(entries).data(&data);
+            // SAFETY: the structure is valid.
+            unsafe { specialization(&info) }
+        };
+        let constant = |constant_id, data| SpecializationConstant { constant_id, data };
+        assert_eq!(of(&inside).unwrap(), [constant(4, &data[1..3]), constant(0, &data[3..])]);
+        let error = of(&outside).unwrap_err();
+        assert!(error.to_string().contains("constant 9"), "{error}");
+        assert_eq!(of(&[]).unwrap(), []);
+    }
+}
