@@ -134,7 +134,9 @@ fn help_has_examples() {
     for part in ["Examples:", "vkxfb info", "vkxfb probe --quick --html", "VKXFB_LOG"] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
-    for command in ["bench", "broadcast-color", "inspect", "lower", "probe", "split-blocks"] {
+    let commands =
+        ["bench", "broadcast-color", "inspect", "lower", "probe", "split-blocks", "strip-xfb"];
+    for command in commands {
         let help = vkxfb(&[command, "--help"]).exits(0).stdout;
         for part in ["Examples:", &format!("vkxfb {command} "), "Exit status: 0"] {
             assert!(help.contains(part), "{command}: no {part} in {help}");

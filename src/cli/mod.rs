@@ -13,6 +13,7 @@ mod records;
 mod source;
 mod specialize;
 mod split;
+mod strip;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -90,6 +91,8 @@ enum Command {
     Lower(lower::Arguments),
     /// Make one variable of each member of a vertex shader's output blocks and structures.
     SplitBlocks(split::Arguments),
+    /// Take transform feedback out of a module, for a driver that is not to capture.
+    StripXfb(strip::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
 }
@@ -149,6 +152,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Lower(arguments) => lower::run(arguments),
         Command::SplitBlocks(arguments) => split::run(arguments),
+        Command::StripXfb(arguments) => strip::run(arguments),
         Command::Probe(arguments) => probe::run(arguments),
     };
     match result {

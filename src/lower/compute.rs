@@ -12,12 +12,13 @@ use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageCl
 
 use super::explicit_layout;
 use super::inputs::Inputs;
-use super::interface::{self, XFB_DECORATIONS};
+use super::interface;
 use super::library::{Shading, Stubs, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
 use super::store::Outputs;
+use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
@@ -74,8 +75,8 @@ impl Default for Target {
 /// The workgroup size that is right unless something was measured.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Decorations that variables in `Private` cannot have, beside those of a layout.
-const INTERFACE_DECORATIONS: [Decoration; 9] = [
+/// Decorations that variables in `Private` cannot have, beside those of capture buffers.
+const INTERFACE_DECORATIONS: [Decoration; 11] = [
     Decoration::Location,
     Decoration::Component,
     Decoration::Index,
@@ -85,6 +86,8 @@ const INTERFACE_DECORATIONS: [Decoration; 9] = [
     Decoration::Centroid,
     Decoration::Sample,
     Decoration::Invariant,
+    Decoration::Offset,
+    Decoration::Stream,
 ];
 
 /// Capabilities and extensions that say something of the interface that is gone. Each would ask the
@@ -210,9 +213,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 /// Makes inputs and outputs private.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
     const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
-    interface::strip_decorations(module, declarations, &INTERFACE, &XFB_DECORATIONS);
+    strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
-    interface::strip_xfb_mode(module);
     for capability in INTERFACE_CAPABILITIES {
         module.remove_capability(capability);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::LowerError;
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -142,21 +142,6 @@ pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
         Some(Op::MemberDecorate) => Some(i.operand(2)),
         _ => None,
     }
-}
-
-/// Capture decorations of outputs.
-pub(super) const XFB_DECORATIONS: [Decoration; 4] =
-    [Decoration::XfbBuffer, Decoration::XfbStride, Decoration::Offset, Decoration::Stream];
-
-/// Removes what makes the driver capture, also of structures that no variable has any more: without the
-/// capability the decorations may not be there.
-pub(super) fn strip_xfb_mode(module: &mut Module) {
-    module.retain(Section::ExecutionModes, |i| i.operand(1) != ExecutionMode::Xfb as u32);
-    module.remove_capability(Capability::TransformFeedback);
-    const BUFFER: [u32; 2] = [Decoration::XfbBuffer as u32, Decoration::XfbStride as u32];
-    module.retain(Section::Annotations, |i| {
-        decoration_of(i).is_none_or(|decoration| !BUFFER.contains(&decoration))
-    });
 }
 
 /// Lets the execution modes of the entry point be those of `function`.

@@ -3,7 +3,8 @@
 //! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures
 //! apart, so that this needs no outputs of its own. [`vertex`] lets it store its own contributions. [`compute`]
 //! turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
-//! the decomposition is written; `library` gives the stubs there their bodies.
+//! the decomposition is written; `library` gives the stubs there their bodies. [`strip`] takes transform feedback
+//! out, for a driver that is not to capture.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod resources;
 pub mod split_blocks;
 mod staging;
 mod store;
+pub mod strip;
 mod undefined;
 mod uses;
 pub mod vertex;

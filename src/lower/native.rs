@@ -23,10 +23,11 @@ mod inline;
 
 use std::ops::Range;
 
-use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
+use spirv::{Capability, ExecutionMode, ExecutionModel, Op};
 
-use super::interface::{self, XFB_DECORATIONS};
+use super::interface;
 use super::push_constants;
+use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, Captures, LowerError, Lowered, Shader};
@@ -176,13 +177,7 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
     let (inlined, rest) = inline::inline(&declarations, &entry, &layout);
 
-    interface::strip_decorations(
-        &mut module,
-        &declarations,
-        &[StorageClass::Output],
-        &XFB_DECORATIONS,
-    );
-    interface::strip_xfb_mode(&mut module);
+    strip(&mut module, &declarations);
     module.add_capability(Capability::TransformFeedback);
     for target in &inlined {
         target.decorate(&mut module);

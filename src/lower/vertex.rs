@@ -9,11 +9,12 @@
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
-use super::interface::{self, XFB_DECORATIONS};
+use super::interface;
 use super::library::{Stubs, free_spec_ids, library};
 use super::push_constants::{self, PushConstants};
 use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
+use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
@@ -64,13 +65,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     push_constants.make_private(&mut module);
 
     undefined.define_values(&mut module, &declarations);
-    interface::strip_decorations(
-        &mut module,
-        &declarations,
-        &[StorageClass::Output],
-        &XFB_DECORATIONS,
-    );
-    interface::strip_xfb_mode(&mut module);
+    strip(&mut module, &declarations);
     let memory = Memory::declare(&mut module, RESOURCES, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 

@@ -4,6 +4,8 @@
 //! The bytes are a program: which seed, which mutations, which list. So libFuzzer's and proptest's ways
 //! to vary and to shorten bytes vary and shorten cases, and few cases are refused by their header.
 
+use std::borrow::Cow;
+
 use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::capture::{
     BufferMode, Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
@@ -12,6 +14,7 @@ use vkxfb::capture::{
 use vkxfb::lower::broadcast::{self, broadcast_color};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::split_blocks::{self, split_blocks};
+use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -21,8 +24,9 @@ use vkxfb::spirv::{Module, read_string, words_from_bytes};
 /// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`; `packed` shares
 /// locations by `Component`, has blocks, an array of blocks and 64-bit components, and went through
 /// `spirv-opt -O`. The others were assembled: `two` has two vertex shaders and a fragment shader,
-/// `specialized` specialisation constants that decide an array's length, and decoration groups.
-const SEEDS: [&[u8]; 9] = [
+/// `specialized` specialisation constants that decide an array's length, and decoration groups. `evaluation` and
+/// `streams` are a tessellation evaluation and a geometry shader, glslang's again.
+const SEEDS: [&[u8]; 11] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
     include_bytes!("../../shaders/probe/attributes.spv"),
@@ -32,6 +36,8 @@ const SEEDS: [&[u8]; 9] = [
     include_bytes!("seeds/two.spv"),
     include_bytes!("seeds/specialized.spv"),
     include_bytes!("seeds/packed.spv"),
+    include_bytes!("seeds/evaluation.spv"),
+    include_bytes!("seeds/streams.spv"),
 ];
 
 /// Words of the header, which is rarely worth damaging.
@@ -150,7 +156,20 @@ impl Case {
             ("compute", outcome(compute::lower(&shader, &options), |lowered| lowered.words)),
             ("split", outcome(split_blocks(&self.words, &split), |split| split.words)),
             ("broadcast", outcome(broadcast_color(&self.words, &broadcast), |b| b.words)),
+            ("strip", outcome(strip_xfb(&self.words), |words| self.stripped(words))),
         ]
+    }
+
+    /// A module that was stripped. Again there is nothing left to take away, or less than before: instructions
+    /// that were hidden behind misplaced ones.
+    fn stripped(&self, words: Cow<'_, [u32]>) -> Vec<u32> {
+        let words = words.into_owned();
+        match strip_xfb(&words) {
+            Ok(Cow::Borrowed(again)) => assert_eq!(again, words),
+            Ok(Cow::Owned(again)) => assert!(again.len() < words.len(), "{self:?}"),
+            Err(error) => panic!("{error}: {self:?}"),
+        }
+        words
     }
 
     /// Reads what can be read without lowering.

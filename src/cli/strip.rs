@@ -1,0 +1,42 @@
+//! `vkxfb strip-xfb`
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use vkxfb::lower::strip::strip_xfb;
+
+/// Arguments of `vkxfb strip-xfb`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A module in SPIR-V, of any stage
+    shader: PathBuf,
+    #[command(flatten)]
+    output: super::Output,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb strip-xfb my.vert.spv --text
+  vkxfb strip-xfb my.geom.spv -o out.spv
+
+What goes is the mode Xfb, the capability TransformFeedback, and the decorations XfbBuffer, XfbStride
+and, of outputs, Offset. Without any of them the module stays as it is. Streams of geometry shaders stay.
+
+Exit status: 0, or 2 where the file holds no module.";
+
+/// What was done.
+#[derive(Serialize)]
+struct Report {
+    /// Whether there was transform feedback.
+    stripped: bool,
+}
+
+/// Runs `vkxfb strip-xfb`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    let words = super::source::read_spirv(&arguments.shader)?;
+    let stripped = strip_xfb(&words).with_context(|| arguments.shader.display().to_string())?;
+    let report = Report { stripped: matches!(stripped, Cow::Owned(_)) };
+    arguments.output.put(&stripped, &report)
+}
