@@ -814,6 +814,70 @@ fn a_colour_is_broadcast() {
     vkxfb(&["broadcast-color", &shader, "--attachments", "9", "--text"]).refuses(&["9", "8"]);
 }
 
+#[test]
+fn transform_feedback_is_stripped() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    let json = vkxfb(&["strip-xfb", &shader, "-o", out, "--json"]).exits(0).json();
+    assert_eq!(json["stripped"], true);
+    let text = vkxfb(&["strip-xfb", out, "--text"]).exits(0).stdout;
+    assert!(!text.contains("Xfb") && !text.contains("TransformFeedback"), "{text}");
+    let json = vkxfb(&["strip-xfb", out, "--json"]).exits(0).json();
+    assert_eq!(json["stripped"], false);
+}
+
+/// A tessellation evaluation shader and a geometry shader, which the driver alone captures.
+#[test]
+fn other_stages_are_captured_natively() {
+    let shaders = Shaders::new();
+    let compile = |stage: &str, source: &str| {
+        let words = common::compile_stage(stage, source, &[]);
+        shaders.file(&format!("{stage}.spv"), bytemuck::cast_slice(&words))
+    };
+    let evaluation = compile(
+        "tese",
+        "#version 450
+        layout(isolines, point_mode) in;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 0) out Block { vec2 a; vec3 b; } block;
+        void main() { block.a = vec2(1.0); block.b = gl_TessCoord; }",
+    );
+    let geometry = compile(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 3, stream = 2, xfb_buffer = 1, xfb_offset = 0) out vec4 c;
+        void main() { c = vec4(2.0); EmitStreamVertex(2); }",
+    );
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    let text = vkxfb(&["inspect", &evaluation]).exits(0).stdout;
+    assert!(text.starts_with("tessellation evaluation shader 'main'"), "{text}");
+    let text = vkxfb(&["inspect", &geometry]).exits(0).stdout;
+    assert!(text.contains("buffer 1: 16 bytes a vertex of stream 2"), "{text}");
+    let json = vkxfb(&["split-blocks", &evaluation, "--json"]).exits(0).json();
+    assert_eq!(json["members"][1]["location"], 2);
+    for (file, captures) in [(&evaluation, "block.b,@1"), (&geometry, "@3.yz")] {
+        for more in [&[][..], &["--varyings", captures]] {
+            let lower = ["lower", file, "--backend", "native", "-o", out];
+            vkxfb(&[&lower[..], more].concat()).exits(0);
+            let bytes = std::fs::read(out).unwrap();
+            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+        }
+        for backend in ["vertex", "compute"] {
+            let lower = ["lower", file, "--backend", backend, "--text"];
+            vkxfb(&lower).refuses(&["'main' can be captured on the native backend only"]);
+        }
+        let lower = ["lower", file, "--backend", "native", "--text", "--stage", "vertex"];
+        vkxfb(&lower).refuses(&["no vertex shader; it has: ", "'main'"]);
+        vkxfb(&["probe", "--quick", "--shader", file]).refuses(&["native backend only"]);
+    }
+    let other = ["split-blocks", &geometry, "--text", "--stage", "tessellation-evaluation"];
+    vkxfb(&other).refuses(&["no tessellation evaluation shader; it has: Geometry 'main'"]);
+}
+
 /// What is not read is named, with what makes SPIR-V of it.
 #[test]
 fn other_sources_are_refused_by_name() {
@@ -827,6 +891,7 @@ fn other_sources_are_refused_by_name() {
         ("a.slang", b"[shader(\"vertex\")] float4 f() : SV_Position", "slangc"),
         ("a.frag", b"#version 450\nvoid main() {}", "a fragment shader"),
         ("a.comp", b"#version 450\nvoid main() {}", "a compute shader"),
+        ("a.geom", b"#version 450\nvoid main() {}", "glslang -V"),
         ("a.dxil", b"DXBC1234", "DirectX"),
         ("a.spv", b"some text", ".vert, .glsl"),
         ("a.png", b"\x89PNG\r\n", ".vert, .glsl"),

@@ -408,8 +408,13 @@ fn a_fragment_shader_is_no_vertex_shader() {
             .replace("OpExecutionMode %6 Xfb", ""),
         "vulkan1.0",
     );
-    let error = native::lower(&Shader::new(&words)).unwrap_err();
-    assert_eq!(error.to_string(), "the module has no vertex shader; it has: Fragment 'shade'");
+    let error = native::lower(&Shader::new(&words)).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the module has no vertex, tessellation evaluation or geometry shader; it has: Fragment 'shade'"
+    );
+    let error = vertex::lower(&Shader::new(&words)).unwrap_err().to_string();
+    assert_eq!(error, "the module has no vertex shader; it has: Fragment 'shade'");
 }
 
 /// The compute lowering asks the device for nothing that the interface asked for.

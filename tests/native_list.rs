@@ -15,6 +15,7 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
+const CONTROL: ExecutionModel = ExecutionModel::TessellationControl;
 const EVALUATION: ExecutionModel = ExecutionModel::TessellationEvaluation;
 
 /// What glslang emits, with the target that it is valid for: SPIR-V 1.0, 1.4 and 1.5.
@@ -78,12 +79,13 @@ fn emit(
     list: &CaptureList,
     max_output_components: u32,
 ) -> Result<Emitted, LowerError> {
+    let stage = Some(stage);
     let options = native::Options { stage, max_output_components, ..native::Options::new(list) };
     native::emit(words, &options)
 }
 
 fn split(words: &[u32], stage: ExecutionModel) -> Result<Split, SplitError> {
-    split_blocks(words, &split_blocks::Options { stage, ..Default::default() })
+    split_blocks(words, &split_blocks::Options { stage: Some(stage), ..Default::default() })
 }
 
 fn layout(words: &[u32], stage: ExecutionModel) -> Layout {
@@ -213,15 +215,11 @@ fn what_cannot_be_split_is_named() {
         SplitError::ArrayOfBlocks { .. }
     ));
     let words = common::compile(STRUCTURES, &[]);
-    assert_eq!(
-        split(&words, ExecutionModel::TessellationControl).unwrap_err(),
-        SplitError::Stage(ExecutionModel::TessellationControl)
-    );
     assert!(matches!(split(&words, EVALUATION), Err(SplitError::EntryPoint(_))));
-    assert_eq!(
-        emit(&words, ExecutionModel::Geometry, &records(), 64).unwrap_err(),
-        LowerError::Stage(ExecutionModel::Geometry)
-    );
+    let control = "#version 450\nlayout(vertices = 1) out; void main() {}";
+    let (words, stage) = (common::compile_stage("tesc", control, &[]), CONTROL);
+    assert_eq!(split(&words, stage).unwrap_err(), SplitError::Stage(stage));
+    assert_eq!(emit(&words, stage, &records(), 64).unwrap_err(), LowerError::Stage(stage));
 }
 
 /// Initialisers, chains of chains, copies of memory: what glslang does not emit.

@@ -106,13 +106,18 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
             [(unpacked, SlotLocations::Unpacked), (packed, SlotLocations::Packed)]
         {
             let mut info = goku_records(registers, locations);
-            let split =
-                split_blocks(&words, &split_blocks::Options { stage, ..Default::default() });
+            let split = split_blocks(
+                &words,
+                &split_blocks::Options { stage: Some(stage), ..Default::default() },
+            );
             let split = split.unwrap().words;
             let emit = |words: &[u32], info: &StreamOutputInfo, max_output_components| {
                 let list = list(words, stage, info).unwrap();
-                let options =
-                    native::Options { stage, max_output_components, ..native::Options::new(&list) };
+                let options = native::Options {
+                    stage: Some(stage),
+                    max_output_components,
+                    ..native::Options::new(&list)
+                };
                 native::emit(words, &options)
             };
             for _ in 0..3 {
@@ -286,7 +291,7 @@ fn bad_records_are_named() {
     let mut streams = info(&[[0, 0, 1, 0, 0]], [8, 0, 0, 0]);
     streams.outputs[0].stream = 1;
     let error = list(&words, VERTEX, &streams).unwrap_err();
-    let (field, problem) = (RecordField::Stream, RecordProblem::Stream);
+    let (field, problem) = (RecordField::Stream, RecordProblem::Stream { actual: 0 });
     assert_eq!(error, RecordError { record: 0, field, value: 1, problem }.into());
     // Slots that the mask claims.
     streams.outputs[0].stream = 0;

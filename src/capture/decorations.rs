@@ -41,12 +41,17 @@ impl Layout {
         {
             layout.add_variable(declarations, variable)?;
         }
-        layout.finish()
+        layout.finish(declarations, entry)
     }
 
     /// Holds a layout against itself, once everything is added.
-    pub(super) fn finish(mut self) -> Result<Self, CaptureError> {
+    pub(super) fn finish(
+        mut self,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+    ) -> Result<Self, CaptureError> {
         self.sort();
+        self.find_streams(declarations, entry.model)?;
         for pair in self.outputs.windows(2) {
             let [a, b] = pair else { continue };
             if a.buffer == b.buffer && a.offset + a.size() > b.offset {
@@ -81,7 +86,6 @@ impl Layout {
         let decorated = Decorated {
             buffer: of_variable(Decoration::XfbBuffer),
             stride: of_variable(Decoration::XfbStride),
-            stream: of_variable(Decoration::Stream),
             offset: of_variable(Decoration::Offset),
             follows: false,
             location: of_variable(Decoration::Location),
@@ -156,7 +160,6 @@ impl Layout {
                 let decorated = Decorated {
                     buffer: buffer.map(|buffer| buffer.saturating_add(element)),
                     stride: of_member(Decoration::XfbStride).or(of_variable.stride),
-                    stream: of_member(Decoration::Stream).or(of_variable.stream),
                     offset: of_member(Decoration::Offset).or(next_offset),
                     follows: member > 0 && of_member(Decoration::Offset).is_none(),
                     location: member_location,
@@ -199,9 +202,6 @@ impl Layout {
                 return Err(CaptureError::StrideConflict { output, buffer, stride, other });
             }
             _ => {}
-        }
-        if let Some(stream) = decorated.stream.filter(|stream| *stream != 0) {
-            return Err(CaptureError::Stream { output, stream });
         }
         if offset > stride {
             let end = u64::from(offset);
@@ -260,7 +260,6 @@ fn reject_structure(declarations: &Declarations, variable: &Variable) -> Result<
 struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
-    stream: Option<u32>,
     offset: Option<u32>,
     /// Whether the offset is only where the member before ended; alignment may move the value on.
     follows: bool,

@@ -12,7 +12,7 @@ use crate::spirv::declarations::Declarations;
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CaptureError {
     #[error(
-        "the vertex shader '{entry_point}' lacks the execution mode Xfb: without a capture list nothing of it \
+        "the shader '{entry_point}' lacks the execution mode Xfb: without a capture list nothing of it \
          is captured"
     )]
     NoXfbMode { entry_point: String },
@@ -40,7 +40,7 @@ pub enum CaptureError {
     Overlap { first: String, second: String, buffer: u32 },
     #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
     MissingStride { output: String, buffer: u32 },
-    #[error("the vertex shader has no output {output}; it has: {found}")]
+    #[error("the shader has no output {output}; it has: {found}")]
     NoSuchOutput { output: String, found: String },
     #[error("{output} is several outputs; name one of: {found}")]
     SeveralOutputs { output: String, found: String },
@@ -54,8 +54,14 @@ pub enum CaptureError {
     SplitComponent { output: String },
     #[error("{name} has a meaning only where varyings are interleaved")]
     SpecialName { name: String },
-    #[error("output {output} goes to vertex stream {stream}; a vertex shader has only stream 0")]
+    #[error(
+        "output {output} goes to vertex stream {stream}; only geometry shaders have others than stream 0"
+    )]
     Stream { output: String, stream: u32 },
+    #[error(
+        "output {output} goes to vertex stream {stream}, but buffer {buffer} captures stream {other}"
+    )]
+    StreamConflict { output: String, buffer: u32, stream: u32, other: u32 },
     #[error(
         "output {output} is {ty}; 32-bit and 64-bit numbers can be captured, and what they make up"
     )]

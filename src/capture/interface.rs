@@ -187,7 +187,7 @@ pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     if all.is_empty() { "no outputs".to_owned() } else { all.join(", ") }
 }
 
-/// What GLSL calls the built-ins that a vertex shader may put out.
+/// What GLSL calls the built-ins that may be captured.
 pub(super) fn glsl_built_in(which: u32) -> Option<&'static str> {
     Some(match BuiltIn::from_u32(which)? {
         BuiltIn::Position => "gl_Position",

@@ -95,7 +95,7 @@ impl Layout {
         for capture in &list.captures {
             layout.add_capture(&outputs, capture, list)?;
         }
-        layout.finish()
+        layout.finish(declarations, entry)
     }
 
     fn add_capture(

@@ -16,6 +16,7 @@ mod list;
 mod names;
 mod outputs;
 mod stream_output;
+mod streams;
 mod types;
 mod varying;
 mod varyings;
@@ -85,6 +86,8 @@ impl Output {
 pub struct Layout {
     /// `XfbStride` in bytes of each buffer that something is captured to.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
+    /// The vertex stream that each buffer captures: 0, but of a geometry shader's.
+    pub streams: [u32; MAX_XFB_BUFFERS],
     /// The captured outputs, by buffer, then offset. They do not overlap.
     pub outputs: Vec<Output>,
     /// The same as OpenGL lists it, by buffer, then offset.

@@ -13,6 +13,7 @@ mod error;
 pub use error::{RecordError, RecordField, RecordProblem};
 
 use super::outputs::{Outputs, Space, place_of};
+use super::streams::stream_of;
 use super::written::Written;
 use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
 use crate::slots::{Packed, Packing, VaryingSlot};
@@ -36,7 +37,7 @@ pub struct StreamOutput {
     pub output_buffer: u32,
     /// Dwords from the start of the vertex's record.
     pub dst_offset: u32,
-    /// Vertex stream: 0, for there is no other without a geometry shader.
+    /// Vertex stream of the output: 0, but of a geometry shader's.
     pub stream: u32,
 }
 
@@ -261,9 +262,6 @@ impl StreamOutputInfo {
                 return fail(field, value, range(min, max));
             }
         }
-        if stream != 0 {
-            return fail(Stream, stream, RecordProblem::Stream);
-        }
         if start_component + num_components > 4 {
             return fail(NumComponents, num_components, range(1, 4 - start_component));
         }
@@ -279,12 +277,16 @@ impl StreamOutputInfo {
             return fail(RegisterIndex, register_index, RecordProblem::NoOutput { slot });
         }
         for component in start_component..start_component + num_components {
-            if place_of(&places, first + u64::from(component)).is_none() {
+            let Some((_, output)) = place_of(&places, first + u64::from(component)) else {
                 let problem = RecordProblem::NoComponent { slot, component };
                 return match component == start_component {
                     true => fail(StartComponent, start_component, problem),
                     false => fail(NumComponents, num_components, problem),
                 };
+            };
+            let actual = stream_of(outputs.declarations, output);
+            if stream != actual {
+                return fail(Stream, stream, RecordProblem::Stream { actual });
             }
         }
         let stride = self.strides[output_buffer as usize];

@@ -15,7 +15,7 @@ use vkxfb::lower::Shader;
 use vkxfb::lower::reflect::{PushConstant, push_constants};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::entry_point::stage_name;
 use vkxfb::spirv::specialization::declared_constants;
 
 use super::specialize::default_of;
@@ -24,14 +24,15 @@ use super::specialize::default_of;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL (.wgsl) or GLSL
+    /// (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     captured: super::Captured,
     /// Show what is captured as Mesa and OpenGL have it: the outputs by component, and the varyings
     #[arg(long)]
     gl: bool,
-    /// Locations that the device has: maxVertexOutputComponents / 4
+    /// Locations that the device has: maxVertexOutputComponents / 4, or of another stage
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_locations: u32,
     /// Print JSON
@@ -50,6 +51,7 @@ Exit status: 0, also where nothing is captured; 2 where the shader or the list i
 /// A shader's interface, and both views of what is captured of it.
 #[derive(Serialize)]
 struct Inspection {
+    stage: &'static str,
     entry_point: String,
     constants: Vec<ConstantRow>,
     /// What the shader reads.
@@ -112,6 +114,8 @@ struct BufferRow {
     buffer: usize,
     /// Bytes of a record.
     stride: u32,
+    /// Vertex stream.
+    stream: u32,
 }
 
 /// Up to four 32-bit components of one location, as `nir_gather_xfb_info` has them.
@@ -145,7 +149,7 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read(&arguments.shader, arguments.captured.entry_point())?;
+    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
     let inspection =
         inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {
@@ -157,14 +161,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
-    let entry_point = arguments.captured.entry_point();
     let values = arguments.captured.constants.values(words)?;
     let specialization = values.specialization();
-    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let shader = arguments.captured.shader(words, &specialization);
     let unspecialized = Module::parse(words)?;
     let constants = declared_constants(&unspecialized, &Declarations::of(&unspecialized));
     let module = shader.module()?;
-    let entry = find_vertex_shader(&module, entry_point)?;
+    let entry = shader.find(&module)?;
     let declarations = Declarations::of(&module);
     let layout = match arguments.captured.list(&shader)? {
         None => Layout::from_decorations(&module, &declarations, &entry),
@@ -187,6 +190,7 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
         inputs: interface(StorageClass::Input),
         push_constants: push_constants(&shader)?.into_iter().map(push_constant_row).collect(),
         shader_outputs: interface(StorageClass::Output),
+        stage: stage_name(entry.model),
         entry_point: entry.name.clone(),
         constants: constants
             .into_iter()
@@ -198,7 +202,10 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
             })
             .collect(),
         nothing_captured,
-        buffers: layout.buffers().map(|(buffer, stride)| BufferRow { buffer, stride }).collect(),
+        buffers: layout
+            .buffers()
+            .map(|(buffer, stride)| BufferRow { buffer, stride, stream: layout.streams[buffer] })
+            .collect(),
         outputs: layout.outputs.iter().flat_map(output_rows).collect(),
         varyings: layout.varyings.iter().map(varying_row).collect(),
         locations_left: arguments.max_locations.saturating_sub(used.len() as u32),

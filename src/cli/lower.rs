@@ -13,7 +13,8 @@ use vkxfb::vertex_input::{InputRate, VertexInput};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    /// A shader in SPIR-V: vertex, for the native backend also tessellation evaluation or geometry; or a vertex
+    /// shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     /// native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
@@ -32,7 +33,8 @@ pub(crate) struct Arguments {
     /// address
     #[arg(long, value_name = "SET")]
     descriptor_set: Option<u32>,
-    /// With --varyings, of the native backend: the device's maxVertexOutputComponents
+    /// With a list, of the native backend: the device's maxVertexOutputComponents,
+    /// maxTessellationEvaluationOutputComponents or maxGeometryOutputComponents
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
     #[command(flatten)]
@@ -75,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             "--attribute and --binding are the compute backend's: the others leave vertex input to the driver"
         );
     }
-    let words = super::source::read(&arguments.shader, arguments.captured.entry_point())?;
+    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
     let (lowered, vertex_input) =
         lower(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
@@ -83,10 +85,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 
 /// The module, and the vertex input that it pulls itself.
 fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<VertexInput>)> {
-    let entry_point = arguments.captured.entry_point();
     let values = arguments.captured.constants.values(words)?;
     let specialization = values.specialization();
-    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let shader = arguments.captured.shader(words, &specialization);
     let list = arguments.captured.list(&shader)?;
     let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let shader = Shader { captures, ..shader };

@@ -28,6 +28,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use serde::Serialize;
+use spirv::ExecutionModel;
 use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
@@ -35,7 +36,7 @@ use vkxfb::lower::{Backend, Shader};
 use vkxfb::probe::gpu::{Message, Profile, Resources};
 use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::specialization::SpecializationConstant;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -85,16 +86,60 @@ enum Command {
     BroadcastColor(broadcast::Arguments),
     /// List the devices, the backends that each allows, and why not the others.
     Info(info::Arguments),
-    /// Show what a vertex shader captures, and the locations that it leaves.
+    /// Show what a shader captures, and the locations that it leaves.
     Inspect(inspect::Arguments),
-    /// Rewrite a vertex shader for a backend.
+    /// Rewrite a shader for a backend.
     Lower(lower::Arguments),
-    /// Make one variable of each member of a vertex shader's output blocks and structures.
+    /// Make one variable of each member of a shader's output blocks and structures.
     SplitBlocks(split::Arguments),
     /// Take transform feedback out of a module, for a driver that is not to capture.
     StripXfb(strip::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
+}
+
+/// The stage of a shader that is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StageName {
+    /// The only stage of the vertex and compute backends.
+    Vertex,
+    /// With tessellation.
+    TessellationEvaluation,
+    /// With a geometry shader.
+    Geometry,
+}
+
+impl From<StageName> for ExecutionModel {
+    fn from(name: StageName) -> Self {
+        match name {
+            StageName::Vertex => Self::Vertex,
+            StageName::TessellationEvaluation => Self::TessellationEvaluation,
+            StageName::Geometry => Self::Geometry,
+        }
+    }
+}
+
+/// Which shader of a module.
+#[derive(Debug, clap::Args)]
+struct Selected {
+    /// Its stage; otherwise the first of these that the module has
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<StageName>,
+    /// Its entry point, where there are several
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+}
+
+impl Selected {
+    /// The stage that was named.
+    fn stage(&self) -> Option<ExecutionModel> {
+        self.stage.map(ExecutionModel::from)
+    }
+
+    /// The entry point that was named.
+    fn entry_point(&self) -> Option<&str> {
+        self.entry_point.as_deref()
+    }
 }
 
 /// How much of a device is used.
@@ -263,12 +308,11 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// Which vertex shader, and what of it is captured.
+/// Which shader, and what of it is captured.
 #[derive(Debug, clap::Args)]
 struct Captured {
-    /// Its entry point, where there are several
-    #[arg(long, value_name = "NAME")]
-    entry_point: Option<String>,
+    #[command(flatten)]
+    selected: Selected,
     /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say: by name, or
     /// by place as @3 (location), @3.yz (components), @Position (built-in)
     #[arg(long, value_name = "OUTPUT,...", value_delimiter = ',', value_parser = part::<String>)]
@@ -284,9 +328,14 @@ struct Captured {
 }
 
 impl Captured {
-    /// The entry point that was named.
-    fn entry_point(&self) -> Option<&str> {
-        self.entry_point.as_deref()
+    /// The shader that was named, with its specialisation.
+    fn shader<'a>(
+        &'a self,
+        words: &'a [u32],
+        specialization: &'a [SpecializationConstant<'a>],
+    ) -> Shader<'a> {
+        let (stage, entry_point) = (self.selected.stage(), self.selected.entry_point());
+        Shader { stage, entry_point, specialization, ..Shader::new(words) }
     }
 
     /// Whether a list was given.
@@ -300,7 +349,7 @@ impl Captured {
             return Ok(None);
         }
         let module = shader.module()?;
-        let entry = find_vertex_shader(&module, self.entry_point())?;
+        let entry = shader.find(&module)?;
         let declarations = Declarations::of(&module);
         if let Some(file) = &self.records {
             let info = records::read(file)?;

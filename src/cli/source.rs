@@ -26,6 +26,8 @@ enum Kind {
     Metal,
     /// Source of another stage, in words with its article.
     Stage(&'static str),
+    /// The same of a stage that can be captured.
+    CapturedStage(&'static str),
     Unknown,
 }
 
@@ -58,9 +60,9 @@ impl Kind {
             Some("dxil" | "dxbc" | "cso") => Self::Dxil,
             Some("frag" | "fs" | "fsh" | "ps") => Self::Stage("a fragment shader"),
             Some("comp" | "cs") => Self::Stage("a compute shader"),
-            Some("geom" | "gs") => Self::Stage("a geometry shader"),
+            Some("geom" | "gs") => Self::CapturedStage("a geometry shader"),
             Some("tesc") => Self::Stage("a tessellation control shader"),
-            Some("tese") => Self::Stage("a tessellation evaluation shader"),
+            Some("tese") => Self::CapturedStage("a tessellation evaluation shader"),
             Some("mesh") => Self::Stage("a mesh shader"),
             Some("task") => Self::Stage("a task shader"),
             Some("spv" | "spirv") => Self::Unknown,
@@ -106,6 +108,9 @@ impl Kind {
             ),
             Self::Metal => format!("{path} is Metal's language; accepted are {accepted}"),
             Self::Stage(stage) => format!("{path} is {stage} by its name; accepted are {accepted}"),
+            Self::CapturedStage(stage) => format!(
+                "{path} is {stage} by its name, which has to be compiled first: glslang -V {path} -o {spirv}"
+            ),
             Self::Wgsl => format!(
                 "{path} is WGSL; accepted are {accepted}. naga compiles it: naga {path} {spirv}"
             ),
@@ -138,7 +143,7 @@ pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
         // A fragment shader may be what is wanted, only not as source.
-        Kind::Stage(_) => Kind::Glsl,
+        Kind::Stage(_) | Kind::CapturedStage(_) => Kind::Glsl,
         kind => kind,
     };
     if kind != Kind::Spirv {

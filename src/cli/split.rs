@@ -10,11 +10,11 @@ use vkxfb::lower::split_blocks::{Options, split_blocks};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex shader: SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL (.wgsl) or GLSL
+    /// (.vert, .glsl, .vs)
     shader: PathBuf,
-    /// Its entry point, where there are several
-    #[arg(long, value_name = "NAME")]
-    entry_point: Option<String>,
+    #[command(flatten)]
+    selected: super::Selected,
     #[command(flatten)]
     constants: super::specialize::Constants,
     #[command(flatten)]
@@ -47,16 +47,16 @@ struct Member<'a> {
 
 /// Runs `vkxfb split-blocks`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read(&arguments.shader, arguments.entry_point.as_deref())?;
+    let words = super::source::read(&arguments.shader, arguments.selected.entry_point())?;
     let values = arguments
         .constants
         .values(&words)
         .with_context(|| arguments.shader.display().to_string())?;
     let specialization = values.specialization();
     let options = Options {
-        entry_point: arguments.entry_point.as_deref(),
+        stage: arguments.selected.stage(),
+        entry_point: arguments.selected.entry_point(),
         specialization: &specialization,
-        ..Options::default()
     };
     let split =
         split_blocks(&words, &options).with_context(|| arguments.shader.display().to_string())?;

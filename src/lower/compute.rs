@@ -23,7 +23,7 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::{find_vertex_shader, isolate};
+use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
 use crate::spirv::{Module, Section};
 use crate::vertex_input::VertexInput;
@@ -119,7 +119,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         return Err(LowerError::WorkgroupSize);
     }
     let (mut module, used_spec_ids) = shader.specialized()?;
-    let mut entry = find_vertex_shader(&module, shader.entry_point)?;
+    let mut entry = shader.vertex_shader(&module)?;
     let used = isolate(&mut module, &mut entry);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
@@ -194,6 +194,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     );
     Ok(Lowered {
         backend: Backend::Compute,
+        stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,

@@ -1,7 +1,8 @@
-//! Rewriting a vertex shader for a backend: SPIR-V words in, words and a report of what they bind out.
+//! Rewriting a shader for a backend: SPIR-V words in, words and a report of what they bind out.
 //!
 //! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures
-//! apart, so that this needs no outputs of its own. [`vertex`] lets it store its own contributions. [`compute`]
+//! apart, so that this needs no outputs of its own. Both take tessellation evaluation and geometry shaders
+//! as well as vertex shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions. [`compute`]
 //! turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
 //! the decomposition is written; `library` gives the stubs there their bodies. [`strip`] takes transform feedback
 //! out, for a driver that is not to capture.
@@ -34,11 +35,14 @@ use std::ops::Range;
 
 pub use self::resources::ResourcePlan;
 
+use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::capture::{CaptureError, CaptureList, Layout};
 use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::{EntryPoint, EntryPointError};
+use crate::spirv::entry_point::{
+    EntryPoint, EntryPointError, find_captured_shader, find_vertex_shader,
+};
 use crate::spirv::link::LinkError;
 use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
@@ -53,7 +57,7 @@ pub enum LowerError {
     /// The words are no SPIR-V module.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The module lacks the vertex shader.
+    /// The module lacks the shader.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
     /// The decorations describe no capture that is supported.
@@ -75,12 +79,25 @@ pub enum LowerError {
         needed: u32,
         /// Locations that are left.
         left: u32,
-        /// The limit: the device's `maxVertexOutputComponents`, or what limits the stage otherwise.
+        /// The limit, as [`native::Options`] has it.
         max_output_components: u32,
     },
-    /// A stage whose outputs the driver captures otherwise, or not at all.
-    #[error("{0:?} shaders cannot be captured by a list; vertex and tessellation evaluation can")]
-    Stage(spirv::ExecutionModel),
+    /// A stage whose outputs are not captured.
+    #[error(
+        "outputs of {0:?} shaders are not captured; those of vertex, tessellation evaluation and geometry \
+         shaders are"
+    )]
+    Stage(ExecutionModel),
+    /// A stage that only the driver captures.
+    #[error(
+        "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders"
+    )]
+    NativeOnly {
+        /// The stage.
+        stage: ExecutionModel,
+        /// The entry point.
+        entry_point: String,
+    },
     /// A push constant that is no number, nor made of numbers and device addresses.
     #[error("push constant {member} is {ty}, which has no bytes to be read from")]
     PushConstantType {
@@ -233,12 +250,15 @@ pub enum LowerError {
     InterfaceLimit(usize),
 }
 
-/// A vertex shader that is to be lowered, and what of it is to be captured.
+/// A shader that is to be lowered, and what of it is to be captured.
 #[derive(Debug, Clone, Copy)]
 pub struct Shader<'a> {
     /// SPIR-V.
     pub words: &'a [u32],
-    /// The vertex shader's name; `None` takes the only one.
+    /// The stage: vertex, or on the native backend also tessellation evaluation or geometry. `None` takes the
+    /// first of these that the module has.
+    pub stage: Option<ExecutionModel>,
+    /// The shader's name; `None` takes the only one of the stage.
     pub entry_point: Option<&'a str>,
     /// What is captured.
     pub captures: Captures<'a>,
@@ -262,9 +282,10 @@ pub enum Captures<'a> {
 }
 
 impl<'a> Shader<'a> {
-    /// The only vertex shader of a module, with what its decorations capture.
+    /// The only shader of a module, with what its decorations capture.
     pub const fn new(words: &'a [u32]) -> Self {
-        Self { words, entry_point: None, captures: Captures::Decorations, specialization: &[] }
+        let captures = Captures::Decorations;
+        Self { words, stage: None, entry_point: None, captures, specialization: &[] }
     }
 
     /// The module with its specialisation constants made constants: what a [`CaptureList`] for this shader
@@ -283,6 +304,26 @@ impl<'a> Shader<'a> {
         spec_ids.extend(self.specialization.iter().map(|constant| constant.constant_id));
         tracing::debug!(words = self.words.len(), ?spec_ids, "module read");
         Ok((module, spec_ids))
+    }
+
+    /// The shader itself, of [`module`](Self::module).
+    ///
+    /// # Errors
+    /// [`EntryPointError`]
+    pub fn find(&self, module: &Module) -> Result<EntryPoint, EntryPointError> {
+        find_captured_shader(module, self.stage, self.entry_point)
+    }
+
+    /// The same for a backend that rewrites what runs.
+    fn vertex_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
+        let entry = match self.find(module) {
+            Err(_) if self.stage.is_none() => find_vertex_shader(module, self.entry_point)?,
+            found => found?,
+        };
+        match entry.model {
+            ExecutionModel::Vertex => Ok(entry),
+            stage => Err(LowerError::NativeOnly { stage, entry_point: entry.name }),
+        }
     }
 
     /// The layout of what is captured.
@@ -317,6 +358,8 @@ pub enum Backend {
 pub struct Lowered {
     /// The backend that it was rewritten for.
     pub backend: Backend,
+    /// The stage of the shader that went in: other than vertex on the native backend only.
+    pub stage: ExecutionModel,
     /// SPIR-V.
     pub words: Vec<u32>,
     /// Name of the entry point in `words`.

@@ -15,6 +15,9 @@
 //! would fill several buffers), blocks whose type another variable has too, and 64-bit components that the list
 //! does not align to 8 bytes.
 //!
+//! What a geometry shader puts out is undefined once a vertex was emitted, so that there explicit outputs are
+//! written before each vertex, each in its own vertex stream.
+//!
 //! The limit on output components counts those of built-ins, and the locations up to the last one; gaps
 //! between the shader's own locations are filled first.
 
@@ -32,11 +35,11 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, Captures, LowerError, Lowered, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
-use crate::spirv::Section;
 use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::{find_entry_point, find_vertex_shader, isolate, shares_function};
+use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, isolate, shares_function};
 use crate::spirv::specialization::SpecializationConstant;
 use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Instruction, Module, Section};
 
 /// The least `maxVertexOutputComponents` that the specification allows
 /// ([required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
@@ -50,14 +53,14 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_within(shader, MIN_OUTPUT_COMPONENTS)
 }
 
-/// Takes a vertex shader for the driver's own capture: as it is but for specialisation constants, if
+/// Takes a shader for the driver's own capture: as it is but for specialisation constants, if
 /// its decorations say what is captured;
-/// decorated anew, as [`emit`] does it, for a list. `max_output_components` is the device's
-/// `maxVertexOutputComponents` ([`runtime::Limits`](crate::runtime::Limits)); only a list can need
-/// more than there are.
+/// decorated anew, as [`emit`] does it, for a list. `max_output_components` is
+/// [`Options::max_output_components`], for a vertex shader that of
+/// [`runtime::Limits`](crate::runtime::Limits); only a list can need more than there are.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, captures that contradict the shader; with a list also what
+/// [`LowerError`]: no module, no such shader, captures that contradict it; with a list also what
 /// [`emit`] says.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_within(
@@ -65,68 +68,96 @@ pub fn lower_within(
     max_output_components: u32,
 ) -> Result<Lowered, LowerError> {
     if let Captures::List(list) = shader.captures {
-        let mut options = Options { max_output_components, ..Options::new(list) };
-        options.entry_point = shader.entry_point;
-        options.specialization = shader.specialization;
-        return Ok(emit(shader.words, &options)?.lowered);
+        return Ok(decorate(shader, list, max_output_components)?.lowered);
     }
-    let module = shader.module()?;
-    let entry = find_vertex_shader(&module, shader.entry_point)?;
+    let (module, entry) = captured_shader(shader)?;
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    let used = StaticUse::of(&module, entry.function);
-    let uses = Uses::of(&module, &declarations, &used);
-    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
-    let push_constants = push_constants::block_range(&declarations, &used)?;
-    Ok(lowered(module.words(), entry.name, layout, uses, push_constants, undefined))
+    let report = Report::of(&module, &declarations, &entry, &layout)?;
+    Ok(report.lowered(module.words(), entry, layout))
 }
 
-fn lowered(
-    words: Vec<u32>,
-    entry_point: String,
-    layout: Layout,
+/// The module of a shader, and the shader in it, of a stage that is captured.
+fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerError> {
+    let module = shader.module()?;
+    let entry = shader.find(&module)?;
+    match CAPTURED_STAGES.contains(&entry.model) {
+        true => Ok((module, entry)),
+        false => Err(LowerError::Stage(entry.model)),
+    }
+}
+
+/// What a shader does beside what is captured.
+struct Report {
     uses: Uses,
     push_constants: Range<u32>,
     undefined: Undefined,
-) -> Lowered {
-    Lowered {
-        backend: Backend::Native,
-        words,
-        entry_point,
-        layout,
-        spec_ids: None,
-        attributes: Vec::new(),
-        workgroup_size: 0,
-        shared_memory: 0,
-        resources: None,
-        has_side_effects: uses.has_side_effects,
-        descriptor_sets: uses.descriptor_sets,
-        push_constants,
-        unwritten: undefined.outputs,
-        reads_undefined: undefined.has_values,
+}
+
+impl Report {
+    fn of(
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        layout: &Layout,
+    ) -> Result<Self, LowerError> {
+        let used = StaticUse::of(module, entry.function);
+        let mut undefined = Undefined::of(module, declarations, entry, layout);
+        if entry.model == ExecutionModel::Geometry {
+            // What counts is what was written when a vertex is emitted, not when the shader returns.
+            undefined.outputs.clear();
+        }
+        Ok(Self {
+            uses: Uses::of(module, declarations, &used),
+            push_constants: push_constants::block_range(declarations, &used)?,
+            undefined,
+        })
+    }
+
+    fn lowered(self, words: Vec<u32>, entry: EntryPoint, layout: Layout) -> Lowered {
+        let Self { uses, push_constants, undefined } = self;
+        Lowered {
+            backend: Backend::Native,
+            stage: entry.model,
+            words,
+            entry_point: entry.name,
+            layout,
+            spec_ids: None,
+            attributes: Vec::new(),
+            workgroup_size: 0,
+            shared_memory: 0,
+            resources: None,
+            has_side_effects: uses.has_side_effects,
+            descriptor_sets: uses.descriptor_sets,
+            push_constants,
+            unwritten: undefined.outputs,
+            reads_undefined: undefined.has_values,
+        }
     }
 }
 
 /// What [`emit`] is to decorate.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// `Vertex` or `TessellationEvaluation`.
-    pub stage: ExecutionModel,
+    /// The stage, as in [`Shader::stage`].
+    pub stage: Option<ExecutionModel>,
     /// The shader's name; `None` takes the only one of the stage.
     pub entry_point: Option<&'a str>,
     /// What is captured.
     pub list: &'a CaptureList,
-    /// The device's `maxVertexOutputComponents`, or `maxTessellationEvaluationOutputComponents`.
+    /// The device's `maxVertexOutputComponents`, `maxTessellationEvaluationOutputComponents`, or of a geometry
+    /// shader `maxGeometryOutputComponents` and, if that is less, `maxGeometryTotalOutputComponents` for each of its
+    /// vertices (`OutputVertices`).
     pub max_output_components: u32,
     /// See [`Shader::specialization`].
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 impl<'a> Options<'a> {
-    /// The only vertex shader, on a device that has no more than it must.
+    /// The only shader, on a device that has no more than it must.
     pub const fn new(list: &'a CaptureList) -> Self {
         Self {
-            stage: ExecutionModel::Vertex,
+            stage: None,
             entry_point: None,
             list,
             max_output_components: MIN_OUTPUT_COMPONENTS,
@@ -158,23 +189,26 @@ pub struct Emitted {
 /// [`LowerError::LocationBudget`].
 #[tracing::instrument(level = "debug", skip_all)]
 pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError> {
-    if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
-        return Err(LowerError::Stage(options.stage));
-    }
-    let specialization = options.specialization;
-    let mut module = Shader { specialization, ..Shader::new(words) }.module()?;
-    let mut entry = find_entry_point(&module, options.stage, options.entry_point)?;
+    let &Options { stage, entry_point, list, max_output_components, specialization } = options;
+    let captures = Captures::List(list);
+    let shader = Shader { words, stage, entry_point, captures, specialization };
+    decorate(&shader, list, max_output_components)
+}
+
+fn decorate(
+    shader: &Shader<'_>,
+    list: &CaptureList,
+    max_output_components: u32,
+) -> Result<Emitted, LowerError> {
+    let (mut module, mut entry) = captured_shader(shader)?;
     // Neither an execution mode nor a call can be of one of two entry points that are one function.
     if shares_function(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
-    let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
-    let layout = Layout::from_list(&declarations, &entry, options.list)?;
+    let layout = Layout::from_list(&declarations, &entry, list)?;
     layout.trace(&entry.name);
-    let uses = Uses::of(&module, &declarations, &used);
-    let push_constants = push_constants::block_range(&declarations, &used)?;
-    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
+    let report = Report::of(&module, &declarations, &entry, &layout)?;
     let (inlined, rest) = inline::inline(&declarations, &entry, &layout);
 
     strip(&mut module, &declarations);
@@ -185,19 +219,17 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
     let mut function = entry.function;
     let mut added = explicit::Added::default();
     if !rest.outputs.is_empty() {
+        // Functions that emit vertices are changed, and may be those of another geometry shader too.
+        if entry.model == ExecutionModel::Geometry && has_others(&module, entry.model) {
+            isolate(&mut module, &mut entry);
+        }
+        let shader = explicit::Captured { declarations: &declarations, entry: &entry, rest: &rest };
+        (function, added) = shader.add_outputs(&mut module, max_output_components)?;
         let mut io = entry.interface.clone();
-        (function, added) =
-            explicit::add_outputs(&mut module, &declarations, &entry, &rest, options)?;
         io.extend(&added.variables);
         interface::move_execution_modes(&mut module, &entry, function);
-        interface::set_entry_point(
-            &mut module,
-            &declarations,
-            &entry,
-            options.stage,
-            function,
-            io,
-        )?;
+        let model = entry.model;
+        interface::set_entry_point(&mut module, &declarations, &entry, model, function, io)?;
     }
     let operands = [function.0, ExecutionMode::Xfb as u32];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
@@ -218,6 +250,12 @@ pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError>
         output_components: locations
             .saturating_mul(4)
             .saturating_add(built_in_components(&declarations, &entry)),
-        lowered: lowered(module.words(), entry.name, layout, uses, push_constants, undefined),
+        lowered: report.lowered(module.words(), entry, layout),
     })
+}
+
+/// Whether a module has several shaders of a stage.
+fn has_others(module: &Module, model: ExecutionModel) -> bool {
+    let is_of_stage = |i: &Instruction<'_>| i.is(Op::EntryPoint) && i.operand(0) == model as u32;
+    module.section(Section::EntryPoints).filter(is_of_stage).nth(1).is_some()
 }

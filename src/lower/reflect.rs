@@ -8,7 +8,6 @@ use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
 use super::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::entry_point::find_vertex_shader;
 use crate::spirv::static_use::StaticUse;
 use crate::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
@@ -61,7 +60,7 @@ impl VertexReads {
 /// [`LowerError`]: no module, no vertex shader, or an input in use whose type or location no attribute has.
 pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     let module = shader.module()?;
-    let entry = find_vertex_shader(&module, shader.entry_point)?;
+    let entry = shader.vertex_shader(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let mut attributes = BTreeMap::new();
@@ -101,13 +100,13 @@ pub struct PushConstant {
     pub is_read: bool,
 }
 
-/// The members of the push constant block that a vertex shader uses.
+/// The members of the push constant block that a shader uses.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, or a member of the block without an offset.
+/// [`LowerError`]: no module, no such shader, or a member of the block without an offset.
 pub fn push_constants(shader: &Shader<'_>) -> Result<Vec<PushConstant>, LowerError> {
     let module = shader.module()?;
-    let entry = find_vertex_shader(&module, shader.entry_point)?;
+    let entry = shader.find(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let variables = push_constants::used_variables(&declarations, &used);

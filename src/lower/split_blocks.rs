@@ -27,7 +27,7 @@ use super::interface;
 use crate::capture::{CaptureError, Layout, block_type, locations_of};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
-use crate::spirv::entry_point::{EntryPoint, find_entry_point};
+use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
@@ -35,22 +35,15 @@ use crate::spirv::{Id, Instruction, Module, Section, result_of};
 const MAX_VARIABLES: usize = 512;
 
 /// What [`split_blocks`] is to do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// `Vertex` or `TessellationEvaluation`: in others outputs are arrays, one element for each vertex, or
-    /// not captured.
-    pub stage: ExecutionModel,
+    /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or geometry. In
+    /// others outputs are arrays, one element for each vertex, or not captured.
+    pub stage: Option<ExecutionModel>,
     /// The shader's name; `None` takes the only one of the stage.
     pub entry_point: Option<&'a str>,
     /// The values of specialisation constants, as in [`Shader`](super::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
-}
-
-impl Default for Options<'_> {
-    /// The only vertex shader.
-    fn default() -> Self {
-        Self { stage: ExecutionModel::Vertex, entry_point: None, specialization: &[] }
-    }
 }
 
 /// A module without structures among its entry point's outputs, but for those with built-ins.
@@ -83,12 +76,12 @@ pub struct Member {
 /// [`SplitError`]
 #[tracing::instrument(level = "debug", skip_all)]
 pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, SplitError> {
-    if ![ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation].contains(&options.stage) {
-        return Err(SplitError::Stage(options.stage));
-    }
     let mut module = Module::parse(words)?;
     specialize(&mut module, options.specialization)?;
-    let entry = find_entry_point(&module, options.stage, options.entry_point)?;
+    let entry = find_captured_shader(&module, options.stage, options.entry_point)?;
+    if !CAPTURED_STAGES.contains(&entry.model) {
+        return Err(SplitError::Stage(entry.model));
+    }
     let declarations = Declarations::of(&module);
     let layout = captured(&module, &declarations, &entry)?;
     let mut outputs = Vec::new();
@@ -169,13 +162,12 @@ type Decorations = Vec<Vec<u32>>;
 
 /// Decorations of a structure or a member that are not what its parts have as variables: those that place
 /// it, which are worked out anew, and the layout that only memory has.
-const NOT_INHERITED: [Decoration; 10] = [
+const NOT_INHERITED: [Decoration; 9] = [
     Decoration::Block,
     Decoration::Location,
     Decoration::XfbBuffer,
     Decoration::XfbStride,
     Decoration::Offset,
-    Decoration::Stream,
     Decoration::RowMajor,
     Decoration::ColMajor,
     Decoration::MatrixStride,

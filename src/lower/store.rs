@@ -305,6 +305,7 @@ pub(super) mod tests {
     pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
             strides: [Some(stride), None, None, None],
+            streams: [0; 4],
             outputs: outputs
                 .iter()
                 .map(|(offset, components)| Output {

@@ -20,7 +20,7 @@ use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::{EntryPoint, find_vertex_shader, isolate, shares_function};
+use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Section};
@@ -49,7 +49,7 @@ pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     let (mut module, used_spec_ids) = shader.specialized()?;
-    let mut entry = find_vertex_shader(&module, shader.entry_point)?;
+    let mut entry = shader.vertex_shader(&module)?;
     // A function that is called can be no entry point, under another name either; nor can push constants be
     // private that another entry point uses.
     if shares_function(&module, &entry) || push_constants::are_shared(&module, &entry) {
@@ -115,6 +115,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     tracing::debug!(resources = %RESOURCES, has_side_effects = uses.has_side_effects, "lowered");
     Ok(Lowered {
         backend: Backend::Vertex,
+        stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,

@@ -94,37 +94,84 @@ pub fn find_entry_point(
     name: Option<&str>,
 ) -> Result<EntryPoint, EntryPointError> {
     let stage = stage_name(model);
-    let all: Vec<(u32, EntryPoint)> = module
-        .section(Section::EntryPoints)
-        .filter(|i| i.is(Op::EntryPoint))
-        .filter_map(|i| {
-            let (name, length) = read_string(i.operands().get(2..)?)?;
-            let interface = i.operands()[2 + length..].iter().map(|id| Id(*id)).collect();
-            Some((i.operand(0), EntryPoint { model, function: i.id(1), name, interface }))
-        })
-        .collect();
-    let found = || {
-        let list: Vec<String> = all
-            .iter()
-            .map(|(model, entry)| match ExecutionModel::from_u32(*model) {
-                Some(model) => format!("{model:?} '{}'", entry.name),
-                None => format!("execution model {model} '{}'", entry.name),
-            })
-            .collect();
-        if list.is_empty() { "no entry point".to_owned() } else { list.join(", ") }
-    };
+    let all = entry_points(module);
     let of_stage = || all.iter().filter(|(m, _)| *m == model as u32).map(|(_, entry)| entry);
     match (name, of_stage().next(), of_stage().count()) {
-        (_, None, _) => Err(EntryPointError::NoShader { stage, found: found() }),
+        (_, None, _) => Err(EntryPointError::NoShader { stage, found: list(&all) }),
         (Some(name), ..) => of_stage().find(|e| e.name == name).cloned().ok_or_else(|| {
-            EntryPointError::NotFound { stage, name: name.to_owned(), found: found() }
+            EntryPointError::NotFound { stage, name: name.to_owned(), found: list(&all) }
         }),
         (None, Some(only), 1) => Ok(only.clone()),
-        (None, ..) => Err(EntryPointError::Ambiguous { stage, found: found() }),
+        (None, ..) => Err(EntryPointError::Ambiguous { stage, found: list(&all) }),
     }
 }
 
-fn stage_name(model: ExecutionModel) -> &'static str {
+/// Stages of whose outputs transform feedback captures: of those that a pipeline has, the last.
+pub const CAPTURED_STAGES: [ExecutionModel; 3] =
+    [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
+
+/// The shader whose outputs are captured: of that stage and name, or the only one of the stage. Without a stage it
+/// is the first of [`CAPTURED_STAGES`] of which the module has a shader (of that name).
+///
+/// # Errors
+/// [`EntryPointError`] with what the module has instead.
+pub fn find_captured_shader(
+    module: &Module,
+    stage: Option<ExecutionModel>,
+    name: Option<&str>,
+) -> Result<EntryPoint, EntryPointError> {
+    if let Some(stage) = stage {
+        return find_entry_point(module, stage, name);
+    }
+    let all = entry_points(module);
+    let is_there = |stage: &ExecutionModel| {
+        all.iter().any(|(model, entry)| {
+            *model == *stage as u32 && name.is_none_or(|name| name == entry.name)
+        })
+    };
+    match (CAPTURED_STAGES.into_iter().find(is_there), name) {
+        (Some(stage), _) => find_entry_point(module, stage, name),
+        (None, None) => Err(EntryPointError::NoShader { stage: ANY_STAGE, found: list(&all) }),
+        (None, Some(name)) => Err(EntryPointError::NotFound {
+            stage: ANY_STAGE,
+            name: name.to_owned(),
+            found: list(&all),
+        }),
+    }
+}
+
+/// Any of [`CAPTURED_STAGES`] in words.
+const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
+
+/// All entry points with their execution models. Those of models that are not known count as vertex shaders.
+fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
+    let entry = |i: Instruction<'_>| {
+        let (name, length) = read_string(i.operands().get(2..)?)?;
+        let interface = i.operands()[2 + length..].iter().map(|id| Id(*id)).collect();
+        let model = ExecutionModel::from_u32(i.operand(0)).unwrap_or(ExecutionModel::Vertex);
+        Some((i.operand(0), EntryPoint { model, function: i.id(1), name, interface }))
+    };
+    module
+        .section(Section::EntryPoints)
+        .filter(|i| i.is(Op::EntryPoint))
+        .filter_map(entry)
+        .collect()
+}
+
+/// Entry points as errors list them.
+fn list(all: &[(u32, EntryPoint)]) -> String {
+    let all: Vec<String> = all
+        .iter()
+        .map(|(model, entry)| match ExecutionModel::from_u32(*model) {
+            Some(model) => format!("{model:?} '{}'", entry.name),
+            None => format!("execution model {model} '{}'", entry.name),
+        })
+        .collect();
+    if all.is_empty() { "no entry point".to_owned() } else { all.join(", ") }
+}
+
+/// A stage in words.
+pub fn stage_name(model: ExecutionModel) -> &'static str {
     match model {
         ExecutionModel::Vertex => "vertex",
         ExecutionModel::TessellationControl => "tessellation control",

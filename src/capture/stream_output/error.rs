@@ -50,8 +50,8 @@ impl fmt::Display for RecordField {
 pub enum RecordProblem {
     #[error("it may be {min} to {max}")]
     Range { min: u32, max: u32 },
-    #[error("there is only vertex stream 0")]
-    Stream,
+    #[error("the shader has that output in vertex stream {actual}")]
+    Stream { actual: u32 },
     #[error("the shader writes {written} outputs")]
     NotWritten { written: usize },
     #[error("the shader has no output that is {slot}")]

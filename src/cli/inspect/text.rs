@@ -10,7 +10,7 @@ use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
 /// The tables; with `gl` those of OpenGL in place of those of Vulkan.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "vertex shader '{}'", inspection.entry_point)?;
+    writeln!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
     if !inspection.constants.is_empty() {
         let mut constants = table(&["id", "type", "name", "default"]);
         for row in &inspection.constants {
@@ -124,8 +124,12 @@ fn write_gl(text: &mut String, inspection: &Inspection) -> Result<()> {
 
 fn write_buffers(text: &mut String, inspection: &Inspection) -> Result<()> {
     writeln!(text)?;
-    for BufferRow { buffer, stride } in &inspection.buffers {
-        writeln!(text, "buffer {buffer}: {stride} bytes a vertex")?;
+    for BufferRow { buffer, stride, stream } in &inspection.buffers {
+        let stream = match stream {
+            0 => String::new(),
+            _ => format!(" of stream {stream}"),
+        };
+        writeln!(text, "buffer {buffer}: {stride} bytes a vertex{stream}")?;
     }
     Ok(())
 }

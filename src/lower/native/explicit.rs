@@ -1,15 +1,16 @@
 //! Outputs that are added for what cannot be captured where it is, and the locations that they take.
 
-use spirv::{Decoration, Op, StorageClass};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Options;
-use crate::capture::{Layout, built_in_components, locations_used};
+use spirv::{Decoration, ExecutionModel, Op, StorageClass};
+
+use crate::capture::{Layout, Output, built_in_components, locations_used};
 use crate::lower::LowerError;
 use crate::lower::store::{Group, Outputs};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::EntryPoint;
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::entry_point::{EntryPoint, reachable_functions};
+use crate::spirv::{Id, Instruction, Module, Section};
 
 /// What was added for explicit emission.
 #[derive(Default)]
@@ -19,82 +20,174 @@ pub(super) struct Added {
     pub(super) locations: Vec<u32>,
 }
 
-/// `void xfb_main() { shader(); xfb_0 = ...; ... }`, and the outputs that it writes.
-pub(super) fn add_outputs(
-    module: &mut Module,
-    declarations: &Declarations,
-    entry: &EntryPoint,
-    rest: &Layout,
-    options: &Options<'_>,
-) -> Result<(Id, Added), LowerError> {
-    let builder = &mut Builder::new(module);
-    let void = builder.void();
-    let procedure = builder.procedure();
-    let mut code = Code::default();
-    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
-    let label = builder.module.fresh_id();
-    code.label(label);
-    code.call(builder, void, entry.function, &[]);
-    let outputs = Outputs { layout: rest, declarations, storage: StorageClass::Output };
-    let groups = outputs.groups(builder, &mut code);
-    let (places, locations) = place(&groups, declarations, entry, options)?;
-    let mut added = Added { variables: Vec::new(), locations };
-    for (group, (location, component)) in groups.iter().zip(places) {
-        let ty = builder.uvec(group.components);
-        let variable = builder.variable(StorageClass::Output, ty);
-        builder.name(variable, &format!("xfb_{}_{}", group.buffer, group.offset));
-        builder.decorate(variable, Decoration::Location, &[location]);
-        if component > 0 {
-            builder.decorate(variable, Decoration::Component, &[component]);
+/// A shader, and what of it is captured by outputs that are added.
+pub(super) struct Captured<'a> {
+    pub(super) declarations: &'a Declarations,
+    pub(super) entry: &'a EntryPoint,
+    pub(super) rest: &'a Layout,
+}
+
+/// A function that writes the added outputs of a vertex stream.
+struct Writer {
+    stream: u32,
+    function: Id,
+    code: Code,
+    groups: Vec<Group>,
+}
+
+impl Captured<'_> {
+    /// Adds the outputs, and lets the shader write them. Returns the function of the entry point.
+    ///
+    /// A geometry shader calls `xfb_vertex` before each vertex that it emits. Otherwise the entry point becomes
+    /// `void xfb_main() { shader(); xfb_0 = ...; ... }`.
+    pub(super) fn add_outputs(
+        &self,
+        module: &mut Module,
+        max_output_components: u32,
+    ) -> Result<(Id, Added), LowerError> {
+        let is_geometry = self.entry.model == ExecutionModel::Geometry;
+        let builder = &mut Builder::new(module);
+        let outputs = self.rest.outputs.iter();
+        let streams: BTreeSet<u32> = outputs.map(|output| self.stream(output)).collect();
+        let mut writers: Vec<Writer> =
+            streams.iter().map(|stream| self.writer(builder, *stream, !is_geometry)).collect();
+        let (places, locations) = self.place(&writers, max_output_components)?;
+        let mut added = Added { variables: Vec::new(), locations };
+        let mut places = places.into_iter();
+        for writer in &mut writers {
+            for (group, place) in writer.groups.iter().zip(&mut places) {
+                let variable = declare(builder, group, writer.stream, place);
+                writer.code.push(Op::Store, &[variable.0, group.value.0]);
+                added.variables.push(variable);
+            }
+            writer.code.push(Op::Return, &[]);
+            writer.code.push(Op::FunctionEnd, &[]);
+            builder.module.push_code(Section::Functions, &writer.code);
+            builder.name(writer.function, if is_geometry { "xfb_vertex" } else { "xfb_main" });
         }
-        builder.decorate(variable, Decoration::XfbBuffer, &[group.buffer]);
-        builder.decorate(variable, Decoration::XfbStride, &[group.stride]);
-        builder.decorate(variable, Decoration::Offset, &[group.offset]);
-        code.push(Op::Store, &[variable.0, group.value.0]);
-        added.variables.push(variable);
+        let function = match (is_geometry, writers.first()) {
+            (false, Some(writer)) => writer.function,
+            _ => self.entry.function,
+        };
+        if is_geometry {
+            let functions = writers.iter().map(|writer| (writer.stream, writer.function)).collect();
+            self.call_before_vertices(module, &functions);
+        }
+        Ok((function, added))
     }
-    code.push(Op::Return, &[]);
-    code.push(Op::FunctionEnd, &[]);
-    builder.module.push_code(Section::Functions, &code);
-    builder.name(wrapper, "xfb_main");
-    Ok((wrapper, added))
+
+    fn stream(&self, output: &Output) -> u32 {
+        self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
+    }
+
+    /// Begins the function of a stream, with the values that it is to store.
+    fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
+        let void = builder.void();
+        let procedure = builder.procedure();
+        let mut code = Code::default();
+        let function = code.value(builder, Op::Function, void, &[0, procedure.0]);
+        let label = builder.module.fresh_id();
+        code.label(label);
+        if calls_shader {
+            code.call(builder, void, self.entry.function, &[]);
+        }
+        let mut layout = self.rest.clone();
+        layout.outputs.retain(|output| self.stream(output) == stream);
+        let declarations = self.declarations;
+        let outputs = Outputs { layout: &layout, declarations, storage: StorageClass::Output };
+        let groups = outputs.groups(builder, &mut code);
+        Writer { stream, function, code, groups }
+    }
+
+    /// Finds each group of each writer a place. All are of one type and without interpolation, so that those of
+    /// a stream may share locations; the widest first, which wastes nothing that could be had.
+    fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
+        let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
+        let groups: Vec<(u32, &Group)> = groups.collect();
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
+        // Stream of each added location, and its components that are taken; and the place of each group in
+        // those terms.
+        let mut taken: Vec<(u32, u32)> = Vec::new();
+        let mut places = vec![(0, 0); groups.len()];
+        for index in order {
+            let (stream, Group { components, .. }) = groups[index];
+            let has_room = |(of, taken): &(u32, u32)| *of == stream && taken + components <= 4;
+            let at = taken.iter().position(has_room).unwrap_or(taken.len());
+            if at == taken.len() {
+                taken.push((stream, 0));
+            }
+            places[index] = (at, taken[at].1);
+            taken[at].1 += components;
+        }
+        let built_ins = built_in_components(self.declarations, self.entry);
+        let limit = max_output_components.saturating_sub(built_ins) / 4;
+        let used = locations_used(self.declarations, self.entry);
+        let free = (0..limit).filter(|location| !used.contains(location));
+        let locations: Vec<u32> = free.take(taken.len()).collect();
+        if locations.len() < taken.len() {
+            let (needed, left) = (taken.len() as u32, locations.len() as u32);
+            return Err(LowerError::LocationBudget { needed, left, max_output_components });
+        }
+        let places = places.into_iter().map(|(at, component)| (locations[at], component)).collect();
+        Ok((places, locations))
+    }
+
+    /// Calls the function of its stream before each vertex that the shader emits.
+    fn call_before_vertices(&self, module: &mut Module, functions: &BTreeMap<u32, Id>) {
+        let void = Builder::new(module).void();
+        let reachable = reachable_functions(module, self.entry.function);
+        let stream = |i: Instruction<'_>| match i.op() {
+            Some(Op::EmitVertex) => Some(0),
+            Some(Op::EmitStreamVertex) => self.declarations.constant(i.id(0)),
+            _ => None,
+        };
+        let mut is_reached = false;
+        let mut calls = Vec::new();
+        for (index, i) in module.section(Section::Functions).enumerate() {
+            if i.is(Op::Function) {
+                is_reached = reachable.contains(&i.id(1));
+            }
+            if is_reached && let Some(function) = stream(i).and_then(|s| functions.get(&s)) {
+                calls.push((index, *function));
+            }
+        }
+        let ids: Vec<Id> = calls.iter().map(|_| module.fresh_id()).collect();
+        let mut calls = calls.into_iter().zip(ids).peekable();
+        let mut code = Code::default();
+        for (index, i) in module.section(Section::Functions).enumerate() {
+            if let Some(((_, function), id)) = calls.next_if(|((at, _), _)| *at == index) {
+                code.push(Op::FunctionCall, &[void.0, id.0, function.0]);
+            }
+            code.copy(i.words());
+        }
+        module.retain(Section::Functions, |_| false);
+        module.push_code(Section::Functions, &code);
+    }
 }
 
 /// Location and component of each group, and the locations that these take.
 type Places = (Vec<(u32, u32)>, Vec<u32>);
 
-/// Finds each group a place. All are of one type and without interpolation, so that they may share
-/// locations; the widest first, which wastes nothing that could be had.
-fn place(
-    groups: &[Group],
-    declarations: &Declarations,
-    entry: &EntryPoint,
-    options: &Options<'_>,
-) -> Result<Places, LowerError> {
-    let mut order: Vec<usize> = (0..groups.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(groups[*index].components));
-    // Components taken of each added location, and the place of each group in those terms.
-    let mut taken: Vec<u32> = Vec::new();
-    let mut places = vec![(0, 0); groups.len()];
-    for index in order {
-        let components = groups[index].components;
-        let at = taken.iter().position(|t| t + components <= 4).unwrap_or(taken.len());
-        if at == taken.len() {
-            taken.push(0);
-        }
-        places[index] = (at, taken[at]);
-        taken[at] += components;
+/// The output of a group.
+fn declare(
+    builder: &mut Builder<'_>,
+    group: &Group,
+    stream: u32,
+    (location, component): (u32, u32),
+) -> Id {
+    let ty = builder.uvec(group.components);
+    let variable = builder.variable(StorageClass::Output, ty);
+    builder.name(variable, &format!("xfb_{}_{}", group.buffer, group.offset));
+    builder.decorate(variable, Decoration::Location, &[location]);
+    if component > 0 {
+        builder.decorate(variable, Decoration::Component, &[component]);
     }
-    let max_output_components = options.max_output_components;
-    let built_ins = built_in_components(declarations, entry);
-    let limit = max_output_components.saturating_sub(built_ins) / 4;
-    let used = locations_used(declarations, entry);
-    let free = (0..limit).filter(|location| !used.contains(location));
-    let locations: Vec<u32> = free.take(taken.len()).collect();
-    if locations.len() < taken.len() {
-        let (needed, left) = (taken.len() as u32, locations.len() as u32);
-        return Err(LowerError::LocationBudget { needed, left, max_output_components });
+    if stream > 0 {
+        builder.decorate(variable, Decoration::Stream, &[stream]);
     }
-    let places = places.into_iter().map(|(at, component)| (locations[at], component)).collect();
-    Ok((places, locations))
+    builder.decorate(variable, Decoration::XfbBuffer, &[group.buffer]);
+    builder.decorate(variable, Decoration::XfbStride, &[group.stride]);
+    builder.decorate(variable, Decoration::Offset, &[group.offset]);
+    variable
 }

@@ -101,8 +101,8 @@ pub(super) fn inline(
         targets.push(Target { id, member, buffer, stride, offset });
     }
     let left = layout.outputs.iter().enumerate().filter(|(index, _)| !done.contains(index));
-    let mut rest =
-        Layout { outputs: left.map(|(_, output)| output.clone()).collect(), ..Layout::default() };
+    let outputs = left.map(|(_, output)| output.clone()).collect();
+    let mut rest = Layout { outputs, streams: layout.streams, ..Layout::default() };
     for output in &rest.outputs {
         rest.strides[output.buffer as usize] = layout.strides[output.buffer as usize];
     }

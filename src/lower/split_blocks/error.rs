@@ -21,7 +21,10 @@ pub enum SplitError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// A stage whose outputs are arrays, or not captured.
-    #[error("outputs of {0:?} shaders are not split; vertex and tessellation evaluation are")]
+    #[error(
+        "outputs of {0:?} shaders are not split; those of vertex, tessellation evaluation and geometry shaders \
+         are"
+    )]
     Stage(ExecutionModel),
     /// Values that the module's specialisation constants cannot have.
     #[error(transparent)]

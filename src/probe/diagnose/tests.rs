@@ -26,6 +26,7 @@ fn output(buffer: u32, offset: u32, components: u32) -> Output {
 fn layout(two: bool) -> Layout {
     let mut layout = Layout {
         strides: [Some(16), None, None, None],
+        streams: [0; 4],
         outputs: vec![output(0, 0, 1), output(0, 8, 2)],
         varyings: vec![],
     };

@@ -66,10 +66,12 @@ fn echo() -> Lowered {
     b.execution_mode(main, ExecutionMode::Xfb, []);
     Lowered {
         backend: Backend::Native,
+        stage: ExecutionModel::Vertex,
         words: b.module().assemble(),
         entry_point: "main".to_owned(),
         layout: Layout {
             strides: [Some(20), None, None, None],
+            streams: [0; 4],
             outputs: vec![Output {
                 buffer: 0,
                 offset: 4,

@@ -57,6 +57,7 @@ fn layout() -> Layout {
     };
     Layout {
         strides: [Some(32), Some(12), None, None],
+        streams: [0; 4],
         outputs: vec![
             output(0, 0, 4, "position"),
             output(0, 20, 3, "colour"),

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use ash::vk;
+use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
@@ -23,6 +24,10 @@ pub(super) fn check(
         true => Ok(()),
         false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
     };
+    if shader.stage != ExecutionModel::Vertex {
+        let stage = format!("a {:?} shader, where a vertex shader is due", shader.stage);
+        return Err(RuntimeError::InvalidShader(stage));
+    }
     match backend {
         Backend::Native => need(enabled.has(backend), "the native backend", "transformFeedback")?,
         Backend::Vertex => {

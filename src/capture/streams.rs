@@ -1,0 +1,48 @@
+//! Vertex streams, of which a geometry shader may have several. What goes to one buffer is of one stream
+//! (`VUID-StandaloneSpirv-Stream-04698`,
+//! [Validation Rules within a Module](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation)).
+
+use spirv::{Decoration, ExecutionModel};
+
+use super::error::label;
+use super::types::block_type;
+use super::{CaptureError, Layout, Output};
+use crate::spirv::declarations::Declarations;
+
+/// The stream of an output: its block's member says so, or else its variable, or else it is 0.
+pub(super) fn stream_of(declarations: &Declarations, output: &Output) -> u32 {
+    let of_member = || {
+        let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
+        let member = output.path.get(usize::from(block.length.is_some()))?;
+        declarations.member_decoration(block.ty, *member, Decoration::Stream)
+    };
+    let of_variable = || declarations.decoration(output.variable, Decoration::Stream);
+    of_member().or_else(of_variable).and_then(|p| p.first()).copied().unwrap_or(0)
+}
+
+impl Layout {
+    /// Gives each buffer the stream of its outputs.
+    pub(super) fn find_streams(
+        &mut self,
+        declarations: &Declarations,
+        model: ExecutionModel,
+    ) -> Result<(), CaptureError> {
+        let mut streams = [None; super::MAX_XFB_BUFFERS];
+        for output in &self.outputs {
+            let stream = stream_of(declarations, output);
+            if stream != 0 && model != ExecutionModel::Geometry {
+                return Err(CaptureError::Stream { output: label(output), stream });
+            }
+            let Some(known) = streams.get_mut(output.buffer as usize) else { continue };
+            match *known.get_or_insert(stream) {
+                other if other != stream => {
+                    let (output, buffer) = (label(output), output.buffer);
+                    return Err(CaptureError::StreamConflict { output, buffer, stream, other });
+                }
+                _ => {}
+            }
+        }
+        self.streams = streams.map(Option::unwrap_or_default);
+        Ok(())
+    }
+}
