@@ -263,7 +263,7 @@ fn inputs_that_nothing_uses() {
     }
     // Graphics pipelines want an attribute for what is declared.
     let reads = vertex_reads(&Shader::new(&words)).unwrap();
-    assert_eq!(reads.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0]);
+    assert_eq!(reads.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0, 1]);
     for (unused, used) in [("gl_VertexIndex", "absent.x"), ("gl_VertexIndex", "unused_half.x")] {
         let words = common::compile(&source.replace(unused, used), &["--target-env", "spirv1.5"]);
         let [_, computes @ ..] = all(&Shader::new(&words));

@@ -21,6 +21,7 @@ use super::store::Outputs;
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
+use super::widen::widen;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::isolate;
@@ -92,7 +93,7 @@ const INTERFACE_DECORATIONS: [Decoration; 11] = [
 
 /// Capabilities and extensions that say something of the interface that is gone. Each would ask the
 /// device for a feature that the compute shader does not use.
-const INTERFACE_CAPABILITIES: [Capability; 9] = [
+const INTERFACE_CAPABILITIES: [Capability; 8] = [
     Capability::ClipDistance,
     Capability::CullDistance,
     Capability::DrawParameters,
@@ -101,7 +102,6 @@ const INTERFACE_CAPABILITIES: [Capability; 9] = [
     Capability::ShaderLayer,
     Capability::ShaderViewportIndex,
     Capability::ShaderViewportIndexLayerEXT,
-    Capability::StorageInputOutput16,
 ];
 const INTERFACE_EXTENSIONS: [&str; 3] =
     ["SPV_KHR_shader_draw_parameters", "SPV_KHR_multiview", "SPV_EXT_shader_viewport_index_layer"];
@@ -126,6 +126,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let push_constants = PushConstants::of(&module, &declarations, &used)?;
     resources.check(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
+    let declarations = widen(&mut module, &declarations)?.unwrap_or(declarations);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
 
     undefined.define_values(&mut module, &declarations);

@@ -29,6 +29,7 @@ pub mod strip;
 mod undefined;
 mod uses;
 pub mod vertex;
+mod widen;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -136,12 +137,23 @@ pub enum LowerError {
     },
     /// An input that no vertex format fills.
     #[error(
-        "input {variable} is {ty}; the compute backend pulls only scalars and vectors of 32 or 64 bits a \
-         component, and matrices, arrays and structures of them"
+        "input {variable} is {ty}; the compute backend pulls only scalars and vectors, and matrices, arrays and \
+         structures of them"
     )]
     InputType {
         /// The variable's name or id.
         variable: String,
+        /// The type in words.
+        ty: String,
+    },
+    /// An input or output of 8 or 16 bits a component, or a value of one, that is not converted.
+    #[error(
+        "{id} is {ty}, or moves it as a whole: of inputs and outputs with components of 8 and 16 bits, those with \
+         initialisers and those of very many parts are not supported on the compute backend"
+    )]
+    NarrowComposite {
+        /// The name or id of the variable, the pointer or the value.
+        id: String,
         /// The type in words.
         ty: String,
     },

@@ -6,6 +6,7 @@ use spirv::{Decoration, StorageClass};
 
 use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
+use super::widen::widen;
 use super::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::static_use::StaticUse;
@@ -20,7 +21,7 @@ pub struct AttributeUse {
     pub location: u32,
     /// Class of the components.
     pub class: NumericClass,
-    /// Bits of a component, 32 or 64.
+    /// Bits of a component of its formats, 64 or at most 32: those fill inputs of 8 and 16 bits too.
     pub bits: u32,
     /// Components that are read, counted from the first.
     pub components: u32,
@@ -59,10 +60,11 @@ impl VertexReads {
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, or an input in use whose type or location no attribute has.
 pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
-    let module = shader.module()?;
+    let mut module = shader.module()?;
     let entry = shader.vertex_shader(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
+    let declarations = widen(&mut module, &declarations)?.unwrap_or(declarations);
     let mut attributes = BTreeMap::new();
     let inputs = declarations
         .variables(StorageClass::Input)

@@ -25,8 +25,9 @@ use vkxfb::spirv::{Module, read_string, words_from_bytes};
 /// locations by `Component`, has blocks, an array of blocks and 64-bit components, and went through
 /// `spirv-opt -O`. The others were assembled: `two` has two vertex shaders and a fragment shader,
 /// `specialized` specialisation constants that decide an array's length, and decoration groups. `evaluation` and
-/// `streams` are a tessellation evaluation and a geometry shader, glslang's again.
-const SEEDS: [&[u8]; 11] = [
+/// `streams` are a tessellation evaluation and a geometry shader, glslang's again, as is `narrow` with inputs and
+/// outputs of 16 bits.
+const SEEDS: [&[u8]; 12] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
     include_bytes!("../../shaders/probe/attributes.spv"),
@@ -38,6 +39,7 @@ const SEEDS: [&[u8]; 11] = [
     include_bytes!("seeds/packed.spv"),
     include_bytes!("seeds/evaluation.spv"),
     include_bytes!("seeds/streams.spv"),
+    include_bytes!("seeds/narrow.spv"),
 ];
 
 /// Words of the header, which is rarely worth damaging.

@@ -32,7 +32,7 @@ pub(in crate::lower) struct Part<'v> {
 }
 
 /// What a composite type consists of.
-pub(super) enum Constituents<'a> {
+pub(in crate::lower) enum Constituents<'a> {
     /// So many of one type.
     Same(Id, u32),
     /// One of each.
@@ -40,7 +40,10 @@ pub(super) enum Constituents<'a> {
 }
 
 /// What a matrix, an array or a structure consists of.
-pub(super) fn constituents(declarations: &Declarations, ty: Id) -> Option<Constituents<'_>> {
+pub(in crate::lower) fn constituents(
+    declarations: &Declarations,
+    ty: Id,
+) -> Option<Constituents<'_>> {
     Some(match declarations.ty(ty)? {
         Type::Matrix { column, count } => Constituents::Same(*column, *count),
         Type::Array { element, length } => {

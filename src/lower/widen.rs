@@ -1,0 +1,385 @@
+//! Inputs and outputs of 8 and 16 bits a component, held in 32.
+//!
+//! To have them in its interface takes a shader `storageInputOutput16`. A compute shader has variables in
+//! `Private` instead, and these would take `shaderFloat16`, `shaderInt16` or `shaderInt8`, which the application
+//! need not have enabled, for a shader that does nothing but convert them. So pointers into the interface point
+//! to 32-bit components, and what goes through them is converted where it is loaded or stored: by instructions
+//! that are allowed without these capabilities
+//! ([SPIR-V 1.6, 2.16.1 "Universal Validation Rules"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_universal_validation_rules)).
+//! The capability of the interface stays where nothing else allows the types of what is converted.
+//! Vertex pulling then fills such an input as one of 32 bits, from all the formats that Vulkan allows for it.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Capability, Op, StorageClass};
+
+use super::LowerError;
+use super::inputs::parts::{Constituents, constituents};
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::Code;
+use crate::spirv::{Id, Instruction, Module, Section, result_of};
+
+/// Capabilities that allow all 16-bit types, for some memory.
+const MEMORY_16: [Capability; 3] = [
+    Capability::StorageBuffer16BitAccess,
+    Capability::UniformAndStorageBuffer16BitAccess,
+    Capability::StoragePushConstant16,
+];
+
+/// Values that composites are taken apart into, in all: an interface has a few hundred components.
+const MAX_PARTS: usize = 1 << 14;
+
+/// Widens the inputs and outputs of a module. Returns its declarations where there was something to widen.
+///
+/// # Errors
+/// [`LowerError::NarrowComposite`]
+pub(super) fn widen(
+    module: &mut Module,
+    declarations: &Declarations,
+) -> Result<Option<Declarations>, LowerError> {
+    let mut types = Types::new(module, declarations);
+    let interface = [StorageClass::Input, StorageClass::Output];
+    let mut pointers: Vec<Id> = declarations.pointers(&interface).collect();
+    // In an order of their own, so that one module gives one module.
+    pointers.sort_unstable();
+    let mut widened = HashMap::new();
+    for pointer in pointers {
+        let Some(Type::Pointer { pointee, .. }) = declarations.ty(pointer) else { continue };
+        let mut clones = Code::default();
+        if let Some(wide) = types.wide(*pointee, &mut clones) {
+            widened.insert(pointer, Pointer { narrow: *pointee, wide, clones });
+        }
+    }
+    if !widened.is_empty() {
+        let wide = types.declare(&widened);
+        convert(module, declarations, &widened, &wide)?;
+    }
+    if !needs_capability(module) {
+        module.remove_capability(Capability::StorageInputOutput16);
+    }
+    Ok((!widened.is_empty()).then(|| Declarations::of(module)))
+}
+
+/// Whether 16-bit types are declared that no capability allows but the interface's.
+fn needs_capability(module: &Module) -> bool {
+    let has = |which| module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32);
+    let is_16 = |op| {
+        let mut all = module.section(Section::Declarations);
+        all.any(|i| i.is(op) && i.operand(1) == 16)
+    };
+    !MEMORY_16.into_iter().any(has)
+        && (is_16(Op::TypeFloat) && !has(Capability::Float16)
+            || is_16(Op::TypeInt) && !has(Capability::Int16))
+}
+
+/// A type of pointers into the interface.
+struct Pointer {
+    /// What it pointed to.
+    narrow: Id,
+    /// What it points to.
+    wide: Id,
+    /// Declarations of arrays and structures that come before it.
+    clones: Code,
+}
+
+/// Wide types by the narrow ones; `None` for a type that has no narrow component.
+type WideTypes = HashMap<Id, Option<Id>>;
+
+/// The widened counterparts of types.
+struct Types<'a> {
+    module: &'a mut Module,
+    declarations: &'a Declarations,
+    /// Scalars, vectors and matrices that are declared, which must not be declared again: by opcode and operands.
+    known: HashMap<Vec<u32>, Id>,
+    /// Those among them that are needed before all others.
+    hoisted: HashSet<Id>,
+    hoisted_code: Code,
+    wide: WideTypes,
+    /// Structures and the ones that were made of them.
+    structures: HashMap<Id, Id>,
+}
+
+impl<'a> Types<'a> {
+    fn new(module: &'a mut Module, declarations: &'a Declarations) -> Self {
+        let key = |i: Instruction<'_>| {
+            let operands = i.operands().get(1..).filter(|_| is_unique(i))?;
+            Some(([&[i.opcode().into()], operands].concat(), i.id(0)))
+        };
+        let known = module.section(Section::Declarations).filter_map(key).collect();
+        Self {
+            module,
+            declarations,
+            known,
+            hoisted: HashSet::new(),
+            hoisted_code: Code::default(),
+            wide: HashMap::new(),
+            structures: HashMap::new(),
+        }
+    }
+
+    /// The type with 32 bits where there are fewer, if there are.
+    fn wide(&mut self, ty: Id, clones: &mut Code) -> Option<Id> {
+        if let Some(known) = self.wide.get(&ty) {
+            return *known;
+        }
+        let declarations = self.declarations;
+        let wide = match declarations.ty(ty) {
+            Some(Type::Int { width: 8 | 16, signed }) => {
+                Some(self.unique(Op::TypeInt, &[32, (*signed).into()]))
+            }
+            Some(Type::Float { width: 8 | 16 }) => Some(self.unique(Op::TypeFloat, &[32])),
+            Some(Type::Vector { component, count }) => {
+                let component = self.wide(*component, clones);
+                component.map(|id| self.unique(Op::TypeVector, &[id.0, *count]))
+            }
+            Some(Type::Matrix { column, count }) => {
+                let column = self.wide(*column, clones);
+                column.map(|id| self.unique(Op::TypeMatrix, &[id.0, *count]))
+            }
+            Some(Type::Array { element, length }) => self.wide(*element, clones).map(|element| {
+                let id = self.module.fresh_id();
+                clones.push(Op::TypeArray, &[id.0, element.0, length.0]);
+                id
+            }),
+            Some(Type::Struct { members }) => {
+                let wide: Vec<Option<Id>> =
+                    members.iter().map(|member| self.wide(*member, clones)).collect();
+                wide.iter().any(Option::is_some).then(|| {
+                    let id = self.module.fresh_id();
+                    let members = wide.iter().zip(members).map(|(wide, id)| wide.unwrap_or(*id).0);
+                    let operands: Vec<u32> = std::iter::once(id.0).chain(members).collect();
+                    clones.push(Op::TypeStruct, &operands);
+                    self.structures.insert(ty, id);
+                    id
+                })
+            }
+            _ => None,
+        };
+        self.wide.insert(ty, wide);
+        wide
+    }
+
+    /// A type that a module declares once, before all others.
+    fn unique(&mut self, op: Op, operands: &[u32]) -> Id {
+        let key = [&[op as u32], operands].concat();
+        let id = match self.known.get(&key) {
+            Some(id) => *id,
+            None => {
+                let id = self.module.fresh_id();
+                self.known.insert(key, id);
+                id
+            }
+        };
+        if self.hoisted.insert(id) {
+            self.hoisted_code.push(op, &[&[id.0], operands].concat());
+        }
+        id
+    }
+
+    /// Declares the new types, and makes pointers of them. Returns them by the narrow ones.
+    fn declare(self, widened: &HashMap<Id, Pointer>) -> WideTypes {
+        let Self { module, hoisted, hoisted_code, structures, wide, .. } = self;
+        let mut all = hoisted_code;
+        for i in module.section(Section::Declarations) {
+            if let Some(pointer) = widened.get(&i.id(0)).filter(|_| i.is(Op::TypePointer)) {
+                all.copy(pointer.clones.words());
+                all.push(Op::TypePointer, &[i.operand(0), i.operand(1), pointer.wide.0]);
+            } else if !(is_unique(i) && hoisted.contains(&i.id(0))) {
+                all.copy(i.words());
+            }
+        }
+        module.retain(Section::Declarations, |_| false);
+        module.push_code(Section::Declarations, &all);
+        for section in [Section::Names, Section::Annotations] {
+            let mut copies = Code::default();
+            for i in module.section(section) {
+                if let Some(clone) = structures.get(&i.id(0)) {
+                    let mut words = i.words().to_vec();
+                    words[1] = clone.0;
+                    copies.copy(&words);
+                }
+            }
+            module.push_code(section, &copies);
+        }
+        wide
+    }
+}
+
+/// Whether a type must not be declared twice.
+fn is_unique(i: Instruction<'_>) -> bool {
+    matches!(i.op(), Some(Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix))
+}
+
+/// Converts what goes through widened pointers.
+fn convert(
+    module: &mut Module,
+    declarations: &Declarations,
+    widened: &HashMap<Id, Pointer>,
+    wide: &WideTypes,
+) -> Result<(), LowerError> {
+    let mut pointers = HashMap::new();
+    for i in module.section(Section::Declarations).chain(module.section(Section::Functions)) {
+        if let (Some(ty), Some(id)) = result_of(i)
+            && let Some(pointer) = widened.get(&ty)
+        {
+            if i.is(Op::Variable) && i.operands().len() > 3 {
+                return Err(composite(declarations, id, pointer.narrow));
+            }
+            pointers.insert(id, pointer);
+        }
+    }
+    let functions: Vec<Vec<u32>> =
+        module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
+    let code = Code::default();
+    let mut rewriter = Rewriter { module, declarations, wide, pointers, code, parts: 0 };
+    for words in functions {
+        rewriter.instruction(Instruction::new(&words))?;
+    }
+    let Rewriter { module, code, .. } = rewriter;
+    module.retain(Section::Functions, |_| false);
+    module.push_code(Section::Functions, &code);
+    Ok(())
+}
+
+struct Rewriter<'a> {
+    module: &'a mut Module,
+    declarations: &'a Declarations,
+    wide: &'a WideTypes,
+    /// Pointers into the interface, by id.
+    pointers: HashMap<Id, &'a Pointer>,
+    code: Code,
+    /// Values that composites were taken apart into so far.
+    parts: usize,
+}
+
+impl<'a> Rewriter<'a> {
+    fn instruction(&mut self, i: Instruction<'_>) -> Result<(), LowerError> {
+        let pointer = |index| self.pointers.get(&i.id(index)).copied();
+        let behind = |index| i.operands().get(index..).unwrap_or_default();
+        match i.op() {
+            Some(Op::Load) => {
+                if let Some(from) = pointer(2) {
+                    return self.load(from, i.id(1), behind(2));
+                }
+            }
+            Some(Op::Store) => {
+                if let Some(to) = pointer(0) {
+                    return self.store(to, i.id(0), i.id(1), behind(2));
+                }
+            }
+            Some(Op::CopyMemory) => match (pointer(0), pointer(1)) {
+                (None, Some(from)) => {
+                    let value = self.module.fresh_id();
+                    self.load(from, value, &[i.operand(1)])?;
+                    self.code.push(Op::Store, &[i.operand(0), value.0]);
+                    return Ok(());
+                }
+                (Some(to), None) => {
+                    let value = self.module.fresh_id();
+                    self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
+                    return self.store(to, i.id(0), value, &[]);
+                }
+                // Both are as wide, or neither.
+                _ => {}
+            },
+            _ => {}
+        }
+        self.code.copy(i.words());
+        Ok(())
+    }
+
+    /// Loads a narrow value as `result`. `access` is the pointer, with memory operands.
+    fn load(&mut self, from: &Pointer, result: Id, access: &[u32]) -> Result<(), LowerError> {
+        let value = self.module.fresh_id();
+        self.code.push(Op::Load, &[&[from.wide.0, value.0], access].concat());
+        self.convert(Width::Narrow, from.narrow, value, result)
+            .ok_or_else(|| composite(self.declarations, result, from.narrow))
+    }
+
+    /// Stores a narrow value. `access` are memory operands.
+    fn store(
+        &mut self,
+        to: &Pointer,
+        pointer: Id,
+        value: Id,
+        access: &[u32],
+    ) -> Result<(), LowerError> {
+        let wide = self.module.fresh_id();
+        self.convert(Width::Wide, to.narrow, value, wide)
+            .ok_or_else(|| composite(self.declarations, pointer, to.narrow))?;
+        self.code.push(Op::Store, &[&[pointer.0, wide.0], access].concat());
+        Ok(())
+    }
+
+    /// Converts a value, whose narrow type is given, to that width; `None` where it has too many parts.
+    fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
+        let target = self.of_width(to, narrow);
+        if let Some(op) = conversion(self.declarations, narrow) {
+            self.code.push(op, &[target.0, result.0, value.0]);
+            return Some(());
+        }
+        let constituents = constituents(self.declarations, narrow)?;
+        let count = match &constituents {
+            Constituents::Same(_, count) => *count as usize,
+            Constituents::Members(members) => members.len(),
+        };
+        self.parts = self.parts.checked_add(count).filter(|parts| *parts <= MAX_PARTS)?;
+        let parts = match constituents {
+            Constituents::Same(part, _) => vec![part; count],
+            Constituents::Members(members) => members.to_vec(),
+        };
+        let mut operands = vec![target.0, result.0];
+        for (index, part) in (0u32..).zip(parts) {
+            let source = self.of_width(to.other(), part);
+            let mut value_of_part = self.module.fresh_id();
+            let extract = [source.0, value_of_part.0, value.0, index];
+            self.code.push(Op::CompositeExtract, &extract);
+            if self.of_width(to, part) != source {
+                let converted = self.module.fresh_id();
+                self.convert(to, part, value_of_part, converted)?;
+                value_of_part = converted;
+            }
+            operands.push(value_of_part.0);
+        }
+        self.code.push(Op::CompositeConstruct, &operands);
+        Some(())
+    }
+
+    /// A type, which is given as it was, at that width.
+    fn of_width(&self, width: Width, narrow: Id) -> Id {
+        let wide = self.wide.get(&narrow).copied().flatten().filter(|_| width == Width::Wide);
+        wide.unwrap_or(narrow)
+    }
+}
+
+/// Which of the two types of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    Narrow,
+    Wide,
+}
+
+impl Width {
+    const fn other(self) -> Self {
+        match self {
+            Self::Narrow => Self::Wide,
+            Self::Wide => Self::Narrow,
+        }
+    }
+}
+
+/// What converts a scalar or vector, in either direction.
+fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
+    let (component, _) = declarations.vector(ty)?;
+    match declarations.ty(component)? {
+        Type::Int { signed: false, .. } => Some(Op::UConvert),
+        Type::Int { signed: true, .. } => Some(Op::SConvert),
+        Type::Float { .. } => Some(Op::FConvert),
+        _ => None,
+    }
+}
+
+/// `id` is a variable, a pointer or a result.
+fn composite(declarations: &Declarations, id: Id, ty: Id) -> LowerError {
+    LowerError::NarrowComposite { id: declarations.label(id), ty: declarations.type_name(ty) }
+}
