@@ -11,7 +11,6 @@ use spirv::StorageClass;
 use vkxfb::capture::{
     CaptureError, InterfaceVariable, Layout, Output, Varying, interface_variables, locations_used,
 };
-use vkxfb::lower::Shader;
 use vkxfb::lower::reflect::{PushConstant, push_constants};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
