@@ -246,8 +246,8 @@ impl Pipeline {
     /// Destroys the pipeline and its layout.
     ///
     /// # Safety
-    /// The device no longer uses them, of all clones one is destroyed, and nothing is recorded with the others, and `ctx` is the one that it was
-    /// made with.
+    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and `ctx`
+    /// is the one that it was made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract.
         unsafe {

@@ -79,7 +79,7 @@ pub struct Recorded {
     pub captured: Option<Captured>,
     /// Dispatches that capture.
     pub captures: u32,
-    /// Dispatches of [`Kernels`].
+    /// Dispatches of [`Kernels`](super::Kernels).
     pub kernels: u32,
     /// Pipeline barriers.
     pub barriers: u32,
