@@ -1,4 +1,5 @@
-// What the CPU knew while recording, written where the GPU reads it: counters and query results.
+// What the CPU knew while recording, written where the GPU reads it: counters and query results. And the ends of
+// queries, in a dispatch behind all that counts for them.
 
 struct Operation {
     address: vec2<u32>,
@@ -15,6 +16,7 @@ struct Finish {
 
 const STORE: u32 = 0u;
 const ADD: u32 = 1u;
+const END: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
 // A workgroup for each operation, in any order: no two have one address, unless they store the same. It has one
@@ -34,9 +36,27 @@ fn xfb_finish(
     let values = load4(multiply_add(at, 1u, 16u));
     switch head.z {
         case STORE: { store1(head.xy, 0u, values.x); }
+        case END: { end_query(head.xy, values.xy); }
         default: {
             let before = load4(head.xy);
             store4(head.xy, 0u, vec4<u32>(add64(before.xy, values.xy), add64(before.zw, values.zw)));
         }
     }
+}
+
+// -- Queries of this crate, see src/runtime/queries.rs
+
+// Adds to the two 64-bit integers of a query.
+fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
+    if is_address(query) {
+        store4_to_any(query, 0u, add_pairs(load4_from_any(query), counted));
+    }
+}
+
+// Makes a query available. No two ends of it have one number, so that who reads its values between two looks at
+// the availability knows whether they are of one end. 0 is no end's.
+fn end_query(availability: vec2<u32>, ends: vec2<u32>) {
+    let number = max(1u, load1(ends) + 1u);
+    store1(ends, 0u, number);
+    store1(availability, 0u, number);
 }

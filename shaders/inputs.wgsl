@@ -10,9 +10,6 @@ var<immediate> kernel: Kernel;
 const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
-// The end of a query: no draw, but `stream_query` or `generated_query` becomes available.
-const STREAM_QUERY_END: u32 = 3u;
-const GENERATED_QUERY_END: u32 = 4u;
 
 // A draw as it was recorded.
 struct Input {

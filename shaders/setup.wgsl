@@ -119,13 +119,13 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let is_stream_start = any(input.stream_query != previous.stream_query);
             stream_query = sum_runs(local, is_stream_start, vec4<u32>(written, placed.needed), stream_query.last);
             if is_stream_start {
-                add_to_query(previous.stream_query, stream_query.before, previous.kind == STREAM_QUERY_END);
+                add_to_query(previous.stream_query, stream_query.before);
             }
             let is_generated_start = any(input.generated_query != previous.generated_query);
             let needed = vec4<u32>(placed.needed, 0u, 0u);
             generated_query = sum_runs(local, is_generated_start, needed, generated_query.last);
             if is_generated_start {
-                add_to_query(previous.generated_query, generated_query.before, previous.kind == GENERATED_QUERY_END);
+                add_to_query(previous.generated_query, generated_query.before);
             }
         }
 
@@ -159,8 +159,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     if local == 0u {
         if setup.input_count > 0u {
             let last = load_input(setup.inputs, setup.input_count - 1u);
-            add_to_query(last.stream_query, stream_query.last, last.kind == STREAM_QUERY_END);
-            add_to_query(last.generated_query, generated_query.last, last.kind == GENERATED_QUERY_END);
+            add_to_query(last.stream_query, stream_query.last);
+            add_to_query(last.generated_query, generated_query.last);
             store_workgroups(setup, last.group, workgroups.last);
         }
         let ends = positions + next_record * setup.strides;

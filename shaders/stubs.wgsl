@@ -18,7 +18,6 @@ fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 // The same where each invocation may access another buffer.
 fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
-fn store2_to_any(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
 // The same where what is accessed lies on a multiple of its size, 8 or 16 bytes.

@@ -1,5 +1,4 @@
-// Sums over runs of consecutive inputs, by a scan over the invocations of the setup kernel, block by block;
-// and queries, which they are for.
+// Sums over runs of consecutive inputs, by a scan over the invocations of the setup kernel, block by block.
 
 // Two 64-bit integers each.
 struct Sum {
@@ -57,20 +56,4 @@ fn add_pairs(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
 
 fn saturated(value: vec2<u32>) -> u32 {
     return select(value.x, 0xffffffffu, value.y != 0u);
-}
-
-// -- Queries
-
-// Dwords from the start of a query to its availability.
-const QUERY_AVAILABILITY: u32 = 4u;
-
-// Adds to the two 64-bit integers of a query of this crate, see src/runtime/queries.rs. Behind them is its
-// availability.
-fn add_to_query(query: vec2<u32>, counted: vec4<u32>, has_ended: bool) {
-    if is_address(query) {
-        store4_to_any(query, 0u, add_pairs(load4_from_any(query), counted));
-        if has_ended {
-            store2_to_any(query, QUERY_AVAILABILITY, vec2<u32>(1u, 0u));
-        }
-    }
 }

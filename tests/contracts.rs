@@ -13,7 +13,7 @@ use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, IndexBuffer, IndexType,
-    Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultFormat,
+    Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultTarget,
     RuntimeError, VertexBuffer, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -176,19 +176,22 @@ fn plans_have_as_many_buffers_as_can_be_used() {
     }
 }
 
-/// Calls with a pool of three queries, and a command buffer that copies their results.
+/// Calls with a pool of three queries, and a command buffer that copies their results into 256 bytes.
 fn copy_results(
     gpu: &mut Gpu,
-    f: impl FnOnce(&Context, vk::CommandBuffer, &QueryPool, vk::Buffer),
+    f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),
 ) {
     let pool = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 3).unwrap();
-    let usage = vk::BufferUsageFlags::empty();
+    let usage = gpu.context().query_target_usage();
     let target = gpu.create_buffer(256, usage, MemoryLocation::Readback).unwrap();
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 0)).unwrap();
+    let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
-        f(ctx, cmd, &pool, target.raw());
+        f(ctx, &mut arena, &kernels, cmd, &pool, target.raw());
         Ok(())
     })
     .unwrap();
+    gpu.destroy_arena(arena);
     gpu.destroy_buffer(target);
     gpu.destroy_query_pool(pool);
 }
@@ -196,11 +199,14 @@ fn copy_results(
 #[test]
 fn results_of_queries_neither_overlap_nor_overflow() {
     let mut gpu = device::open(Profile::Full);
-    let format = ResultFormat { bits64: true, with_availability: true };
-    copy_results(&mut gpu, |ctx, cmd, pool, target| {
-        let copy = |first, count, offset, stride| {
+    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
+    copy_results(&mut gpu, |ctx, arena, kernels, cmd, pool, buffer| {
+        let mut copy = |first, count, offset, stride| {
+            let target = ResultTarget { buffer, offset, stride };
             // SAFETY: the target holds the results, or they are refused.
-            unsafe { pool.copy_results(ctx, cmd, first, count, target, offset, stride, format) }
+            unsafe {
+                pool.copy_results(ctx, &mut *arena, kernels, cmd, first, count, &target, flags)
+            }
         };
         let last = u64::MAX - 7;
         assert_eq!(
@@ -218,7 +224,9 @@ fn results_of_queries_neither_overlap_nor_overflow() {
             assert!(matches!(error, Err(RuntimeError::QueryRange { .. })), "{error:?}");
         }
         // One result needs no stride.
-        copy(0, 3, 0, 24).and_then(|()| copy(1, 1, 72, 0)).and_then(|()| copy(3, 0, 0, 0)).unwrap();
+        for (first, count, offset, stride) in [(0, 3, 0, 24), (1, 1, 72, 0), (3, 0, 0, 0)] {
+            copy(first, count, offset, stride).unwrap();
+        }
     });
     device::close(gpu);
 }

@@ -210,7 +210,7 @@ fn what_no_buffer_shares_has_no_layout() {
             }
         }
     }
-    for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
+    for kernel in Kernel::ALL {
         let words = kernel::lower(kernel, ResourcePlan::DeviceAddress, 128).unwrap();
         let text = common::disassemble(&words);
         for line in text.lines().filter(|line| line.contains("OpTypePointer Workgroup %_arr")) {

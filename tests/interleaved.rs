@@ -99,7 +99,7 @@ fn capture(storage_buffers: u32, has_queries: bool) {
     assert_eq!(ends, [20 * STRIDE, 10 * STRIDE].map(|end| end.to_le_bytes().to_vec()));
     if has_queries {
         // SAFETY: nothing uses the queries any more.
-        let result = unsafe { pool.result(gpu.context(), 0) }.unwrap();
+        let result = unsafe { pool.result(0) }.unwrap();
         assert_eq!(result, Some(QueryResult { first: 20, second: 20 }));
     }
     gpu.destroy_arena(arena);

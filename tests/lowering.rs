@@ -831,7 +831,7 @@ fn descriptors_in_the_way_are_named() {
 #[test]
 fn kernels_are_valid() {
     use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, lower};
-    for kernel in [Kernel::Setup, Kernel::Restart, Kernel::Finish] {
+    for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
                 let words = lower(kernel, resources, max_invocations).unwrap();

@@ -179,7 +179,7 @@ mod on_a_device {
         assert_eq!(gpu.read(&memory, 0..1024).unwrap(), expected);
         for (pool, second) in pools.iter().zip([20, 0]) {
             // SAFETY: nothing uses the queries any more.
-            let result = unsafe { pool.result(gpu.context(), 0) }.unwrap();
+            let result = unsafe { pool.result(0) }.unwrap();
             assert_eq!(result, Some(QueryResult { first: 20, second }), "{:?}", pool.kind());
         }
         gpu.destroy_arena(arena);

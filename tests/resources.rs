@@ -217,7 +217,7 @@ fn draws_may_read_from_many_buffers() {
         assert_eq!(found[..expected.len()], expected, "{resources:?}");
         assert!(found[expected.len()..].iter().all(|word| *word == 0xa5a5_a5a5), "{resources:?}");
         // SAFETY: the submission was waited for.
-        let result = unsafe { pool.result(&ctx, 1) }.unwrap().unwrap();
+        let result = unsafe { pool.result(1) }.unwrap().unwrap();
         let primitives = expected.len() as u64 / 6;
         assert_eq!((result.first, result.second), (primitives, primitives), "{resources:?}");
         bench.gpu.destroy_query_pool(pool);

@@ -44,7 +44,7 @@ send_and_sync! {
     vkxfb::lower::compute { Options<'static>, Target }
     vkxfb::lower::kernel { Kernel }
     vkxfb::lower::native { Emitted, Options<'static> }
-    vkxfb::lower::reflect { AttributeUse, VertexReads }
+    vkxfb::lower::reflect { AttributeUse, PushConstant, VertexReads }
     vkxfb::lower::split_blocks { Member, Options<'static>, Split, SplitError }
     vkxfb::probe::diagnose {
         CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
@@ -71,7 +71,7 @@ send_and_sync! {
         Captured, CaptureNeeds, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw, DrawIndexed,
         Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
-        RequiredFeatures, ResultFormat, RuntimeError, TransformFeedbackSupport, Unavailable, VertexBuffer,
+        RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable, VertexBuffer,
         VariantDesc<'static>, VariantError, Variants, VertexDivisorSupport, Workaround,
     }
     vkxfb::slots { Packed, Packing, SlotError }
@@ -83,6 +83,7 @@ send_and_sync! {
     vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
     vkxfb::spirv::static_use { StaticUse }
     vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb::sysval::results { Results }
     vkxfb::sysval::setup {
         Finish, Group, GroupBatch, Input, Operation, Reduction, ReductionEntry, Setup,
     }

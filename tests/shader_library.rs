@@ -12,14 +12,15 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
+use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
-    BATCH_SIZE, Finish, Group, GroupBatch, Input, Operation, QUERY_AVAILABILITY, RESTART_BLOCK,
-    RESTART_BLOCKS, Reduction, Setup, kind, operation,
+    BATCH_SIZE, Finish, Group, GroupBatch, Input, Operation, RESTART_BLOCK, RESTART_BLOCKS,
+    Reduction, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     "sysvals",
     "stubs",
     "wide",
@@ -36,6 +37,7 @@ const SOURCES: [&str; 16] = [
     "setup",
     "sums",
     "finish",
+    "results",
 ];
 
 fn shaders() -> PathBuf {
@@ -155,6 +157,11 @@ fn sysvals_have_one_layout() {
     assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
+    assert_eq!(
+        layout("Results"),
+        expected!(Results:
+            values, availability, copies, stride, count, value_count, flags, reserved)
+    );
 }
 
 /// Every constant of the shaders, by name: what Rust has too is the same.
@@ -195,15 +202,16 @@ fn constants_have_one_value() {
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),
         ("BYTE_COUNT", kind::BYTE_COUNT.into()),
-        ("STREAM_QUERY_END", kind::STREAM_QUERY_END.into()),
-        ("GENERATED_QUERY_END", kind::GENERATED_QUERY_END.into()),
         ("INPUT_SIZE", size(size_of::<Input>())),
         ("BATCH_SIZE", BATCH_SIZE),
-        // In dwords.
-        ("QUERY_AVAILABILITY", QUERY_AVAILABILITY / 4),
         ("STORE", operation::STORE.into()),
         ("ADD", operation::ADD.into()),
+        ("END", operation::END.into()),
         ("OPERATION_SIZE", size(size_of::<Operation>())),
+        ("RESULT_64", result_flags::RESULT_64.into()),
+        ("RESULT_WITH_AVAILABILITY", result_flags::WITH_AVAILABILITY.into()),
+        ("RESULT_PARTIAL", result_flags::PARTIAL.into()),
+        ("RESULTS_WIDTH", RESULTS_WIDTH.into()),
         // Rust has no use for these.
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),
@@ -223,6 +231,7 @@ fn constants_have_one_value() {
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_finish", [1, 1, 1]),
+        ("xfb_results", [RESULTS_WIDTH, 1, 1]),
     ]);
     assert_eq!(widths, expected);
 }

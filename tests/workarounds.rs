@@ -135,7 +135,6 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
     };
     let lowered = device::lower(&gpu, &shader, Backend::Compute);
     let stride = u64::from(lowered.layout.strides[0].unwrap());
-    let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
     let ctx = gpu.context();
     let usages =
         (ctx.capture_buffer_usage(Backend::Compute), ctx.indirect_buffer_usage(Backend::Compute));
@@ -168,6 +167,8 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         // SAFETY: the device was created with that.
         let ctx = unsafe { Context::new(&instance, &raw, capabilities, enabled.clone()) }.unwrap();
         assert_eq!(ctx.has_indirect_dispatch(), indirect == 1);
+        let pass = gpu.render_pass();
+        let pipeline = device::pipeline_of(&ctx, pass, &shader, &lowered, options);
 
         gpu.write(&target, 0, &vec![0xa5; target.size() as usize]).unwrap();
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 4)).unwrap();
@@ -199,6 +200,8 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
             Ok(())
         })
         .unwrap();
+        // SAFETY: the submission was waited for.
+        unsafe { pipeline.destroy(&ctx) };
         gpu.destroy_arena(arena);
         assert_eq!(INDIRECT.load(Ordering::Relaxed), indirect, "{device_id:#x}");
         // Five triangles in each of two instances, where the dispatch is not ignored.
@@ -209,7 +212,6 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         let expected = if indirect == 0 { records } else { 0 };
         assert_eq!(written.next_multiple_of(stride), expected, "{device_id:#x}");
     }
-    gpu.destroy_pipeline(pipeline);
     gpu.destroy_buffer(target);
     gpu.destroy_buffer(arguments);
     device::close(gpu);

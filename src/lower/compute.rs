@@ -5,6 +5,10 @@
 //! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
 //! visible to the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
 //!
+//! Inputs and outputs of 8 and 16 bits a component are held in 32. A module that has its 16-bit types by the
+//! capability `StorageInputOutput16` alone keeps it, so that the device must have the feature enabled, as for the
+//! shader itself.
+//!
 //! One dispatch captures one draw, or a batch of them. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
 //! dispatch may be folded over two axes at any width.
 

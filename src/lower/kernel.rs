@@ -12,6 +12,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Linker, Stub};
 use crate::spirv::{Module, Section, string_words};
+use crate::sysval::results::RESULTS_WIDTH;
 
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +21,10 @@ pub enum Kernel {
     Setup,
     /// `shaders/restart.wgsl`: where the restarts of an index buffer are.
     Restart,
-    /// `shaders/finish.wgsl`: counters and query results that the CPU knows.
+    /// `shaders/finish.wgsl`: counters and query results that the CPU knows, and the ends of queries.
     Finish,
+    /// `shaders/results.wgsl`: copies of query results.
+    Results,
 }
 
 /// Invocations of the largest workgroup. More gain nothing, and devices of the floor take no more.
@@ -35,12 +38,16 @@ pub const MIN_WORKGROUP_SIZE: u32 = 128;
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Setup, Self::Restart, Self::Finish, Self::Results];
+
     /// Its entry point, in the library and in what [`lower`] makes.
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup => c"xfb_setup",
             Self::Restart => c"xfb_restart",
             Self::Finish => c"xfb_finish",
+            Self::Results => c"xfb_results",
         }
     }
 
@@ -52,6 +59,7 @@ impl Kernel {
             }
             Self::Setup | Self::Restart => MIN_WORKGROUP_SIZE,
             Self::Finish => 1,
+            Self::Results => RESULTS_WIDTH,
         }
     }
 }

@@ -109,7 +109,8 @@ pub enum LowerError {
     },
     /// A push constant that only push constants may be, by `StoragePushConstant8` or `StoragePushConstant16`.
     #[error(
-        "push constant {member} has components of {bits} bits, which this backend supports only in modules          that declare the capability {capability:?}"
+        "push constant {member} has components of {bits} bits, which this backend supports only in modules \
+         that declare the capability {capability:?}"
     )]
     PushConstantWidth {
         /// Where it is in which variable.

@@ -270,11 +270,6 @@ impl ArenaAccess<'_> {
         self.arena.rewind(mark);
     }
 
-    /// The context that the arena was made with.
-    pub(super) const fn context(&self) -> ContextId {
-        self.arena.context
-    }
-
     /// Sees to it that so much can be taken, of one block of each part: bytes as [`aligned`] counts them.
     ///
     /// # Errors

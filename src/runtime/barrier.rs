@@ -27,6 +27,14 @@ pub enum Barrier {
     BeforeMove,
     /// Behind that copy.
     AfterMove,
+    /// From what was counted for queries to their availability, which the host may look at meanwhile.
+    ValuesToAvailability,
+    /// From the availability of queries to a host that waits for it.
+    AvailabilityToHost,
+    /// Before a kernel that is recorded beside captures.
+    BeforeJob,
+    /// Behind copies of query results.
+    ResultsToTransfer,
     /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
     /// over what another touches.
     Scarce,
@@ -46,6 +54,18 @@ impl Barrier {
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
+            }
+            // The host takes no part in the order of a queue, but what is made available to it stays so.
+            Self::ValuesToAvailability => {
+                (write, (both.0 | Stage::HOST, both.1 | Access::HOST_READ))
+            }
+            Self::AvailabilityToHost => (write, (Stage::HOST, Access::HOST_READ)),
+            Self::BeforeJob => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE | Access::TRANSFER_WRITE), both)
+            }
+            Self::ResultsToTransfer => {
+                (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
             // Where descriptors are few, a window of counters may lie over what is captured to.
             Self::SetupToCapture => (

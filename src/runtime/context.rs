@@ -309,6 +309,11 @@ impl Context {
         }
     }
 
+    /// Usage that a buffer needs that results of queries are [copied](super::QueryPool::copy_results) to.
+    pub fn query_target_usage(&self) -> vk::BufferUsageFlags {
+        self.shader_usage(Backend::Compute)
+    }
+
     /// The stages and accesses by which that backend reads index buffers, indirect arguments and counters
     /// that the GPU wrote: the counters that a capture resumes from, too.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
@@ -380,6 +385,11 @@ impl Context {
         unsafe { self.barrier(cmd, which, from, to) }
     }
 
+    /// Whether a barrier is [omitted](Self::omit_barrier).
+    pub(super) fn omits(&self, which: Barrier) -> bool {
+        self.shared.omitted == Some(which)
+    }
+
     /// # Safety
     /// As [`memory_barrier`](Self::memory_barrier).
     unsafe fn barrier(
@@ -389,7 +399,7 @@ impl Context {
         from: Scope,
         to: Scope,
     ) -> u32 {
-        if self.shared.omitted == Some(which) {
+        if self.omits(which) {
             return 0;
         }
         // SAFETY: the caller's contract.

@@ -1,6 +1,7 @@
 //! Why the runtime refused.
 
 use std::error::Error;
+use std::time::Duration;
 
 use ash::vk;
 
@@ -423,6 +424,28 @@ pub enum RuntimeError {
         count: u32,
         /// How many the pool has.
         queries: u32,
+    },
+    /// Results of queries in a form that no query of this crate has.
+    #[error("query results are asked for with {flags:?}, which queries of vkxfb do not have")]
+    ResultFlags {
+        /// Those that are not known.
+        flags: vk::QueryResultFlags,
+    },
+    /// Results of queries that the caller's memory does not hold.
+    #[error("the query results take {needed} bytes: there are {len}")]
+    ResultsTooLong {
+        /// Bytes from the first result to the end of the last.
+        needed: u64,
+        /// Bytes that were given.
+        len: usize,
+    },
+    /// A query that did not become available while it was waited for.
+    #[error("query {query} has not become available within {timeout:?}")]
+    QueryTimeout {
+        /// Number of the query.
+        query: u32,
+        /// How long it was waited for, with those before it.
+        timeout: Duration,
     },
     /// A lowered shader that contradicts itself.
     #[error("invalid lowered shader: {0}")]

@@ -11,7 +11,7 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The kernels of `shaders/{setup,restart,finish}.wgsl` as pipelines. There are none for a device without the
+/// The [kernels](Kernel) as pipelines. There are none for a device without the
 /// compute backend, as the others need none.
 ///
 /// Clones are of the same pipelines.
@@ -24,9 +24,8 @@ pub struct Kernels {
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
     layout: vk::PipelineLayout,
-    setup: vk::Pipeline,
-    restart: vk::Pipeline,
-    finish: vk::Pipeline,
+    /// By the number of the kernel.
+    pipelines: [vk::Pipeline; Kernel::ALL.len()],
 }
 
 impl Kernels {
@@ -77,12 +76,10 @@ impl Kernels {
     /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and `ctx`
     /// is the one that they were made with.
     pub unsafe fn destroy(self, ctx: &Context) {
-        let Some(Pipelines { layout, setup, restart, finish }) = self.pipelines.as_deref() else {
-            return;
-        };
+        let Some(Pipelines { layout, pipelines }) = self.pipelines.as_deref() else { return };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
-            for pipeline in [setup, restart, finish] {
+            for pipeline in pipelines {
                 ctx.device().destroy_pipeline(*pipeline, None);
             }
             ctx.device().destroy_pipeline_layout(*layout, None);
@@ -114,11 +111,7 @@ impl Pipelines {
         }?;
         let resources = ctx.resource_plan(0)?;
         let max_invocations = ctx.capabilities().limits.workgroup_invocations();
-        for (kernel, pipeline) in [
-            (Kernel::Setup, &mut self.setup),
-            (Kernel::Restart, &mut self.restart),
-            (Kernel::Finish, &mut self.finish),
-        ] {
+        for (kernel, pipeline) in Kernel::ALL.into_iter().zip(&mut self.pipelines) {
             let words = kernel::lower(kernel, resources, max_invocations)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let none = vk::SpecializationInfo::default();
@@ -146,11 +139,7 @@ impl Pipelines {
         parameters: u64,
         [x, y]: [u32; 2],
     ) {
-        let pipeline = match kernel {
-            Kernel::Setup => self.setup,
-            Kernel::Restart => self.restart,
-            Kernel::Finish => self.finish,
-        };
+        let pipeline = self.pipelines[kernel as usize];
         let stage = vk::ShaderStageFlags::COMPUTE;
         let device = ctx.device();
         // SAFETY: the caller's contract.

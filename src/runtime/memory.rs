@@ -6,11 +6,15 @@
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 
 use ash::vk;
 
 use super::context::ContextId;
 use super::{Context, RuntimeError};
+
+/// Bytes of a dword.
+const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
 /// Who touches the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -292,6 +296,11 @@ impl Buffer {
         self.size
     }
 
+    /// Whether the memory is `HOST_COHERENT`.
+    pub(super) const fn is_coherent(&self) -> bool {
+        self.allocation.coherent
+    }
+
     /// Device address, or 0 without the usage `SHADER_DEVICE_ADDRESS`.
     pub const fn address(&self) -> u64 {
         self.address
@@ -337,6 +346,21 @@ impl Buffer {
             // SAFETY: the allocator mapped these bytes, and `self` is borrowed exclusively.
             Some((start, size)) => unsafe { std::slice::from_raw_parts_mut(start, size) },
             None => &mut [],
+        }
+    }
+
+    /// The mapped dwords, whoever writes them meanwhile; none where the memory is not mapped.
+    ///
+    /// # Safety
+    /// The memory is mapped, its device is live, and no slice of [`mapped`](Self::mapped) or its like lives as long.
+    pub(super) unsafe fn mapped_dwords(&self) -> &[AtomicU32] {
+        let dwords = self.size / DWORD;
+        match self.pointer_to(0, dwords * DWORD) {
+            Some((start, size)) if start.cast::<AtomicU32>().is_aligned() => {
+                // SAFETY: the allocator mapped these bytes; atomics may be written while they are borrowed.
+                unsafe { std::slice::from_raw_parts(start.cast(), size / size_of::<AtomicU32>()) }
+            }
+            _ => &[],
         }
     }
 

@@ -89,6 +89,7 @@ mod error;
 mod extensions;
 mod features;
 pub(crate) mod fold;
+mod job;
 mod kernels;
 mod memory;
 pub(crate) mod pipeline;
@@ -120,7 +121,7 @@ pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
 };
 pub use pipeline::{Pipeline, PipelineDesc};
-pub use queries::{QueryKind, QueryPool, QueryResult, ResultFormat};
+pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
 pub use variants::{VariantDesc, VariantError, Variants};
 pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};

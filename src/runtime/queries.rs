@@ -1,13 +1,34 @@
-//! Queries of captures on the compute backend, which read back and copy as
-//! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html)s do.
+//! Queries of captures on the compute backend, which are reset, read back and copied as
+//! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html)s are.
+//!
+//! # Values before availability
+//! A host may [read](QueryPool::results) while submissions are under way, without a fence. So kernels write the
+//! values of a query, a barrier makes them available to the host, and only then another dispatch makes the query
+//! available. The other way round a [reset](QueryPool::reset) takes the availability first. Availability is the
+//! number of the query's end, which its next end does not have: who finds the same number before and behind the
+//! values has the values of that end, and no mixture with those of a later one.
+//!
+//! # Memory
+//! ```text
+//! values[count]          two 64-bit integers, which kernels add to
+//! availability[count]    a dword: 0, or the number of the end
+//! ends[count]            a dword: the number of the last end; no reset changes it
+//! ```
+//! It is coherent: a flush of the host's writes would take whole atoms with it, and in them what the device wrote
+//! of other queries.
+
+mod results;
+
+use std::sync::atomic::{Ordering, fence};
 
 use ash::vk;
 
-use super::checks::multiple_of;
+use super::barrier::Scope;
 use super::context::ContextId;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
-use crate::sysval::setup::QUERY_AVAILABILITY;
+
+pub use results::{QueryResult, ResultTarget};
 
 /// What a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,24 +50,6 @@ impl QueryKind {
     }
 }
 
-/// How [`QueryPool::copy_results`] writes results: `VkQueryResultFlags` with those that it knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ResultFormat {
-    /// `VK_QUERY_RESULT_64_BIT`: 64-bit integers. Otherwise the lower halves.
-    pub bits64: bool,
-    /// `VK_QUERY_RESULT_WITH_AVAILABILITY_BIT`: one more integer, 1 once the query has ended.
-    pub with_availability: bool,
-}
-
-/// Result of a query that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueryResult {
-    /// Primitives written, or primitives generated.
-    pub first: u64,
-    /// Primitives needed; 0 for [`QueryKind::PrimitivesGenerated`].
-    pub second: u64,
-}
-
 /// Queries of one kind.
 #[derive(Debug)]
 pub struct QueryPool {
@@ -55,11 +58,21 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// Bytes of a query: two 64-bit integers, the availability as a third, padding.
-const SLOT: u64 = 32;
+/// Bytes of the values of a query.
+const VALUES: u64 = 16;
+/// Bytes of an availability, and of a number of an end.
+const DWORD: u64 = 4;
+
+/// Where a query lies in the buffer of its pool, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct QueryPlace {
+    pub(super) values: u64,
+    pub(super) availability: u64,
+    pub(super) ends: u64,
+}
 
 impl QueryPool {
-    /// Makes `count` queries. They have to be [`reset`](Self::reset) before they are used.
+    /// Makes `count` queries, which are reset.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or allocation.
@@ -73,16 +86,25 @@ impl QueryPool {
         count: u32,
     ) -> Result<Self, RuntimeError> {
         ctx.resource_plan(0)?;
-        let desc = BufferDesc {
+        let desc = |location| BufferDesc {
             name: "vkxfb queries",
             size: Self::size(count),
-            usage: ctx.shader_usage(Backend::Compute)
-                | vk::BufferUsageFlags::TRANSFER_SRC
-                | vk::BufferUsageFlags::TRANSFER_DST,
-            location: MemoryLocation::Readback,
+            usage: ctx.shader_usage(Backend::Compute) | vk::BufferUsageFlags::TRANSFER_DST,
+            location,
         };
         // SAFETY: the caller's contract.
-        let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
+        let mut buffer = unsafe {
+            // Memory that the host reads fast, where that is coherent.
+            let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
+            if buffer.is_coherent() {
+                buffer
+            } else {
+                buffer.destroy(ctx, allocator);
+                Buffer::new(ctx, allocator, &desc(MemoryLocation::Upload))?
+            }
+        };
+        // SAFETY: the device does not use it yet.
+        unsafe { buffer.mapped_mut() }.fill(0);
         Ok(Self { buffer, kind, count })
     }
 
@@ -97,7 +119,7 @@ impl QueryPool {
 
     /// Bytes of so many queries.
     pub(crate) const fn size(count: u32) -> u64 {
-        SLOT * if count == 0 { 1 } else { count as u64 }
+        (VALUES + 2 * DWORD) * if count == 0 { 1 } else { count as u64 }
     }
 
     /// What the queries count.
@@ -110,24 +132,49 @@ impl QueryPool {
         self.count
     }
 
-    /// Where a query lies: buffer, bytes from its start, bytes.
-    pub(super) fn slot(&self, query: u32) -> Result<(vk::Buffer, u64, u64), RuntimeError> {
-        Ok((self.buffer.raw(), self.range(query, 1)?, SLOT))
+    /// The buffer that they lie in.
+    pub(super) const fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Where a query lies. It is one of the pool.
+    pub(super) const fn place(&self, query: u32) -> QueryPlace {
+        let (query, count) = (query as u64, self.count as u64);
+        QueryPlace {
+            values: VALUES * query,
+            availability: VALUES * count + DWORD * query,
+            ends: (VALUES + DWORD) * count + DWORD * query,
+        }
+    }
+
+    /// Checks that some queries are of the pool.
+    pub(super) fn check_range(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
+        match first.checked_add(count) {
+            Some(end) if end <= self.count => Ok(()),
+            _ => Err(RuntimeError::QueryRange { first, count, queries: self.count }),
+        }
+    }
+
+    /// Checks that the pool is of a context or of a clone of it.
+    pub(super) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
+        match self.buffer.context() == ctx.id() {
+            true => Ok(()),
+            false => Err(RuntimeError::OtherContext { what: "the query pool" }),
+        }
     }
 
     /// Sets queries to zero and makes them unavailable:
     /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html).
     ///
-    /// Records a `vkCmdFillBuffer` between two barriers that order it behind earlier captures and
-    /// copies and before later ones. Draws and ends of queries that a [`Recorder`](super::Recorder) has not
-    /// [flushed](super::Recorder::flush) are later ones.
+    /// Records two `vkCmdFillBuffer` with barriers before, between and behind them, which order them behind earlier
+    /// captures and copies and before later ones. Draws and ends of queries that a [`Recorder`](super::Recorder) has
+    /// not [flushed](super::Recorder::flush) are later ones.
     ///
     /// # Errors
-    /// [`RuntimeError::QueryRange`].
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset, and `ctx` is
-    /// the context that it was made with.
+    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset.
     pub unsafe fn reset(
         &self,
         ctx: &Context,
@@ -136,125 +183,51 @@ impl QueryPool {
         count: u32,
     ) -> Result<(), RuntimeError> {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-        let offset = self.range(first, count)?;
+        self.check_context(ctx)?;
+        self.check_range(first, count)?;
         if count == 0 {
             return Ok(());
         }
-        let users = (
-            Stage::COMPUTE_SHADER | Stage::TRANSFER,
-            Access::SHADER_READ | Access::SHADER_WRITE | Access::TRANSFER_READ,
-        );
-        let fill = (Stage::TRANSFER, Access::TRANSFER_WRITE);
-        // SAFETY: the caller's contract.
+        let place = self.place(first);
+        let users: Scope = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
+        let fill: Scope = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+        let to = |(stage, access): Scope| (stage | Stage::HOST, access | Access::HOST_READ);
+        let fills = [(place.availability, DWORD), (place.values, VALUES)];
+        // SAFETY: the caller's contract; both ranges are of the buffer.
         unsafe {
             ctx.memory_barrier(cmd, users, fill);
-            ctx.device().cmd_fill_buffer(
-                cmd,
-                self.buffer.raw(),
-                offset,
-                SLOT * u64::from(count),
-                0,
-            );
-            ctx.memory_barrier(cmd, fill, users);
+            for ((offset, size), next) in fills.into_iter().zip([fill, users]) {
+                let (device, buffer) = (ctx.device(), self.buffer.raw());
+                device.cmd_fill_buffer(cmd, buffer, offset, size * u64::from(count), 0);
+                ctx.memory_barrier(cmd, fill, to(next));
+            }
         }
         Ok(())
     }
 
-    /// Copies results into a buffer of the application:
-    /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
-    /// A query that has not ended gives what it has counted so far (`VK_QUERY_RESULT_PARTIAL_BIT`).
-    ///
-    /// Records a barrier that makes the counts of earlier captures visible, and `vkCmdCopyBuffer`. What a
-    /// [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) is not among them.
+    /// The same at once, by the host:
+    /// [`vkResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkResetQueryPool.html).
     ///
     /// # Errors
-    /// [`RuntimeError::QueryRange`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`] for results that
-    /// are longer than the stride between them, [`RuntimeError::PastTheEnd`].
+    /// [`RuntimeError::QueryRange`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset, and `ctx` is
-    /// the context that it was made with. `target` is live until then, too, is of that device, has the usage
-    /// `TRANSFER_DST` and holds a result every `stride` bytes from `offset` on.
-    #[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]
-    pub unsafe fn copy_results(
-        &self,
-        ctx: &Context,
-        cmd: vk::CommandBuffer,
-        first: u32,
-        count: u32,
-        target: vk::Buffer,
-        offset: u64,
-        stride: u64,
-        format: ResultFormat,
-    ) -> Result<(), RuntimeError> {
-        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-        let start = self.range(first, count)?;
-        let size = if format.bits64 { 8 } else { 4 };
-        for (what, value) in [("offset", offset), ("stride", stride)] {
-            multiple_of(size, || format!("the {what} of query results"), value)?;
-        }
-        let values = (0..self.kind.values() as u64).map(|value| 8 * value);
-        let values: Vec<u64> =
-            values.chain(format.with_availability.then_some(QUERY_AVAILABILITY)).collect();
-        let result = size * values.len() as u64;
-        let Some(last) = count.checked_sub(1) else { return Ok(()) };
-        if last > 0 && stride < result {
-            return Err(RuntimeError::SmallStride { what: "query results", stride, size: result });
-        }
-        let all = stride.checked_mul(last.into()).and_then(|all| all.checked_add(result));
-        if all.and_then(|all| offset.checked_add(all)).is_none() {
-            let (what, size) = ("the query results".to_owned(), all.unwrap_or(u64::MAX));
-            return Err(RuntimeError::PastTheEnd { what, offset, size });
-        }
-        let regions: Vec<vk::BufferCopy> = (0..u64::from(count))
-            .flat_map(|query| {
-                (0u64..).zip(&values).map(move |(i, source)| vk::BufferCopy {
-                    src_offset: start + SLOT * query + source,
-                    dst_offset: offset + stride * query + size * i,
-                    size,
-                })
-            })
-            .collect();
-        // SAFETY: the caller's contract.
-        unsafe {
-            ctx.memory_barrier(
-                cmd,
-                (Stage::COMPUTE_SHADER, Access::SHADER_WRITE),
-                (Stage::TRANSFER, Access::TRANSFER_READ),
-            );
-            ctx.device().cmd_copy_buffer(cmd, self.buffer.raw(), target, &regions);
+    /// The device is live. No submission that uses the queries is under way, and no other thread reads their results
+    /// meanwhile.
+    pub unsafe fn reset_by_host(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
+        self.check_range(first, count)?;
+        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        let dwords = unsafe { self.buffer.mapped_dwords() };
+        let QueryPlace { values, availability, .. } = self.place(first);
+        for (offset, size) in [(availability, DWORD), (values, VALUES)] {
+            let start = (offset / DWORD) as usize;
+            let count = (size / DWORD) as usize * count as usize;
+            for dword in dwords.iter().skip(start).take(count) {
+                dword.store(0, Ordering::Relaxed);
+            }
+            fence(Ordering::SeqCst);
         }
         Ok(())
-    }
-
-    /// The result of a query, or `None` while it has not ended:
-    /// [`vkGetQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetQueryPoolResults.html)
-    /// without waiting. The captures have to be available to the host
-    /// ([`Context::capture_barrier`] with [`ConsumerScope::HOST`](super::ConsumerScope::HOST)).
-    ///
-    /// # Errors
-    /// [`RuntimeError::QueryRange`], or a failed `vkInvalidateMappedMemoryRanges`.
-    ///
-    /// # Safety
-    /// No submission that counts or resets the query is under way; `ctx` is the context that the pool was made
-    /// with.
-    pub unsafe fn result(
-        &self,
-        ctx: &Context,
-        query: u32,
-    ) -> Result<Option<QueryResult>, RuntimeError> {
-        let start = self.range(query, 1)?;
-        // SAFETY: the buffer is of the context, and the device does not write this query, by contract.
-        let mapped = unsafe {
-            self.buffer.invalidate(ctx)?;
-            self.buffer.mapped_part(start, SLOT)
-        };
-        let value = |at: u64| {
-            let bytes = usize::try_from(at).ok().and_then(|at| mapped.get(at..at + 8));
-            bytes.and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
-        };
-        Ok((value(QUERY_AVAILABILITY) != 0)
-            .then(|| QueryResult { first: value(0), second: value(8) }))
     }
 
     /// Destroys the queries.
@@ -264,13 +237,5 @@ impl QueryPool {
     pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
         // SAFETY: the caller's contract.
         unsafe { self.buffer.destroy(ctx, allocator) };
-    }
-
-    /// Bytes to the first of some queries.
-    fn range(&self, first: u32, count: u32) -> Result<u64, RuntimeError> {
-        match first.checked_add(count) {
-            Some(end) if end <= self.count => Ok(SLOT * u64::from(first)),
-            _ => Err(RuntimeError::QueryRange { first, count, queries: self.count }),
-        }
     }
 }

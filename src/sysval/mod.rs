@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod results;
 pub mod setup;
 
 use crate::capture::MAX_XFB_BUFFERS;
@@ -147,6 +148,14 @@ impl AttributeDescriptor {
 /// An address as the shader takes it.
 pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
+}
+
+/// An address behind another one, or none behind none.
+pub(crate) const fn offset(address: Address, bytes: u64) -> Address {
+    match address {
+        [0, 0] => address,
+        address => split(join(address) + bytes),
+    }
 }
 
 /// What is [`split`].

@@ -12,10 +12,6 @@ pub mod kind {
     pub const INDIRECT: u32 = 1;
     /// The number of vertices from a counter.
     pub const BYTE_COUNT: u32 = 2;
-    /// No draw: the [`stream_query`](super::Input::stream_query) ends.
-    pub const STREAM_QUERY_END: u32 = 3;
-    /// No draw: the [`generated_query`](super::Input::generated_query) ends.
-    pub const GENERATED_QUERY_END: u32 = 4;
 }
 
 /// A draw.
@@ -186,15 +182,15 @@ pub fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 
-/// Bytes from the start of a query to its availability. Before it are two 64-bit integers that are added to.
-pub const QUERY_AVAILABILITY: u64 = 16;
-
 /// What the finish kernel does, in any order: [`Operation::kind`].
 pub mod operation {
     /// `values[0]` becomes the dword at the address.
     pub const STORE: u32 = 0;
     /// Two 64-bit integers are added to those at the address.
     pub const ADD: u32 = 1;
+    /// A query becomes available: the dword at the address becomes the number of its end, the next one behind
+    /// that at the address in `values[..2]`.
+    pub const END: u32 = 2;
 }
 
 /// One step of the finish kernel. No two have one address, unless they store the same.

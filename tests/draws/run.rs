@@ -26,6 +26,10 @@ fn omitted() -> Option<Barrier> {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
+        Barrier::ValuesToAvailability,
+        Barrier::AvailabilityToHost,
+        Barrier::BeforeJob,
+        Barrier::ResultsToTransfer,
         Barrier::Scarce,
     ];
     let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);

@@ -7,6 +7,7 @@ use ash::vk;
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::constants::Constants;
 use super::play::{After, Plan, Playback};
+use super::queries::ActiveQuery;
 use super::sets::BoundSets;
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -16,7 +17,7 @@ use crate::runtime::arena::Place;
 use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::draws::{CounterBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
-use crate::sysval::setup::{Input, kind};
+use crate::sysval::setup::{Input, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -73,9 +74,8 @@ pub(super) struct Bound {
     pub(super) constants: Constants,
     /// Whether the pipeline's attributes are those of the vertex buffers that are bound.
     pub(super) has_attributes: bool,
-    /// Addresses of the active queries, or 0.
-    pub(super) stream_query: u64,
-    pub(super) generated_query: u64,
+    /// By [`QueryKind`](crate::runtime::QueryKind).
+    pub(super) queries: [ActiveQuery; 2],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +89,8 @@ pub(super) struct BoundIndices {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pub(super) draws: Vec<PendingDraw>,
+    /// Ends of queries, which come behind all draws.
+    pub(super) ends: Vec<Operation>,
     /// What draws find bound, in the order of the draws.
     pub(super) states: Vec<DrawState>,
     pub(super) pipelines: Vec<Pipeline>,
@@ -119,13 +121,9 @@ pub(super) struct PendingDraw {
 }
 
 impl PendingDraw {
-    pub(super) const fn is_query_end(&self) -> bool {
-        matches!(self.input.kind, kind::STREAM_QUERY_END | kind::GENERATED_QUERY_END)
-    }
-
     /// Whether the CPU knows what is drawn.
     pub(super) const fn is_known(&self) -> bool {
-        self.is_query_end() || self.input.kind == kind::DIRECT && !self.is_restarted()
+        self.input.kind == kind::DIRECT && !self.is_restarted()
     }
 
     pub(super) const fn is_restarted(&self) -> bool {
@@ -274,7 +272,7 @@ impl Capture {
 
     /// Whether nothing was drawn and no query ended since Begin, or since the last [`Recorder::flush`].
     pub fn is_empty(&self) -> bool {
-        self.pending.draws.is_empty()
+        self.pending.draws.is_empty() && self.pending.ends.is_empty()
     }
 
     /// What binds and draws. It has no command buffer: its [`flush`](Recorder::flush) is refused, and its
@@ -351,6 +349,7 @@ impl Capture {
         self.flushed = Some(flushed);
         let pending = &mut self.pending;
         pending.draws.clear();
+        pending.ends.clear();
         pending.states.clear();
         pending.ended_queries.clear();
         // What the next draw finds is put together again.
@@ -414,6 +413,7 @@ impl Pending {
     /// Forgets all.
     fn clear(&mut self) {
         self.draws.clear();
+        self.ends.clear();
         self.states.clear();
         self.pipelines.clear();
         self.attributes.clear();

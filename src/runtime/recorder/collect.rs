@@ -11,9 +11,9 @@ use crate::lower::Backend;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::fold::dispatch_size;
-use crate::runtime::{Pipeline, QueryKind, QueryPool, RuntimeError, pulling};
+use crate::runtime::{Pipeline, QueryKind, RuntimeError, pulling};
 use crate::sysval::setup::{Input, kind};
-use crate::sysval::{INLINE_ATTRIBUTES, draw_flags, flags, split};
+use crate::sysval::{Address, INLINE_ATTRIBUTES, draw_flags, flags, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 impl Capture {
@@ -166,70 +166,6 @@ impl Capture {
         Ok(())
     }
 
-    /// # Safety
-    /// As [`Recorder::begin_query`](super::Recorder::begin_query).
-    pub(super) unsafe fn begin_query(
-        &mut self,
-        pool: &QueryPool,
-        number: u32,
-    ) -> Result<(), RuntimeError> {
-        self.check_begun()?;
-        if pool.context() != self.ctx.id() {
-            return Err(RuntimeError::OtherContext { what: "the query pool" });
-        }
-        let (buffer, offset, size) = pool.slot(number)?;
-        if *self.query(pool.kind()) != 0 {
-            return Err(RuntimeError::QueryActive);
-        }
-        // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
-        let slot = unsafe {
-            self.address(
-                Purpose::State,
-                format_args!("the buffer of queries"),
-                buffer,
-                offset,
-                size,
-            )
-        }?;
-        if self.pending.ended_queries.contains(&slot) {
-            return Err(RuntimeError::QueryUsed { query: number });
-        }
-        *self.query(pool.kind()) = slot;
-        Ok(())
-    }
-
-    pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        if *self.query(kind) == 0 {
-            return Err(RuntimeError::NoQuery);
-        }
-        let mut input = self.input(PrimitiveTopology::PointList);
-        (input.kind, input.stream_query) = match kind {
-            // Where nothing is captured, too.
-            QueryKind::TransformFeedbackStream => {
-                (kind::STREAM_QUERY_END, split(self.bound.stream_query))
-            }
-            QueryKind::PrimitivesGenerated => (kind::GENERATED_QUERY_END, input.stream_query),
-        };
-        let ended = std::mem::take(self.query(kind));
-        self.pending.ended_queries.insert(ended);
-        let state = self.state();
-        self.pending.draws.push(PendingDraw {
-            topology: PrimitiveTopology::PointList,
-            input,
-            state,
-            invocations: 0,
-            restart_indices: 0,
-        });
-        Ok(())
-    }
-
-    const fn query(&mut self, kind: QueryKind) -> &mut u64 {
-        match kind {
-            QueryKind::TransformFeedbackStream => &mut self.bound.stream_query,
-            QueryKind::PrimitivesGenerated => &mut self.bound.generated_query,
-        }
-    }
-
     /// Number of the state that a draw finds now.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
@@ -249,13 +185,16 @@ impl Capture {
 
     /// What all inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
-        let captures = self.bound.pipeline.is_some();
-        let stream = if captures { self.bound.stream_query } else { 0 };
+        let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
+        let stream = match self.bound.pipeline {
+            Some(_) => query(QueryKind::TransformFeedbackStream),
+            None => Address::default(),
+        };
         Input {
             topology: topology.xfb_topology() as u32,
             flags: draw_flags(topology, self.bound.provoking_vertex),
-            stream_query: split(stream),
-            generated_query: split(self.bound.generated_query),
+            stream_query: stream,
+            generated_query: query(QueryKind::PrimitivesGenerated),
             ..Default::default()
         }
     }

@@ -2,6 +2,7 @@
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::play::{After, Playback};
+use super::queries::{Order, operations_upload, place_operations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
@@ -9,8 +10,8 @@ use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, RuntimeError};
-use crate::sysval::setup::{Finish, Input, Operation, QUERY_AVAILABILITY, kind, operation};
-use crate::sysval::{Address, Batch, DrawSysvals, flags, join, split};
+use crate::sysval::setup::{Input, Operation, operation};
+use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
@@ -89,20 +90,6 @@ impl Capture {
     /// Computes what the setup kernel would, and finds a dispatch for it.
     fn place_draw(&mut self, draw: &PendingDraw, cursor: &mut Cursor) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        let ended = match draw.input.kind {
-            kind::STREAM_QUERY_END => Some(stream_query),
-            kind::GENERATED_QUERY_END => Some(generated_query),
-            _ => None,
-        };
-        if let Some(slot) = ended {
-            self.push_operation(Operation {
-                address: offset(slot, QUERY_AVAILABILITY),
-                kind: operation::STORE,
-                values: [1, 0, 0, 0],
-                ..Default::default()
-            });
-            return Ok(());
-        }
         // Each on its own: operations have no order, so what is added to a query is added at once.
         for (tally, slot) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
@@ -192,14 +179,7 @@ impl Capture {
         let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
         let batch = aligned(size_of::<Batch>() as u64);
         let batches = shared.map(|d| aligned((d.count * size_of::<DrawSysvals>()) as u64) + batch);
-        let operations = match self.plan.operations.len() {
-            0 => 0,
-            count => {
-                aligned((count * size_of::<Operation>()) as u64)
-                    + aligned(size_of::<Finish>() as u64)
-            }
-        };
-        batches.sum::<u64>() + operations
+        batches.sum::<u64>() + operations_upload(self.plan.operations.len())
     }
 
     /// # Safety
@@ -231,18 +211,11 @@ impl Capture {
                 self.plan.dispatches[i].batch = split(batch.address);
             }
         }
-        let finish = match self.plan.operations.len() as u32 {
-            0 => None,
-            count => {
-                let operations = self.plan.operations.iter();
-                let resolved =
-                    operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
-                let operations = playback.arena.upload().push(resolved)?;
-                let finish = Finish { operations: split(operations.address), count, reserved: 0 };
-                let parameters = playback.arena.upload().push([finish].into_iter())?;
-                Some((parameters, fold(count.into(), per_axis)?))
-            }
-        };
+        let operations = self.plan.operations.iter();
+        let resolved = operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
+        let finish = place_operations(&self.ctx, playback.arena.upload(), resolved)?;
+        // SAFETY: the caller's contract.
+        let ends = unsafe { self.place_ends(playback) }?;
 
         let captures = self.captures() && !self.plan.dispatches.is_empty();
         let (mut for_captures, mut for_kernels) = (None, None);
@@ -256,6 +229,8 @@ impl Capture {
             }
         }
 
+        // SAFETY: as above.
+        unsafe { self.record_ends(playback, &ends, Order::First) }?;
         if captures {
             for i in 0..self.plan.dispatches.len() {
                 let dispatch = self.plan.dispatches[i];
@@ -298,7 +273,8 @@ impl Capture {
                 )?;
             }
         }
-        Ok(())
+        // SAFETY: as above.
+        unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
     /// A draw whose index buffer has the address that shaders take.
@@ -312,14 +288,6 @@ impl Capture {
 fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
     let fan = topology.shape() == Shape::TriFan;
     u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
-}
-
-/// An address behind another one, or none behind none.
-fn offset(address: Address, bytes: u64) -> Address {
-    match address {
-        [0, 0] => address,
-        address => split(join(address) + bytes),
-    }
 }
 
 /// The draw that a direct input describes.

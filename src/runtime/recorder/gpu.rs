@@ -11,6 +11,7 @@ use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::play::{After, Playback};
+use super::queries::Order;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
@@ -68,6 +69,8 @@ impl Capture {
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, upload, scratch + tables, &counters) }?;
         let placed = self.place_setup(playback, &counters)?;
+        // SAFETY: the caller's contract.
+        let ends = unsafe { self.place_ends(playback) }?;
         let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
         // SAFETY: the caller's contract.
         unsafe {
@@ -79,6 +82,7 @@ impl Capture {
             if let Some((from, to)) = placed.moved_state {
                 self.move_state(playback, from, to);
             }
+            self.record_ends(playback, &ends, Order::First)?;
             self.barrier(playback, Barrier::BeforeSetup);
             if let Some((parameters, workgroups)) = placed.reduction {
                 let kernel = Kernel::Restart;
@@ -90,13 +94,14 @@ impl Capture {
                 self.barrier(playback, Barrier::SetupToCapture);
                 self.record_groups(playback, for_captures, placed.batches)?;
             }
+            self.record_ends(playback, &ends, Order::Last)?;
         }
         Ok(After { position: Position::State(placed.new_state), captured: None })
     }
 
     /// # Safety
     /// As [`play`](Self::play).
-    unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
+    pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
         // SAFETY: the caller's contract.
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
@@ -128,9 +133,8 @@ impl Capture {
             let workgroups = is_sized.then(|| draw.invocations.div_ceil(u64::from(size)));
             let groups = &mut self.plan.groups;
             let joined = match groups.last_mut() {
-                Some(last) if last.state == draw.state || draw.is_query_end() => {
+                Some(last) if last.state == draw.state => {
                     match (&mut last.workgroups, workgroups) {
-                        _ if draw.is_query_end() => true,
                         (Some(sum), Some(more)) if *sum + more <= per_axis * per_axis / 2 => {
                             *sum += more;
                             true

@@ -8,6 +8,7 @@ use ash::vk;
 use super::capture::{Capture, DrawState, PendingDraw, Position};
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
+use super::queries::operations_upload;
 use super::sets::SetArguments;
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -112,11 +113,8 @@ impl Capture {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         self.check_begun()?;
-        if playback.arena.context() != self.ctx.id() {
-            return Err(RuntimeError::OtherContext { what: "the arena" });
-        }
         let mut after = After { position: self.position, captured: self.captured };
-        if !self.pending.draws.is_empty() || counters != <[Address; _]>::default() {
+        if !self.is_empty() || counters != <[Address; _]>::default() {
             let mark = playback.arena.mark();
             // SAFETY: the caller's contract.
             let recorded = unsafe { self.record_planned(playback, counters) };
@@ -171,8 +169,8 @@ impl Capture {
         if !self.captures() {
             return;
         }
-        let capturing = self.pending.draws.iter().filter(|draw| !draw.is_query_end());
-        self.plan.used_states.extend(capturing.map(|draw| (draw.state, [0; 2])));
+        let used = self.pending.draws.iter().map(|draw| (draw.state, [0; 2]));
+        self.plan.used_states.extend(used);
         self.plan.used_states.dedup_by_key(|(state, _)| *state);
     }
 
@@ -200,7 +198,7 @@ impl Capture {
         self.bound.pipeline.is_some() && self.targets.iter().any(Option::is_some)
     }
 
-    /// Asks for what a plan needs beside its tables, puts descriptors to what is reached, and places the tables.
+    /// Asks for what a plan needs beside its tables and the ends of queries, puts descriptors to what is reached, and places the tables.
     ///
     /// # Errors
     /// Those of [`ArenaAccess::reserve`].
@@ -223,8 +221,9 @@ impl Capture {
                 last = Some(key);
             }
         }
+        let upload = upload + tables + operations_upload(self.pending.ends.len());
         // SAFETY: the caller's contract.
-        unsafe { playback.arena.reserve(&self.ctx, upload + tables, scratch) }?;
+        unsafe { playback.arena.reserve(&self.ctx, upload, scratch) }?;
         if self.ctx.table().is_some() {
             let [upload, scratch] = playback.arena.windows();
             self.table.set_arena(upload, scratch);
@@ -303,6 +302,8 @@ impl Capture {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
+        // A query lies in the buffer of its pool, of which there is one address.
+        addresses.extend(pending.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.plan.used_states {
             let number = pending.states[*state].attributes;

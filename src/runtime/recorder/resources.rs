@@ -6,9 +6,9 @@ use ash::vk;
 
 use super::capture::Capture;
 use super::sets::SetArguments;
-use crate::runtime::RuntimeError;
 use crate::runtime::checks::multiple_of;
-use crate::runtime::descriptors::Purpose;
+use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::{Context, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, join, split};
 
 /// What shaders read and write at least, in bytes.
@@ -33,20 +33,62 @@ impl SetArguments<'_> {
     }
 }
 
+/// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for [`resolve`].
+///
+/// Shaders read whole dwords, also the one in which the range ends.
+///
+/// # Errors
+/// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and
+/// [`RuntimeError::Misaligned`]; with descriptors [`RuntimeError::Limit`] and
+/// [`RuntimeError::TooManyBuffers`].
+///
+/// # Safety
+/// The buffer is live, has the usage that [`Context`] names, and holds the range, rounded up to the next
+/// multiple of 4 bytes.
+pub(in crate::runtime) unsafe fn address(
+    ctx: &Context,
+    table: &mut Table,
+    purpose: Purpose,
+    what: fmt::Arguments<'_>,
+    (buffer, offset, size): (vk::Buffer, u64, u64),
+) -> Result<u64, RuntimeError> {
+    let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
+    let end = offset.checked_add(size).ok_or_else(past_the_end)?;
+    if size > 0 && !end.is_multiple_of(DWORD) {
+        // A handle does not tell how long its buffer is, but what memory it takes.
+        // SAFETY: the caller's contract.
+        let memory = unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size;
+        let needed = end.checked_next_multiple_of(DWORD).ok_or_else(past_the_end)?;
+        if needed > memory {
+            return Err(RuntimeError::PartialDword { what: what.to_string(), end, memory });
+        }
+    }
+    if let Some(limits) = ctx.table() {
+        return table.address(limits, purpose, what, buffer, offset, size);
+    }
+    // SAFETY: the caller's contract.
+    let start = unsafe { ctx.buffer_address(buffer) }?;
+    multiple_of(DWORD, || format!("the device address of {what}"), start)?;
+    start.checked_add(offset).ok_or_else(past_the_end)
+}
+
+/// The address that shaders take for one that was [asked for](address), once descriptors are assigned to what is
+/// reached.
+pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
+    match ctx.table() {
+        Some(_) => split(table.resolve(join(address))),
+        None => address,
+    }
+}
+
 impl Capture {
-    /// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for
-    /// [`resolve`](Self::resolve).
-    ///
-    /// Shaders read whole dwords, also the one in which the range ends.
+    /// [`address`], of what the draws reach.
     ///
     /// # Errors
-    /// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and
-    /// [`RuntimeError::Misaligned`]; with descriptors [`RuntimeError::Limit`] and
-    /// [`RuntimeError::TooManyBuffers`].
+    /// As there.
     ///
     /// # Safety
-    /// The buffer is live, has the usage that [`Context`](crate::runtime::Context) names, and holds the range, rounded up to the next
-    /// multiple of 4 bytes.
+    /// As there.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -55,33 +97,13 @@ impl Capture {
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
-        let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
-        let end = offset.checked_add(size).ok_or_else(past_the_end)?;
-        if size > 0 && !end.is_multiple_of(DWORD) {
-            // A handle does not tell how long its buffer is, but what memory it takes.
-            // SAFETY: the caller's contract.
-            let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(buffer) }.size;
-            let needed = end.checked_next_multiple_of(DWORD).ok_or_else(past_the_end)?;
-            if needed > memory {
-                return Err(RuntimeError::PartialDword { what: what.to_string(), end, memory });
-            }
-        }
-        if let Some(limits) = self.ctx.table() {
-            return self.table.address(limits, purpose, what, buffer, offset, size);
-        }
         // SAFETY: the caller's contract.
-        let start = unsafe { self.ctx.buffer_address(buffer) }?;
-        multiple_of(DWORD, || format!("the device address of {what}"), start)?;
-        start.checked_add(offset).ok_or_else(past_the_end)
+        unsafe { address(&self.ctx, &mut self.table, purpose, what, (buffer, offset, size)) }
     }
 
-    /// The address that shaders take for one that was [asked for](Self::address), once descriptors are assigned to
-    /// what the draws reach.
+    /// [`resolve`], of what the draws reach.
     pub(super) fn resolve(&self, address: Address) -> Address {
-        match self.ctx.table() {
-            Some(_) => split(self.table.resolve(join(address))),
-            None => address,
-        }
+        resolve(&self.ctx, &self.table, address)
     }
 
     pub(super) fn resolve_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {

@@ -33,7 +33,8 @@ impl<'a> Recorder<'a> {
     /// backend none either as long as the CPU knows everything. Captures that use counters, indirect
     /// arguments, restarts or queries record global barriers between compute shaders, which also
     /// order them behind all earlier captures; so between a capture that ends in a counter and one
-    /// that resumes from it the application needs none. Where the draws reach more places than there are
+    /// that resumes from it the application needs none. Behind the ends of queries, one makes their values available
+    /// to the host, and another one their availability. Where the draws reach more places than there are
     /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before,
     /// between and behind the captures.
     ///
@@ -262,8 +263,7 @@ impl<'a> Recorder<'a> {
     /// vertex backend.
     ///
     /// # Safety
-    /// The pool was made with the context of the capture or a clone of it, and lives until the command buffer is
-    /// reset.
+    /// The pool lives until the command buffer is reset.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match self.target() {
             Target::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -272,7 +272,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the active query of a kind, which becomes available.
+    /// Ends the active query of a kind, which becomes available behind all that counts for it, to the device and to
+    /// the host: [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::{MemoryLocation, QueryPool, ResultFormat};
+use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, ResultTarget};
 
 use crate::images;
 use crate::program::{Program, QueryKind, QueryPlaces, place_queries};
@@ -36,8 +36,8 @@ impl Queries {
         let copied = [self.copied(gpu, 0)?, self.copied(gpu, 1)?];
         let result = |&(kind, place): &(QueryKind, u32)| {
             let pool = &self.pools[kind as usize];
-            // SAFETY: every submission was waited for.
-            let result = unsafe { pool.result(gpu.context(), place) }?.unwrap();
+            // SAFETY: the device is live.
+            let result = unsafe { pool.result(place) }?.unwrap();
             let both = [result.first, result.second];
             assert_eq!(copied[kind as usize][place as usize], both);
             Ok(both)
@@ -49,14 +49,18 @@ impl Queries {
         const STRIDE: u64 = 32;
         let pool = &self.pools[pool];
         let size = STRIDE * u64::from(pool.count().max(1));
-        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let usage = gpu.context().query_target_usage();
         let location = MemoryLocation::Readback;
         let target = gpu.create_buffer(size, usage, location)?;
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 0))?;
+        let kernels = gpu.kernels();
         let copied = gpu.submit(|ctx, cmd| {
-            let format = ResultFormat { bits64: true, with_availability: true };
+            let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
+            let target = ResultTarget { buffer: target.raw(), offset: 0, stride: STRIDE };
+            let (arena, count) = (&mut arena, pool.count());
             // SAFETY: the buffer holds the results.
             unsafe {
-                pool.copy_results(ctx, cmd, 0, pool.count(), target.raw(), 0, STRIDE, format)?;
+                pool.copy_results(ctx, arena, &kernels, cmd, 0, count, &target, flags)?;
                 images::barrier(ctx, cmd);
             }
             Ok(())
@@ -67,6 +71,7 @@ impl Queries {
             target.mapped().to_vec()
         };
         gpu.destroy_buffer(target);
+        gpu.destroy_arena(arena);
         copied?;
         let value = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let values = pool.kind().values();

@@ -1,0 +1,65 @@
+// Results of queries, as vkCmdCopyQueryPoolResults writes them.
+
+struct Results {
+    // Of the first query: its values, two 64-bit integers, and its availability, a dword.
+    values: vec2<u32>,
+    availability: vec2<u32>,
+    // Where its result goes, and bytes from there to the next.
+    copies: vec2<u32>,
+    stride: u32,
+    // Queries.
+    count: u32,
+    // 64-bit integers that a query has: 1 or 2.
+    value_count: u32,
+    flags: u32,
+    reserved: vec2<u32>,
+}
+
+// Results.flags
+const RESULT_64: u32 = 1u;
+const RESULT_WITH_AVAILABILITY: u32 = 2u;
+const RESULT_PARTIAL: u32 = 4u; // also of queries that are unavailable
+
+const RESULTS_WIDTH: u32 = 64u;
+
+// Every invocation copies the result of one query.
+@compute @workgroup_size(RESULTS_WIDTH)
+fn xfb_results(
+    @builtin(workgroup_id) workgroup_id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let results = load_results();
+    let number = (workgroup_id.y * workgroups.x + workgroup_id.x) * RESULTS_WIDTH + local;
+    if number >= results.count {
+        return;
+    }
+    let is_available = load1(multiply_add(results.availability, number, 4u)) != 0u;
+    let values = load4(multiply_add(results.values, number, 16u));
+    let copy = multiply_add(results.copies, number, results.stride);
+    if is_available || (results.flags & RESULT_PARTIAL) != 0u {
+        store_result(copy, results.flags, 0u, values.xy);
+        if results.value_count == 2u {
+            store_result(copy, results.flags, 1u, values.zw);
+        }
+    }
+    if (results.flags & RESULT_WITH_AVAILABILITY) != 0u {
+        store_result(copy, results.flags, results.value_count, vec2<u32>(select(0u, 1u, is_available), 0u));
+    }
+}
+
+fn store_result(copy: vec2<u32>, flags: u32, place: u32, value: vec2<u32>) {
+    if (flags & RESULT_64) != 0u {
+        store2(copy, 2u * place, value);
+    } else {
+        store1(copy, place, value.x);
+    }
+}
+
+fn load_results() -> Results {
+    let at = kernel.parameters;
+    let a = load4(at);
+    let b = load4(multiply_add(at, 1u, 16u));
+    let c = load4(multiply_add(at, 2u, 16u));
+    return Results(a.xy, a.zw, b.xy, b.z, b.w, c.x, c.y, c.zw);
+}

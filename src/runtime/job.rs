@@ -1,0 +1,141 @@
+//! A kernel that is recorded beside captures, with what it is given and the barriers around it.
+
+use std::fmt;
+
+use ash::vk;
+
+use super::arena::{Place, aligned};
+use super::descriptors::{LastSets, Purpose, Table, User};
+use super::fold::fold;
+use super::kernels::Pipelines;
+use super::recorder::{address, resolve};
+use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
+use crate::lower::kernel::Kernel;
+use crate::sysval::{Address, join, split};
+
+/// Where a kernel finds what it is given.
+pub(super) struct Placing<'j, 'a> {
+    ctx: &'j Context,
+    table: &'j Table,
+    arena: &'j mut ArenaAccess<'a>,
+}
+
+impl Placing<'_, '_> {
+    /// The address that shaders take.
+    pub(super) fn resolve(&self, address: Address) -> Address {
+        resolve(self.ctx, self.table, address)
+    }
+
+    /// Copies values into the upload memory.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`].
+    pub(super) fn push<T: bytemuck::NoUninit>(
+        &mut self,
+        values: &[T],
+    ) -> Result<Place, RuntimeError> {
+        self.arena.upload().push(values.iter().copied())
+    }
+}
+
+/// A dispatch of a kernel that is being prepared.
+pub(super) struct Job<'a> {
+    ctx: &'a Context,
+    arena: ArenaAccess<'a>,
+    kernels: &'a Pipelines,
+    cmd: vk::CommandBuffer,
+    table: Table,
+}
+
+impl<'a> Job<'a> {
+    /// Begins it.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoKernels`].
+    ///
+    /// # Safety
+    /// All are of the device of `ctx`; `cmd` is being recorded, for a queue with compute, outside of a render pass
+    /// instance. The kernels and what is taken from `arena` live until it is reset.
+    pub(super) unsafe fn begin(
+        ctx: &'a Context,
+        arena: ArenaAccess<'a>,
+        kernels: &'a Kernels,
+        cmd: vk::CommandBuffer,
+    ) -> Result<Self, RuntimeError> {
+        let kernels = kernels.pipelines()?;
+        Ok(Self { ctx, arena, kernels, cmd, table: Table::default() })
+    }
+
+    /// The address of `size` bytes at `offset` of a buffer, to be [resolved](Placing::resolve).
+    ///
+    /// # Errors
+    /// Those of [`address`].
+    ///
+    /// # Safety
+    /// As [`address`], until the command buffer is reset.
+    pub(super) unsafe fn address(
+        &mut self,
+        purpose: Purpose,
+        what: fmt::Arguments<'_>,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) -> Result<Address, RuntimeError> {
+        let range = (buffer, offset, size);
+        // SAFETY: the caller's contract.
+        unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
+    }
+
+    /// Records it, between two barriers: one behind all that captures, kernels and transfers did before, and
+    /// `behind`. `place` places what the kernel takes, no more than `upload` says, and gives where its parameters are;
+    /// `reached` are all addresses.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`] and those of [`ArenaAccess::reserve`]. Nothing is recorded then.
+    ///
+    /// # Safety
+    /// As [`begin`](Self::begin); the parameters are those of the kernel.
+    pub(super) unsafe fn record(
+        self,
+        kernel: Kernel,
+        reached: &[Address],
+        upload: &[u64],
+        place: impl FnOnce(&mut Placing<'_, '_>) -> Result<Place, RuntimeError>,
+        workgroups: u64,
+        behind: Barrier,
+    ) -> Result<(), RuntimeError> {
+        let Self { ctx, mut arena, kernels, cmd, mut table } = self;
+        let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
+        let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
+        // SAFETY: the caller's contract.
+        unsafe { arena.reserve(ctx, upload, 0) }?;
+        if let Some(limits) = ctx.table() {
+            let [upload, scratch] = arena.windows();
+            table.set_arena(upload, scratch);
+            table.assign(limits, reached.iter().copied().map(join));
+        }
+        let mark = arena.mark();
+        let placed = place(&mut Placing { ctx, table: &table, arena: &mut arena });
+        let placed = placed.and_then(|parameters| {
+            let set = ctx.table().map(|limits| {
+                // SAFETY: what was assigned lives, by the caller's contract.
+                unsafe { LastSets::default().get(ctx, limits, &table, &mut arena, User::Kernels) }
+            });
+            Ok((parameters, set.transpose()?))
+        });
+        let (parameters, set) = match placed {
+            Ok(placed) => placed,
+            Err(error) => {
+                arena.rewind(mark);
+                return Err(error);
+            }
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            ctx.kernel_barrier(cmd, Barrier::BeforeJob);
+            kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups);
+            ctx.kernel_barrier(cmd, behind);
+        }
+        Ok(())
+    }
+}

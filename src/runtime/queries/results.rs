@@ -1,0 +1,317 @@
+//! Results of queries: read by the host, whatever the device does meanwhile, and copied by the device.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use super::QueryPool;
+use crate::lower::kernel::Kernel;
+use crate::runtime::checks::{check_limit, multiple_of};
+use crate::runtime::descriptors::Purpose;
+use crate::runtime::job::{Job, Placing};
+use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
+use crate::sysval::offset;
+use crate::sysval::results::{RESULTS_WIDTH, Results, flags};
+
+/// Result of a query that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueryResult {
+    /// Primitives written, or primitives generated.
+    pub first: u64,
+    /// Primitives needed; 0 for [`QueryKind::PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated).
+    pub second: u64,
+}
+
+/// Where [`QueryPool::copy_results`] copies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultTarget {
+    /// A buffer with the usage [`Context::query_target_usage`].
+    pub buffer: vk::Buffer,
+    /// Bytes from its start to the first result, a multiple of the size of an integer.
+    pub offset: u64,
+    /// Bytes from one result to the next, such a multiple, too.
+    pub stride: u64,
+}
+
+/// Polls of an availability before the thread gives way to others, and before it sleeps.
+const SPINS: u32 = 64;
+const YIELDS: u32 = 1024;
+/// How long it sleeps.
+const NAP: Duration = Duration::from_micros(50);
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy)]
+struct Format {
+    flags: vk::QueryResultFlags,
+    /// Bytes of an integer.
+    integer: u64,
+    /// Integers of the values.
+    values: usize,
+}
+
+impl Format {
+    fn has(self, flag: vk::QueryResultFlags) -> bool {
+        self.flags.contains(flag)
+    }
+
+    /// Bytes of a result.
+    fn size(self) -> u64 {
+        let availability = self.has(vk::QueryResultFlags::WITH_AVAILABILITY);
+        self.integer * (self.values as u64 + u64::from(availability))
+    }
+
+    /// Bytes from the first of `count` results to the end of the last.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`].
+    fn extent(self, count: u32, offset: u64, stride: u64) -> Result<u64, RuntimeError> {
+        for (what, value) in [("offset", offset), ("stride", stride)] {
+            multiple_of(self.integer, || format!("the {what} of query results"), value)?;
+        }
+        let size = self.size();
+        let Some(last) = count.checked_sub(1) else { return Ok(0) };
+        if last > 0 && stride < size {
+            return Err(RuntimeError::SmallStride { what: "query results", stride, size });
+        }
+        let all = stride.checked_mul(last.into()).and_then(|all| all.checked_add(size));
+        match all.filter(|all| offset.checked_add(*all).is_some()) {
+            Some(all) => Ok(all),
+            None => {
+                let (what, size) = ("the query results".to_owned(), all.unwrap_or(u64::MAX));
+                Err(RuntimeError::PastTheEnd { what, offset, size })
+            }
+        }
+    }
+
+    /// Writes integers, which there is room for.
+    fn write(self, target: &mut [u8], integers: impl Iterator<Item = u64>) {
+        let size = self.integer as usize;
+        for (target, integer) in target.chunks_exact_mut(size).zip(integers) {
+            match self.has(vk::QueryResultFlags::TYPE_64) {
+                true => target.copy_from_slice(&integer.to_ne_bytes()),
+                false => target.copy_from_slice(&(integer as u32).to_ne_bytes()),
+            }
+        }
+    }
+}
+
+impl QueryPool {
+    /// # Errors
+    /// [`RuntimeError::ResultFlags`].
+    fn format(&self, flags: vk::QueryResultFlags) -> Result<Format, RuntimeError> {
+        use vk::QueryResultFlags as Flags;
+        let known = Flags::TYPE_64 | Flags::WAIT | Flags::WITH_AVAILABILITY | Flags::PARTIAL;
+        if !known.contains(flags) {
+            return Err(RuntimeError::ResultFlags { flags: flags & !known });
+        }
+        let integer = if flags.contains(Flags::TYPE_64) { 8 } else { 4 };
+        Ok(Format { flags, integer, values: self.kind.values() })
+    }
+
+    /// The result of a query, or `None` while it has not ended. It may be asked for at any time, as
+    /// [`results`](Self::results) may.
+    ///
+    /// # Errors
+    /// [`RuntimeError::QueryRange`].
+    ///
+    /// # Safety
+    /// The device is live.
+    pub unsafe fn result(&self, query: u32) -> Result<Option<QueryResult>, RuntimeError> {
+        self.check_range(query, 1)?;
+        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        let dwords = unsafe { self.buffer.mapped_dwords() };
+        let result = |[first, second]: [u64; 2]| QueryResult { first, second };
+        Ok(self.available(dwords, query).map(result))
+    }
+
+    /// Writes results of queries into memory of the host, every `stride` bytes one:
+    /// [`vkGetQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetQueryPoolResults.html).
+    /// Gives whether all that was asked for is written (`VK_SUCCESS`) or not (`VK_NOT_READY`).
+    ///
+    /// It may be called at any time, also while submissions count, end or reset the queries, and by any number of
+    /// threads: neither a fence nor a barrier is needed. A query that has ended gives all that was counted for it.
+    /// One that has not leaves its values in `data` as they were, but:
+    /// * with `PARTIAL` they are what has been counted so far. Who reads while the device adds to a value that
+    ///   passes 2^32 may find its halves of different times.
+    /// * with `WAIT` the call waits, for all queries together no longer than `timeout`, which has no meaning
+    ///   otherwise. As for a Vulkan program the submission that ends the query has to be under way. A device that
+    ///   is lost ends no query: who waits longer than a submission takes should ask in between whether it is.
+    ///
+    /// # Errors
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::ResultsTooLong`].
+    /// [`RuntimeError::QueryTimeout`]: the results of the queries before that one are written.
+    ///
+    /// # Safety
+    /// The device is live.
+    pub unsafe fn results(
+        &self,
+        first: u32,
+        count: u32,
+        data: &mut [u8],
+        stride: u64,
+        flags: vk::QueryResultFlags,
+        timeout: Duration,
+    ) -> Result<bool, RuntimeError> {
+        use vk::QueryResultFlags as Flags;
+        let format = self.format(flags)?;
+        self.check_range(first, count)?;
+        let needed = format.extent(count, 0, stride)?;
+        if needed > data.len() as u64 {
+            return Err(RuntimeError::ResultsTooLong { needed, len: data.len() });
+        }
+        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        let dwords = unsafe { self.buffer.mapped_dwords() };
+        let started = Instant::now();
+        let mut is_complete = true;
+        // Past the end nothing is left to write.
+        let stride = usize::try_from(stride).unwrap_or(usize::MAX);
+        for number in 0..count {
+            let query = first + number;
+            let mut found = self.available(dwords, query);
+            let mut polls = 0;
+            while found.is_none() && format.has(Flags::WAIT) {
+                if started.elapsed() >= timeout {
+                    return Err(RuntimeError::QueryTimeout { query, timeout });
+                }
+                pause(polls);
+                polls = polls.saturating_add(1);
+                found = self.available(dwords, query);
+            }
+            let is_available = found.is_some();
+            let values = match found {
+                None if format.has(Flags::PARTIAL) => Some(self.values(dwords, query)),
+                found => found,
+            };
+            is_complete &= values.is_some();
+            let start = stride.saturating_mul(number as usize);
+            let target = data.get_mut(start..).unwrap_or_default();
+            let (target, rest) = split_at(target, format.values * format.integer as usize);
+            format.write(target, values.into_iter().flatten());
+            if format.has(Flags::WITH_AVAILABILITY) {
+                format.write(rest, std::iter::once(is_available.into()));
+            }
+        }
+        Ok(is_complete)
+    }
+
+    /// The values of a query, if it is available.
+    fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
+        let availability = dwords.get((self.place(query).availability / super::DWORD) as usize)?;
+        let end = availability.load(Ordering::Relaxed);
+        if end == 0 {
+            return None;
+        }
+        // Acquiring is not enough: mapped memory may be write-combined, where processors reorder loads that they
+        // otherwise do not.
+        fence(Ordering::SeqCst);
+        let values = self.values(dwords, query);
+        fence(Ordering::SeqCst);
+        // A reset takes the availability before the values, and what ends behind it has another number.
+        (availability.load(Ordering::Relaxed) == end).then_some(values)
+    }
+
+    /// The values of a query as they are.
+    fn values(&self, dwords: &[AtomicU32], query: u32) -> [u64; 2] {
+        let start = (self.place(query).values / super::DWORD) as usize;
+        let half = |at: usize| {
+            dwords.get(start + at).map_or(0, |dword| u64::from(dword.load(Ordering::Relaxed)))
+        };
+        [0, 2].map(|low| half(low) | half(low + 1) << 32)
+    }
+
+    /// Copies results of queries into a buffer of the application:
+    /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
+    ///
+    /// What was counted before in the queue counts. Of a query that has not ended by then the values in the buffer
+    /// stay as they are, unless `PARTIAL` or `WAIT` is asked for: then they are what has been counted so far.
+    /// Nothing waits for another queue, nor for what a [`Recorder`](crate::runtime::Recorder) has not
+    /// [flushed](crate::runtime::Recorder::flush).
+    ///
+    /// Records a kernel between two barriers. To the application's own barriers it is a transfer, as Vulkan's command
+    /// is: `TRANSFER` with `TRANSFER_WRITE`. It disturbs the compute pipeline, its push constants and, where
+    /// descriptors take the place of device addresses, all sets of the compute bind point. From `arena` it takes
+    /// 48 bytes of upload, and with descriptors a set.
+    ///
+    /// # Errors
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::OtherContext`],
+    /// [`RuntimeError::NoKernels`], [`RuntimeError::NoAddress`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::DispatchTooLarge`],
+    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`]. Nothing is recorded then.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance. The pool, the kernels
+    /// and what is taken from the arena live until it is reset, and are of the device of `ctx`; so is the buffer of
+    /// `target`, which holds all results.
+    #[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]
+    pub unsafe fn copy_results<'a>(
+        &self,
+        ctx: &'a Context,
+        arena: impl Into<ArenaAccess<'a>>,
+        kernels: &'a Kernels,
+        cmd: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        target: &ResultTarget,
+        result_flags: vk::QueryResultFlags,
+    ) -> Result<(), RuntimeError> {
+        use vk::QueryResultFlags as Flags;
+        let format = self.format(result_flags)?;
+        self.check_context(ctx)?;
+        self.check_range(first, count)?;
+        let size = format.extent(count, target.offset, target.stride)?;
+        let stride = if count > 1 { target.stride } else { 0 };
+        let what = || "the stride of query results in bytes".to_owned();
+        check_limit(what, stride, "what a dword holds", u32::MAX)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let of = |flag, bit| if format.flags.intersects(flag) { bit } else { 0 };
+        let place = self.place(first);
+        // SAFETY: the caller's contract; the pool's buffer has the usage.
+        unsafe {
+            let mut job = Job::begin(ctx, arena.into(), kernels, cmd)?;
+            let (raw, all) = (self.buffer.raw(), self.buffer.size());
+            let what = format_args!("the buffer of queries");
+            let queries = job.address(Purpose::State, what, raw, 0, all)?;
+            let what = format_args!("the buffer for query results");
+            let copies = job.address(Purpose::State, what, target.buffer, target.offset, size)?;
+            let place = |placing: &mut Placing<'_, '_>| {
+                let queries = placing.resolve(queries);
+                placing.push(&[Results {
+                    values: offset(queries, place.values),
+                    availability: offset(queries, place.availability),
+                    copies: placing.resolve(copies),
+                    stride: stride as u32,
+                    count,
+                    value_count: format.values as u32,
+                    flags: of(Flags::TYPE_64, flags::RESULT_64)
+                        | of(Flags::WITH_AVAILABILITY, flags::WITH_AVAILABILITY)
+                        | of(Flags::PARTIAL | Flags::WAIT, flags::PARTIAL),
+                    reserved: [0; 2],
+                }])
+            };
+            let workgroups = u64::from(count.div_ceil(RESULTS_WIDTH));
+            let upload = [size_of::<Results>() as u64];
+            let (kernel, behind) = (Kernel::Results, Barrier::ResultsToTransfer);
+            job.record(kernel, &[queries, copies], &upload, place, workgroups, behind)
+        }
+    }
+}
+
+/// Lets time pass between two polls.
+fn pause(polls: u32) {
+    match polls {
+        0..SPINS => std::hint::spin_loop(),
+        SPINS..YIELDS => std::thread::yield_now(),
+        _ => std::thread::sleep(NAP),
+    }
+}
+
+/// Both parts of a slice, the first at most `len` long.
+fn split_at(slice: &mut [u8], len: usize) -> (&mut [u8], &mut [u8]) {
+    let len = len.min(slice.len());
+    slice.split_at_mut(len)
+}
