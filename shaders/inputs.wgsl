@@ -78,6 +78,11 @@ struct Arguments {
     index_limit: u32,
 }
 
+// What vkCmdDrawIndirectByteCountEXT draws.
+fn vertices_of_bytes(counter: u32, offset: u32, stride: u32) -> u32 {
+    return (counter - min(counter, offset)) / stride;
+}
+
 fn arguments_of(input: Input) -> Arguments {
     let is_indexed = (input.flags & INDEX_SIZE) != 0u;
     var count = input.count;
@@ -97,8 +102,7 @@ fn arguments_of(input: Input) -> Arguments {
         }
     }
     if input.kind == BYTE_COUNT {
-        let counter = load1_from_any(input.arguments);
-        count = (counter - min(counter, input.first)) / input.base_vertex;
+        count = vertices_of_bytes(load1_from_any(input.arguments), input.first, input.base_vertex);
         first = 0u;
         base_vertex = 0u;
     }

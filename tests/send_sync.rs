@@ -68,7 +68,8 @@ send_and_sync! {
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, Barrier, Buffer,
         BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc<'static>,
-        Captured, CaptureNeeds, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw, DrawIndexed,
+        Captured, CaptureNeeds, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw, DrawCommands,
+        DrawIndexed,
         Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable, VertexBuffer,
@@ -83,6 +84,7 @@ send_and_sync! {
     vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
     vkxfb::spirv::static_use { StaticUse }
     vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Results }
     vkxfb::sysval::setup {
         Finish, Group, GroupBatch, Input, Operation, Reduction, ReductionEntry, Setup,

@@ -12,6 +12,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
+use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, Finish, Group, GroupBatch, Input, Operation, RESTART_BLOCK, RESTART_BLOCKS,
@@ -20,7 +21,7 @@ use vkxfb::sysval::setup::{
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 18] = [
     "sysvals",
     "stubs",
     "wide",
@@ -38,6 +39,7 @@ const SOURCES: [&str; 17] = [
     "sums",
     "finish",
     "results",
+    "draw_arguments",
 ];
 
 fn shaders() -> PathBuf {
@@ -158,6 +160,15 @@ fn sysvals_have_one_layout() {
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
     assert_eq!(
+        layout("CountedDraw"),
+        expected!(CountedDraw:
+            counter, counter_offset, vertex_stride, instance_count, first_instance, reserved)
+    );
+    assert_eq!(
+        layout("DrawArguments"),
+        expected!(DrawArguments: draws, commands, stride, count, reserved)
+    );
+    assert_eq!(
         layout("Results"),
         expected!(Results:
             values, availability, copies, stride, count, value_count, flags, reserved)
@@ -208,6 +219,7 @@ fn constants_have_one_value() {
         ("ADD", operation::ADD.into()),
         ("END", operation::END.into()),
         ("OPERATION_SIZE", size(size_of::<Operation>())),
+        ("COUNTED_DRAW_SIZE", size(size_of::<CountedDraw>())),
         ("RESULT_64", result_flags::RESULT_64.into()),
         ("RESULT_WITH_AVAILABILITY", result_flags::WITH_AVAILABILITY.into()),
         ("RESULT_PARTIAL", result_flags::PARTIAL.into()),
@@ -232,6 +244,7 @@ fn constants_have_one_value() {
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_finish", [1, 1, 1]),
         ("xfb_results", [RESULTS_WIDTH, 1, 1]),
+        ("xfb_draw_arguments", [1, 1, 1]),
     ]);
     assert_eq!(widths, expected);
 }

@@ -25,6 +25,7 @@ const fn mesa(major: u32, minor: u32, patch: u32) -> u32 {
 }
 
 const DISPATCH: &str = "panvk-direct-dispatch";
+const DRAWS: &str = "panvk-no-indirect-draws";
 const MALI: [&str; 2] = ["mali-narrow-accesses", "mali-no-staging"];
 
 fn panvk(driver_version: u32, device_id: u32) -> DeviceIdentity {
@@ -42,8 +43,9 @@ fn active(device: DeviceIdentity) -> Vec<&'static str> {
 }
 
 #[test]
-fn indirect_dispatches_of_panvk_work_from_mesa_25_2_on() {
-    let with = [DISPATCH, MALI[0], MALI[1]];
+fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
+    let with = [DISPATCH, DRAWS, MALI[0], MALI[1]];
+    let behind = [DRAWS, MALI[0], MALI[1]];
     // G71 and G72 (v6), G31, G52 r1 and G76 (v7), G57 (v9).
     for device_id in [0x6000_0000, 0x6221_0000, 0x7093_0000, 0x7402_0000, 0x7211_0000, 0x9001_0000]
     {
@@ -51,9 +53,11 @@ fn indirect_dispatches_of_panvk_work_from_mesa_25_2_on() {
         for version in [mesa(24, 3, 4), mesa(25, 0, 7), mesa(25, 1, 9), mesa(25, 1, 99)] {
             assert_eq!(active(panvk(version, device_id)), with, "{device_id:#x} {version:#x}");
         }
-        for version in [mesa(25, 2, 0), mesa(25, 2, 8), mesa(26, 0, 0)] {
-            assert_eq!(active(panvk(version, device_id)), MALI, "{device_id:#x} {version:#x}");
+        for version in [mesa(25, 2, 0), mesa(25, 2, 8), mesa(25, 3, 99)] {
+            assert_eq!(active(panvk(version, device_id)), behind, "{device_id:#x} {version:#x}");
         }
+        let version = mesa(26, 0, 0);
+        assert_eq!(active(panvk(version, device_id)), MALI, "{device_id:#x} {version:#x}");
     }
     // G610 and G310 (v10), G720 (v12): another way of submitting, which had them before.
     for device_id in [0xa867_0000, 0xac74_0000, 0xc870_0000] {
@@ -167,6 +171,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         // SAFETY: the device was created with that.
         let ctx = unsafe { Context::new(&instance, &raw, capabilities, enabled.clone()) }.unwrap();
         assert_eq!(ctx.has_indirect_dispatch(), indirect == 1);
+        assert_eq!(ctx.has_indirect_draws(), indirect == 1);
         let pass = gpu.render_pass();
         let pipeline = device::pipeline_of(&ctx, pass, &shader, &lowered, options);
 

@@ -25,6 +25,8 @@ pub enum Kernel {
     Finish,
     /// `shaders/results.wgsl`: copies of query results.
     Results,
+    /// `shaders/draw_arguments.wgsl`: commands that draw what was captured.
+    DrawArguments,
 }
 
 /// Invocations of the largest workgroup. More gain nothing, and devices of the floor take no more.
@@ -39,7 +41,8 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Setup, Self::Restart, Self::Finish, Self::Results];
+    pub const ALL: [Self; 5] =
+        [Self::Setup, Self::Restart, Self::Finish, Self::Results, Self::DrawArguments];
 
     /// Its entry point, in the library and in what [`lower`] makes.
     pub const fn entry_point(self) -> &'static CStr {
@@ -48,6 +51,7 @@ impl Kernel {
             Self::Restart => c"xfb_restart",
             Self::Finish => c"xfb_finish",
             Self::Results => c"xfb_results",
+            Self::DrawArguments => c"xfb_draw_arguments",
         }
     }
 
@@ -58,7 +62,7 @@ impl Kernel {
                 MAX_WORKGROUP_SIZE
             }
             Self::Setup | Self::Restart => MIN_WORKGROUP_SIZE,
-            Self::Finish => 1,
+            Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
         }
     }

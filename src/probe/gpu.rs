@@ -173,6 +173,7 @@ impl Gpu {
             Ok(mut context) => {
                 if options.profile == Profile::Bifrost {
                     context.set_indirect_dispatch(false);
+                    context.set_indirect_draws(false);
                 }
                 context
             }

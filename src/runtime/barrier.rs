@@ -35,6 +35,8 @@ pub enum Barrier {
     BeforeJob,
     /// Behind copies of query results.
     ResultsToTransfer,
+    /// Behind commands that draw what was captured.
+    ArgumentsToDraw,
     /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
     /// over what another touches.
     Scarce,
@@ -67,6 +69,7 @@ impl Barrier {
             Self::ResultsToTransfer => {
                 (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
+            Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
             // Where descriptors are few, a window of counters may lie over what is captured to.
             Self::SetupToCapture => (
                 write,

@@ -50,6 +50,7 @@ struct Shared {
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
     indirect_dispatch: bool,
+    indirect_draws: bool,
     omitted: Option<Barrier>,
 }
 
@@ -107,6 +108,7 @@ impl Context {
             draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
+            indirect_draws: !capabilities.identity().needs(Effect::NoIndirectDraws),
             omitted: None,
             capabilities,
         };
@@ -255,6 +257,18 @@ impl Context {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
+    /// Whether `vkCmdDrawIndirect` draws.
+    pub fn has_indirect_draws(&self) -> bool {
+        self.shared.indirect_draws
+    }
+
+    /// Says whether `vkCmdDrawIndirect` draws, which every device reports. By default it does, but where a
+    /// [workaround](Effect::NoIndirectDraws) says otherwise. Without it
+    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) is refused.
+    pub fn set_indirect_draws(&mut self, work: bool) {
+        Arc::make_mut(&mut self.shared).indirect_draws = work;
+    }
+
     /// `vkCmdDrawIndirectCount`
     ///
     /// # Errors
@@ -301,10 +315,13 @@ impl Context {
     /// Usage that a counter buffer needs for that backend, also where a draw reads its vertex count
     /// from it.
     pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+        use vk::BufferUsageFlags as Usage;
         match backend {
-            Backend::Native | Backend::Vertex => {
-                vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
-            }
+            // VUID-vkCmdDrawIndirectByteCountEXT-counterBuffer-02290 asks for the second.
+            Backend::Native | Backend::Vertex => Usage::from_raw(
+                Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
+                    | Usage::INDIRECT_BUFFER.as_raw(),
+            ),
             Backend::Compute => self.shader_usage(backend),
         }
     }
@@ -312,6 +329,12 @@ impl Context {
     /// Usage that a buffer needs that results of queries are [copied](super::QueryPool::copy_results) to.
     pub fn query_target_usage(&self) -> vk::BufferUsageFlags {
         self.shader_usage(Backend::Compute)
+    }
+
+    /// Usage that a buffer needs that [commands](super::Kernels::write_draw_commands) are written to which draw what
+    /// was captured.
+    pub fn draw_command_usage(&self) -> vk::BufferUsageFlags {
+        self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
     /// The stages and accesses by which that backend reads index buffers, indirect arguments and counters

@@ -425,6 +425,12 @@ pub enum RuntimeError {
         /// How many the pool has.
         queries: u32,
     },
+    /// Commands for `vkCmdDrawIndirect` on a device where it does nothing.
+    #[error(
+        "indirect draws do nothing on this device: read the counter back, and draw as many vertices as \
+         (counter - counterOffset) / vertexStride"
+    )]
+    NoIndirectDraws,
     /// Results of queries in a form that no query of this crate has.
     #[error("query results are asked for with {flags:?}, which queries of vkxfb do not have")]
     ResultFlags {

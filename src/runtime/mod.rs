@@ -84,6 +84,7 @@ pub(crate) mod checks;
 mod choice;
 pub(crate) mod context;
 mod descriptors;
+mod draw_arguments;
 mod draws;
 mod error;
 mod extensions;
@@ -107,6 +108,7 @@ pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
 pub use context::Context;
+pub use draw_arguments::DrawCommands;
 pub use draws::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
     IndirectDraw, VertexBuffer,

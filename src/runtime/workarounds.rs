@@ -53,6 +53,9 @@ pub enum Effect {
     /// Captures are dispatched directly, over the most that they can be:
     /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
     DirectDispatch,
+    /// Nothing that was captured is drawn by commands that the GPU writes:
+    /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
+    NoIndirectDraws,
     /// Captures do not tell the device which accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
@@ -66,6 +69,7 @@ impl Effect {
     pub const fn description(self) -> &'static str {
         match self {
             Self::DirectDispatch => "captures are dispatched directly",
+            Self::NoIndirectDraws => "commands for indirect draws are refused",
             Self::NarrowAccesses => "accesses are not declared to be aligned",
             Self::NoStaging => "records are not collected in shared memory",
         }
@@ -98,7 +102,7 @@ impl Workaround {
 }
 
 /// All of them.
-pub static WORKAROUNDS: [Workaround; 5] = [
+pub static WORKAROUNDS: [Workaround; 6] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -110,6 +114,19 @@ pub static WORKAROUNDS: [Workaround; 5] = [
             device.driver_id == DriverId::MESA_PANVK
                 && device.mali_architecture() < 10
                 && device.is_mesa_before(25, 2)
+        },
+    },
+    Workaround {
+        name: "panvk-no-indirect-draws",
+        effect: Effect::NoIndirectDraws,
+        devices: "panvk before Mesa 26.0, on Mali before v10 (G31, G51, G52, G57, G71, G72, G76)",
+        reason: "vkCmdDrawIndirect and vkCmdDrawIndexedIndirect do nothing, or may",
+        link: "https://docs.mesa3d.org/relnotes/26.0.0.html",
+        removal: "Mesa 25.3 is no longer in use",
+        applies: |device| {
+            device.driver_id == DriverId::MESA_PANVK
+                && device.mali_architecture() < 10
+                && device.is_mesa_before(26, 0)
         },
     },
     Workaround {

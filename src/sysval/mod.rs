@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod draw_arguments;
 pub mod results;
 pub mod setup;
 

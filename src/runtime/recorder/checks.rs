@@ -213,7 +213,7 @@ pub(super) fn check_native_byte_count(
     check_limit(|| "vertexStride".to_owned(), draw.vertex_stride, limit, max)
 }
 
-pub(super) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), RuntimeError> {
+pub(in crate::runtime) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of the counter".to_owned(), draw.counter.offset)?;
     multiple_of_4(|| "counterOffset".to_owned(), draw.counter_offset)?;
     multiple_of_4(|| "vertexStride".to_owned(), draw.vertex_stride)?;

@@ -31,6 +31,7 @@ mod sets;
 mod state;
 
 pub use self::capture::Capture;
+pub(super) use self::checks::check_byte_count;
 use self::graphics::Graphics;
 use self::play::Playback;
 pub(super) use self::resources::{address, resolve};
