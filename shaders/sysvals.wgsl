@@ -77,17 +77,26 @@ fn use_draw_of(workgroup: u32) {
             high = middle;
         }
     }
-    let at = multiply_add(head.xy, low, DRAW_SIZE);
+    draw = draw_at(multiply_add(head.xy, low, DRAW_SIZE));
+}
+
+fn draw_at(at: vec2<u32>) -> Draw {
     let a = load4(at);
     let b = load4(multiply_add(at, 1u, 16u));
     let c = load4(multiply_add(at, 2u, 16u));
     let d = load4(multiply_add(at, 3u, 16u));
-    draw = Draw(
+    return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
         c.x, c.y, c.z, c.w,
         d.xy, d.zw,
     );
+}
+
+// The draw of sysvals in memory. Whoever links calls it where the push constants have their address alone.
+fn use_draw_at(at: vec2<u32>) {
+    draw = draw_at(at);
+    first_dwords = vec4<u32>();
 }
 
 fn is_last_vertex() -> u32 {
@@ -107,7 +116,7 @@ fn xfb_first_dword(buffer: u32) -> u32 {
 }
 
 fn xfb_is_bound(buffer: u32) -> bool {
-    let address = sysvals.xfb_address[buffer];
+    let address = xfb_address(buffer);
     return (address.x | address.y) != 0u;
 }
 

@@ -23,6 +23,7 @@ use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
 use super::store::Outputs;
 use super::strip::strip;
+use super::sysvals::{Access, SysvalsPlace};
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::widen;
@@ -147,6 +148,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut io = linker.entry_interface(name)?;
     let mut stubs = Stubs {
         memory,
+        sysvals: Access::PushConstants,
         outputs: Outputs {
             layout: &layout,
             declarations: &declarations,
@@ -208,6 +210,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         workgroup_size,
         shared_memory,
         resources: Some(resources),
+        sysvals: SysvalsPlace::default(),
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,

@@ -10,6 +10,7 @@ use super::push_constants::PushConstants;
 use super::resources::Memory;
 use super::staging::Staging;
 use super::store::Outputs;
+use super::sysvals;
 use super::undefined::Undefined;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
@@ -30,6 +31,8 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
 pub(super) struct Stubs<'a> {
     /// Who accesses memory.
     pub(super) memory: Memory,
+    /// Where sysvals are.
+    pub(super) sysvals: sysvals::Access,
     /// What `store_record` stores.
     pub(super) outputs: Outputs<'a>,
     /// What of that, and of the shader's variables, begins as 0.
@@ -63,6 +66,9 @@ impl Define for Stubs<'_> {
         stub: &Stub,
     ) -> Result<Option<Code>, LowerError> {
         if let Some(code) = self.memory.define(&mut linker.builder, stub) {
+            return Ok(Some(code));
+        }
+        if let Some(code) = self.sysvals.define(linker, stub)? {
             return Ok(Some(code));
         }
         if let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())

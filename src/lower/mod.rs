@@ -2,8 +2,8 @@
 //!
 //! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures
 //! apart, so that this needs no outputs of its own. Both take tessellation evaluation and geometry shaders
-//! as well as vertex shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions. [`compute`]
-//! turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
+//! as well as vertex shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions
+//! while it goes on to rasterize. [`compute`] turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
 //! the decomposition is written; `library` gives the stubs there their bodies. [`strip`] takes transform feedback
 //! out, for a driver that is not to capture.
 
@@ -26,6 +26,7 @@ pub mod split_blocks;
 mod staging;
 mod store;
 pub mod strip;
+mod sysvals;
 mod undefined;
 mod uses;
 pub mod vertex;
@@ -35,6 +36,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use self::resources::ResourcePlan;
+pub use self::sysvals::SysvalsPlace;
 
 use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
@@ -255,6 +257,15 @@ pub enum LowerError {
         /// Buffers to write.
         writes: u32,
     },
+    /// Sysvals where no push constants may be.
+    #[error(
+        "push constants from byte {} on for sysvals: it has to be a multiple of {alignment}, and {max} bytes are \
+         the end of all push constants",
+        .0.offset(),
+        alignment = SysvalsPlace::ALIGNMENT,
+        max = push_constants::MAX_PUSH_CONSTANTS
+    )]
+    SysvalsOffset(SysvalsPlace),
     /// Workgroups without invocations.
     #[error("the workgroup size is 0")]
     WorkgroupSize,
@@ -389,6 +400,9 @@ pub struct Lowered {
     pub shared_memory: u32,
     /// How the generated code reaches memory. `None` on the native backend, which generates none.
     pub resources: Option<ResourcePlan>,
+    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals). Nothing on the native backend, which
+    /// generates none.
+    pub sysvals: SysvalsPlace,
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,

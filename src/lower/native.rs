@@ -33,7 +33,7 @@ use super::push_constants;
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
-use super::{Backend, Captures, LowerError, Lowered, Shader};
+use super::{Backend, Captures, LowerError, Lowered, Shader, SysvalsPlace};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, isolate, shares_function};
@@ -127,6 +127,7 @@ impl Report {
             workgroup_size: 0,
             shared_memory: 0,
             resources: None,
+            sysvals: SysvalsPlace::default(),
             has_side_effects: uses.has_side_effects,
             descriptor_sets: uses.descriptor_sets,
             push_constants,

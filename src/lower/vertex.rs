@@ -4,7 +4,7 @@
 //! anywhere; what it wrote is then stored by `xfb_vertex` of `shaders/vertex.wgsl`. Everything else
 //! stays: the shader still rasterises, and other entry points of the module are kept, though they
 //! capture no more. Only where two entry points are one function, or use the same push constants, the others
-//! are removed.
+//! are removed: a pipeline takes its other stages from the module that was lowered.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -15,6 +15,7 @@ use super::push_constants::{self, PushConstants};
 use super::resources::{Memory, ResourcePlan, User};
 use super::store::Outputs;
 use super::strip::strip;
+use super::sysvals::{Access, SysvalsPlace, place_block};
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Backend, LowerError, Lowered, Shader};
@@ -41,13 +42,27 @@ pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 /// Vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
 pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 
-/// Lowers a vertex shader.
+/// Lowers a vertex shader, with its sysvals in the first push constants: for a pipeline whose other stages have
+/// none.
+///
+/// # Errors
+/// As [`lower_at`].
+pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+    lower_at(shader, SysvalsPlace::default())
+}
+
+/// Lowers a vertex shader, with its [`Sysvals`](crate::sysval::Sysvals) at that place.
+///
+/// The application's push constants of this stage are in memory from then on, so that only those of its other stages
+/// are in the way.
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, values that
-/// specialisation constants cannot have, or push constants of a type that no other variable may have.
+/// specialisation constants cannot have, push constants of a type that no other variable may have, or sysvals
+/// where no push constants can be.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
-pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, LowerError> {
+    sysvals.check()?;
     let (mut module, used_spec_ids) = shader.specialized()?;
     let mut entry = shader.vertex_shader(&module)?;
     // A function that is called can be no entry point, under another name either; nor can push constants be
@@ -69,7 +84,9 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     let memory = Memory::declare(&mut module, RESOURCES, User::Capture);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
+    let first_linked = module.fresh_id();
     let mut linker = Linker::new(&mut module, library()?);
+    let access = Access::declare(&mut linker.builder, sysvals);
     let mut io = entry.interface.clone();
     let mut index = |builder: &mut Builder<'_>, which| {
         let index = Index::of(builder, &declarations, &entry, which);
@@ -93,6 +110,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     );
     let mut stubs = Stubs {
         memory,
+        sysvals: access,
         outputs,
         undefined: &undefined,
         push_constants: &push_constants,
@@ -100,6 +118,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         shading: None,
     };
     linker.finish(&mut stubs)?;
+    place_block(&mut module, first_linked, access, sysvals);
     explicit_layout::remove(&mut module);
 
     interface::move_execution_modes(&mut module, &entry, wrapper);
@@ -124,6 +143,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
         workgroup_size: 0,
         shared_memory: 0,
         resources: Some(RESOURCES),
+        sysvals,
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,

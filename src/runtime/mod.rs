@@ -122,7 +122,7 @@ pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
 };
-pub use pipeline::{Pipeline, PipelineDesc};
+pub use pipeline::{Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
 pub use variants::{VariantDesc, VariantError, Variants};

@@ -3,8 +3,10 @@
 //! | backend | pipeline | push constants |
 //! |---|---|---|
 //! | native | graphics, rasterizer discard | the application's, for `VERTEX` |
-//! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX` |
+//! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or their address |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
+//!
+//! A pipeline of the vertex backend may as well be the application's own, which rasterizes ([`Pipeline::from_raw`]).
 //!
 //! The set layouts are the application's. A compute shader whose
 //! [`ResourcePlan`](crate::lower::ResourcePlan) is by descriptors has one more behind them.
@@ -19,13 +21,14 @@ use std::sync::Arc;
 
 use ash::vk;
 
+pub use self::create::PipelineSpecialization;
 pub(crate) use self::create::compute_pipelines;
-use self::create::{create_layout, create_pipelines};
+use self::create::{Variant, create_layout, create_pipelines, push_constant_range};
 use super::context::ContextId;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
-use crate::lower::{Backend, Lowered};
+use crate::lower::{Backend, Lowered, SysvalsPlace};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
@@ -63,18 +66,41 @@ pub struct PipelineDesc<'a> {
     pub cache: vk::PipelineCache,
 }
 
+impl PipelineDesc<'_> {
+    /// What the shader reads of the push constants. The layout of the application's own pipeline
+    /// ([`Pipeline::from_raw`]) has that range for that stage alone, and others before it or behind it.
+    ///
+    /// Natively it may be empty, which Vulkan does not allow a range to be.
+    pub fn push_constant_range(&self) -> vk::PushConstantRange {
+        push_constant_range(self.shader)
+    }
+
+    /// The values of specialisation constants with which [`Pipeline::new`] makes the pipeline that takes every draw,
+    /// and the application its own ([`Pipeline::from_raw`]). Without them everything is decided at run time.
+    pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
+        PipelineSpecialization::new(ctx, self, Variant::General)
+    }
+}
+
 /// A pipeline with its layout. Clones are of the same pipeline.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
-struct Shared {
+#[derive(Debug, Clone, Copy)]
+struct Objects {
     raw: vk::Pipeline,
     /// Compute only: for one draw without indices, otherwise null.
     plain: vk::Pipeline,
     raw_layout: vk::PipelineLayout,
+    /// Whether they are the application's.
+    are_foreign: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    objects: Objects,
     backend: Backend,
     layout: Layout,
     fixed_topology: Option<PrimitiveTopology>,
@@ -89,6 +115,7 @@ struct Shared {
     used_sets: Vec<u32>,
     /// Bytes of the application's push constants that the shader reads.
     push_constants: Range<u32>,
+    sysvals: SysvalsPlace,
     context: ContextId,
 }
 
@@ -124,6 +151,80 @@ impl Pipeline {
                 return Err(error);
             }
         };
+        let objects = Objects { raw, plain, raw_layout, are_foreign: false };
+        Ok(Self::of(ctx, desc, objects, attributes))
+    }
+
+    /// A graphics pipeline of the application that captures on the vertex backend as it draws: it rasterizes, and
+    /// has whatever other stages and states the application gives it.
+    ///
+    /// `raw` is made of [`Lowered::words`] for the vertex stage, with [`PipelineDesc::specialization`], of the other
+    /// stages from the modules that they were in before, and of `raw_layout`, which has
+    /// [`PipelineDesc::push_constant_range`]. Where the other stages have push constants of their own,
+    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes. Topology, vertex input state and set
+    /// layouts are those of `desc`, whose render pass and cache are not used.
+    ///
+    /// The objects stay the application's: [`destroy`](Self::destroy) leaves them alone.
+    ///
+    /// ```
+    /// # use ash::vk;
+    /// # use vkxfb::lower::Lowered;
+    /// # use vkxfb::runtime::{Context, Pipeline, PipelineDesc, RuntimeError};
+    /// # unsafe fn make(
+    /// #     ctx: &Context, desc: &PipelineDesc<'_>, layout: vk::PipelineLayout, vertex: vk::ShaderModule,
+    /// #     fragment: vk::ShaderModule, rest: vk::GraphicsPipelineCreateInfo<'_>,
+    /// # ) -> Result<Pipeline, RuntimeError> { unsafe {
+    /// let specialization = desc.specialization(ctx);
+    /// let constants = specialization.info();
+    /// let stages = [
+    ///     vk::PipelineShaderStageCreateInfo::default()
+    ///         .stage(vk::ShaderStageFlags::VERTEX)
+    ///         .module(vertex) // of desc.shader.words
+    ///         .name(c"main")
+    ///         .specialization_info(&constants),
+    ///     vk::PipelineShaderStageCreateInfo::default()
+    ///         .stage(vk::ShaderStageFlags::FRAGMENT)
+    ///         .module(fragment)
+    ///         .name(c"main"),
+    /// ];
+    /// let info = rest.stages(&stages).layout(layout);
+    /// # let made = ctx.device().create_graphics_pipelines(desc.cache, &[info], None);
+    /// # let [raw] = made.map_err(|_| RuntimeError::InvalidShader(String::new()))?[..] else { unreachable!() };
+    /// Pipeline::from_raw(ctx, desc, raw, layout)
+    /// # } }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new) that come before any Vulkan call, and [`RuntimeError::Unsupported`] for a shader
+    /// of another backend.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new), and both objects are of that device, are made as above, and live as long as something
+    /// is recorded with the pipeline.
+    pub unsafe fn from_raw(
+        ctx: &Context,
+        desc: &PipelineDesc<'_>,
+        raw: vk::Pipeline,
+        raw_layout: vk::PipelineLayout,
+    ) -> Result<Self, RuntimeError> {
+        let backend = desc.shader.backend;
+        if backend != Backend::Vertex {
+            let what = "a pipeline of the application's own";
+            return Err(RuntimeError::Unsupported { backend, what });
+        }
+        let attributes = check::check(ctx, desc)?;
+        let objects = Objects { raw, plain: vk::Pipeline::null(), raw_layout, are_foreign: true };
+        Ok(Self::of(ctx, desc, objects, attributes))
+    }
+
+    /// A pipeline of a description that is [checked](check), which needs buffers for those attributes.
+    fn of(
+        ctx: &Context,
+        desc: &PipelineDesc<'_>,
+        objects: Objects,
+        attributes: Vec<PulledAttribute>,
+    ) -> Self {
+        let shader = desc.shader;
         let fixed = shader.backend != Backend::Compute || !desc.dynamic_topology;
         tracing::debug!(
             backend = shader.backend.name(),
@@ -133,9 +234,7 @@ impl Pipeline {
             "pipeline"
         );
         let shared = Shared {
-            raw,
-            plain,
-            raw_layout,
+            objects,
             backend: shader.backend,
             layout: shader.layout.clone(),
             fixed_topology: fixed.then_some(desc.topology),
@@ -146,9 +245,10 @@ impl Pipeline {
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
+            sysvals: shader.sysvals,
             context: ctx.id(),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Self { shared: Arc::new(shared) }
     }
 
     /// The context that it was made with.
@@ -162,17 +262,17 @@ impl Pipeline {
 
     /// The `VkPipeline`; on the compute backend the one that takes every draw.
     pub fn raw(&self) -> vk::Pipeline {
-        self.shared.raw
+        self.shared.objects.raw
     }
 
     /// Compute: the `VkPipeline` for one draw without indices, whose sysvals are push constants.
     pub(super) fn plain(&self) -> vk::Pipeline {
-        self.shared.plain
+        self.shared.objects.plain
     }
 
     /// The `VkPipelineLayout`, for the application to bind its descriptor sets with.
     pub fn raw_layout(&self) -> vk::PipelineLayout {
-        self.shared.raw_layout
+        self.shared.objects.raw_layout
     }
 
     /// Who captures.
@@ -225,6 +325,11 @@ impl Pipeline {
         &self.shared.push_constants
     }
 
+    /// Where its shader finds its sysvals.
+    pub(super) fn sysvals(&self) -> SysvalsPlace {
+        self.shared.sysvals
+    }
+
     pub(super) fn attributes(&self) -> &[PulledAttribute] {
         &self.shared.attributes
     }
@@ -243,17 +348,21 @@ impl Pipeline {
         &self.shared.used_sets
     }
 
-    /// Destroys the pipeline and its layout.
+    /// Destroys the pipeline and its layout, unless they are the [application's own](Self::from_raw).
     ///
     /// # Safety
     /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and `ctx`
     /// is the one that it was made with.
     pub unsafe fn destroy(self, ctx: &Context) {
+        let Objects { raw, plain, raw_layout, are_foreign } = self.shared.objects;
+        if are_foreign {
+            return;
+        }
         // SAFETY: the caller's contract.
         unsafe {
-            ctx.device().destroy_pipeline(self.shared.raw, None);
-            ctx.device().destroy_pipeline(self.shared.plain, None);
-            ctx.device().destroy_pipeline_layout(self.shared.raw_layout, None);
+            ctx.device().destroy_pipeline(raw, None);
+            ctx.device().destroy_pipeline(plain, None);
+            ctx.device().destroy_pipeline_layout(raw_layout, None);
         }
     }
 }

@@ -7,7 +7,7 @@ use rspirv::spirv;
 
 use super::*;
 use crate::capture::{Layout, Output};
-use crate::lower::{Lowered, LoweredAttribute, ResourcePlan};
+use crate::lower::{Lowered, LoweredAttribute, ResourcePlan, SysvalsPlace};
 use crate::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::{
@@ -91,6 +91,7 @@ fn echo() -> Lowered {
         workgroup_size: 0,
         shared_memory: 0,
         resources: None,
+        sysvals: SysvalsPlace::default(),
         has_side_effects: false,
         descriptor_sets: vec![],
         push_constants: 0..0,

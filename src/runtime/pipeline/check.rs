@@ -32,6 +32,13 @@ pub(super) fn check(
         Backend::Native => need(enabled.has(backend), "the native backend", "transformFeedback")?,
         Backend::Vertex => {
             need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;
+            let range = desc.push_constant_range();
+            check_limit(
+                || "the end of the push constants of the lowered shader in bytes".to_owned(),
+                u64::from(range.offset) + u64::from(range.size),
+                "maxPushConstantsSize",
+                caps.limits.max_push_constants,
+            )?;
         }
         Backend::Compute => {
             let needed = ctx.resource_plan(desc.set_layouts.len())?;

@@ -5,11 +5,10 @@ use std::ffi::CStr;
 use ash::vk;
 
 use super::{PipelineDesc, vertex_input};
-use crate::lower::{Backend, ResourcePlan};
+use crate::lower::{Backend, Lowered, ResourcePlan};
 use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
-use crate::sysval::SYSVALS_SIZE;
 use crate::topology::ProvokingVertex;
 
 /// The stage that captures.
@@ -18,6 +17,16 @@ const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
         Backend::Native | Backend::Vertex => vk::ShaderStageFlags::VERTEX,
         Backend::Compute => vk::ShaderStageFlags::COMPUTE,
     }
+}
+
+/// What a lowered shader reads of the push constants.
+pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
+    let (offset, size) = match shader.backend {
+        // A native pipeline has the application's, the others have them in memory.
+        Backend::Native => (0, shader.push_constants.end),
+        Backend::Vertex | Backend::Compute => (shader.sysvals.offset(), shader.sysvals.size()),
+    };
+    vk::PushConstantRange { stage_flags: capture_stage(shader.backend), offset, size }
 }
 
 /// The layout of a description that is [checked](super::check): push constants and the sets of the
@@ -30,17 +39,11 @@ pub(super) unsafe fn create_layout(
     desc: &PipelineDesc<'_>,
 ) -> Result<vk::PipelineLayout, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
-    let size = match shader.backend {
-        // A native pipeline has the application's, the others have them in memory.
-        Backend::Native => shader.push_constants.end,
-        Backend::Vertex | Backend::Compute => SYSVALS_SIZE,
-    };
-    let stage_flags = capture_stage(shader.backend);
-    let ranges = [vk::PushConstantRange { stage_flags, offset: 0, size }];
+    let ranges = [push_constant_range(shader)];
     let create = |set_layouts: &[vk::DescriptorSetLayout]| {
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(set_layouts)
-            .push_constant_ranges(if size == 0 { &[] } else { &ranges });
+            .push_constant_ranges(if ranges[0].size == 0 { &[] } else { &ranges });
         // SAFETY: the caller's contract.
         unsafe { device.create_pipeline_layout(&info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
@@ -72,15 +75,12 @@ pub(super) unsafe fn create_pipelines(
     entry: &CStr,
 ) -> Result<[vk::Pipeline; 2], RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
-    // Descriptors are accessed dword by dword.
-    let by_address = matches!(shader.resources, Some(ResourcePlan::DeviceAddress));
-    let wide = by_address && ctx.capabilities().wide_accesses();
-    let general = Specialization::new(desc, Variant::General, wide);
+    let general = PipelineSpecialization::new(ctx, desc, Variant::General);
     // SAFETY: the caller's contract.
     unsafe {
         match shader.backend {
             Backend::Compute => {
-                let plain = Specialization::new(desc, Variant::Plain, wide);
+                let plain = PipelineSpecialization::new(ctx, desc, Variant::Plain);
                 let variants = [general.info(), plain.info()];
                 compute_pipelines(device, desc.cache, layout, &shader.words, entry, &variants)
             }
@@ -100,24 +100,28 @@ pub(super) unsafe fn create_pipelines(
 
 /// The pipelines of a compute capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
+pub(super) enum Variant {
     /// Takes every draw.
     General,
     /// One draw without indices.
     Plain,
 }
 
-/// Specialisation constants that fold away what cannot occur.
-#[derive(Default)]
-struct Specialization {
+/// Values of the specialisation constants by which a pipeline of a [`Lowered`] shader folds away what cannot occur:
+/// what [`PipelineDesc::specialization`] gives.
+#[derive(Debug, Clone, Default)]
+pub struct PipelineSpecialization {
     entries: Vec<vk::SpecializationMapEntry>,
     values: Vec<u32>,
 }
 
-impl Specialization {
-    fn new(desc: &PipelineDesc<'_>, variant: Variant, wide_accesses: bool) -> Self {
+impl PipelineSpecialization {
+    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, variant: Variant) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids else { return constants };
+        // Descriptors are accessed dword by dword.
+        let by_address = matches!(desc.shader.resources, Some(ResourcePlan::DeviceAddress));
+        let wide_accesses = by_address && ctx.capabilities().wide_accesses();
         if !desc.dynamic_topology {
             constants.push(ids.topology, desc.topology.xfb_topology() as u32);
         }
@@ -129,7 +133,8 @@ impl Specialization {
         constants
     }
 
-    fn info(&self) -> vk::SpecializationInfo<'_> {
+    /// The structure of Vulkan, which borrows the values.
+    pub fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)
             .data(bytemuck::cast_slice(&self.values))

@@ -12,8 +12,8 @@ use super::sets::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::{BoundBuffer, DrawCounts};
-use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_PRIMITIVES;
+use crate::lower::{Backend, SysvalsPlace};
 use crate::runtime::checks::check_limit;
 use crate::runtime::draws::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::extensions::TransformFeedbackFn;
@@ -203,8 +203,7 @@ impl<'a> Graphics<'a> {
         let snapshot = self.constants.snapshot(range);
         let bytes = self.constants.bytes(snapshot, range.len());
         // SAFETY: the caller's contract.
-        unsafe { self.arena.reserve(&self.ctx, bytes.len() as u64, 0) }?;
-        let address = split(self.arena.upload().push(bytes.iter().copied())?.address);
+        let address = unsafe { place(&self.ctx, &mut self.arena, bytes) }?;
         self.constants.forget_snapshots();
         self.table = Some(address);
         Ok(address)
@@ -409,8 +408,6 @@ impl<'a> Graphics<'a> {
         }
         // SAFETY: the caller's contract.
         let table = unsafe { self.place_constants() }?;
-        let base_record = self.base_record;
-        self.advance(&counts);
         let sysvals = Sysvals {
             draw: DrawSysvals {
                 xfb_topology: topology.xfb_topology() as u32,
@@ -421,24 +418,32 @@ impl<'a> Graphics<'a> {
                 instance_count: counts.instance_count,
                 base_vertex: draw.first_vertex,
                 first_instance: draw.first_instance,
-                base_record,
+                base_record: self.base_record,
                 ..Default::default()
             },
             xfb_address: self.targets.map(|t| split(t.map_or(0, |(_, address)| address))),
             table,
             ..Default::default()
         };
+        let sysvals_place = self.pipeline.sysvals();
+        let address;
+        let pushed: &[u8] = match sysvals_place {
+            SysvalsPlace::PushConstants { .. } => bytemuck::bytes_of(&sysvals),
+            SysvalsPlace::Memory { .. } => {
+                // SAFETY: the caller's contract.
+                address =
+                    unsafe { place(&self.ctx, &mut self.arena, bytemuck::bytes_of(&sysvals)) }?;
+                bytemuck::bytes_of(&address)
+            }
+        };
+        let (layout, stage) = (self.pipeline.raw_layout(), vk::ShaderStageFlags::VERTEX);
         // SAFETY: the caller's contract; the layout has that range for that stage.
         unsafe {
-            self.ctx.device().cmd_push_constants(
-                self.cmd,
-                self.pipeline.raw_layout(),
-                vk::ShaderStageFlags::VERTEX,
-                0,
-                bytemuck::bytes_of(&sysvals),
-            );
+            let device = self.ctx.device();
+            device.cmd_push_constants(self.cmd, layout, stage, sysvals_place.offset(), pushed);
             self.cmd_draw(draw);
         }
+        self.advance(&counts);
         Ok(())
     }
 
@@ -497,4 +502,21 @@ impl<'a> Graphics<'a> {
         let captured = self.captured.map(|captured| Captured { positions, ..captured });
         Ok(Recorded { captured, ..Default::default() })
     }
+}
+
+/// Copies bytes into the upload memory.
+///
+/// # Errors
+/// Those of [`ArenaAccess::reserve`].
+///
+/// # Safety
+/// As [`Recorder::draw`](super::Recorder::draw).
+unsafe fn place(
+    ctx: &Context,
+    arena: &mut ArenaAccess<'_>,
+    bytes: &[u8],
+) -> Result<Address, RuntimeError> {
+    // SAFETY: the caller's contract.
+    unsafe { arena.reserve(ctx, bytes.len() as u64, 0) }?;
+    Ok(split(arena.upload().push(bytes.iter().copied())?.address))
 }

@@ -1,0 +1,178 @@
+//! Where a lowered shader finds its sysvals.
+
+use std::collections::HashSet;
+use std::mem::offset_of;
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::LowerError;
+use super::push_constants::MAX_PUSH_CONSTANTS;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::remove_annotations;
+use crate::spirv::link::{LinkError, Linker, Stub};
+use crate::spirv::{Id, Module, Section};
+use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
+
+/// Where a lowered shader finds its [`Sysvals`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SysvalsPlace {
+    /// In [`SYSVALS_SIZE`] bytes of push constants. Every device has as many, and many have no more.
+    PushConstants {
+        /// Byte that they begin at.
+        offset: u32,
+    },
+    /// In memory, at the device address in 8 bytes of push constants: for the vertex backend, where other stages
+    /// of the pipeline need the rest.
+    Memory {
+        /// Byte that the address begins at.
+        offset: u32,
+    },
+}
+
+impl Default for SysvalsPlace {
+    /// All push constants of the smallest devices.
+    fn default() -> Self {
+        Self::PushConstants { offset: 0 }
+    }
+}
+
+impl SysvalsPlace {
+    /// Bytes that the offset is a multiple of.
+    pub const ALIGNMENT: u32 = 8;
+
+    /// The first byte of push constants that the shader reads.
+    pub const fn offset(self) -> u32 {
+        match self {
+            Self::PushConstants { offset } | Self::Memory { offset } => offset,
+        }
+    }
+
+    /// Bytes of push constants that it reads.
+    pub const fn size(self) -> u32 {
+        match self {
+            Self::PushConstants { .. } => SYSVALS_SIZE,
+            Self::Memory { .. } => size_of::<Address>() as u32,
+        }
+    }
+
+    /// # Errors
+    /// [`LowerError::SysvalsOffset`]
+    pub(super) fn check(self) -> Result<(), LowerError> {
+        let fits = self.offset() <= MAX_PUSH_CONSTANTS - self.size();
+        match fits && self.offset().is_multiple_of(Self::ALIGNMENT) {
+            true => Ok(()),
+            false => Err(LowerError::SysvalsOffset(self)),
+        }
+    }
+}
+
+/// The bodies of the functions that read sysvals.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Access {
+    /// As the library has them.
+    PushConstants,
+    /// Through the address in that variable.
+    Memory(Id),
+}
+
+impl Access {
+    /// Declares what access to that place needs.
+    pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
+        let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
+        let address = builder.uvec(2);
+        let block = builder.declare_new(Op::TypeStruct, &[address.0]);
+        builder.decorate(block, Decoration::Block, &[]);
+        let member = [block.0, 0, Decoration::Offset as u32, offset];
+        builder.module.push(Section::Annotations, Op::MemberDecorate, &member);
+        builder.name(block, "xfb_sysvals_address");
+        Self::Memory(builder.variable(StorageClass::PushConstant, block))
+    }
+
+    /// The body of a function of `shaders/sysvals.wgsl`, or `None` for one that stays.
+    pub(super) fn define(
+        self,
+        linker: &mut Linker<'_, '_>,
+        stub: &Stub,
+    ) -> Result<Option<Code>, LinkError> {
+        let Self::Memory(variable) = self else { return Ok(None) };
+        let mut code = Code::default();
+        let (behind, index) = match (stub.name.as_str(), stub.parameters.as_slice()) {
+            ("use_pushed_draw", []) => {
+                let function = linker.function("use_draw_at")?;
+                let address = load_address(&mut linker.builder, &mut code, variable);
+                let void = linker.builder.void();
+                code.call(&mut linker.builder, void, function, &[address]);
+                code.push(Op::Return, &[]);
+                return Ok(Some(code));
+            }
+            ("xfb_address", &[buffer]) => (offset_of!(Sysvals, xfb_address), Some(buffer)),
+            ("table_address", []) => (offset_of!(Sysvals, table), None),
+            _ => return Ok(None),
+        };
+        let multiply_add = linker.function("multiply_add")?;
+        let load = linker.function("load2_aligned")?;
+        let builder = &mut linker.builder;
+        let uvec2 = builder.uvec(2);
+        let mut address = load_address(builder, &mut code, variable);
+        let [one, behind] = [1, behind as u32].map(|value| builder.constant(value));
+        address = code.call(builder, uvec2, multiply_add, &[address, behind, one]);
+        if let Some(index) = index {
+            let size = builder.constant(size_of::<Address>() as u32);
+            address = code.call(builder, uvec2, multiply_add, &[address, index, size]);
+        }
+        let value = code.call(builder, uvec2, load, &[address]);
+        code.push(Op::ReturnValue, &[value.0]);
+        Ok(Some(code))
+    }
+}
+
+fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id {
+    let address = builder.uvec(2);
+    let pointer = builder.pointer(StorageClass::PushConstant, address);
+    let zero = builder.constant(0);
+    let pointer = code.value(builder, Op::AccessChain, pointer, &[variable.0, zero.0]);
+    code.value(builder, Op::Load, address, &[pointer.0])
+}
+
+/// Puts the library's own block of sysvals where it belongs, when all is linked. What was linked has ids from
+/// `first_linked` on: push constants before are those of other entry points.
+pub(super) fn place_block(
+    module: &mut Module,
+    first_linked: Id,
+    access: Access,
+    place: SysvalsPlace,
+) {
+    let own = match access {
+        Access::PushConstants => None,
+        Access::Memory(variable) => Some(variable),
+    };
+    let declarations = Declarations::of(module);
+    let mut variables = declarations.variables(StorageClass::PushConstant);
+    let Some(block) = variables.find(|v| v.id > first_linked && Some(v.id) != own) else { return };
+    match access {
+        Access::PushConstants => move_block(module, block.pointee, place.offset()),
+        Access::Memory(_) => remove_block(module, block.id),
+    }
+}
+
+/// The library has it at byte 0.
+fn move_block(module: &mut Module, block: Id, offset: u32) {
+    let first_member = [block.0, 0, Decoration::Offset as u32];
+    module.edit(Section::Annotations, |op, operands| {
+        if op == Op::MemberDecorate
+            && operands.starts_with(&first_member)
+            && let Some(value) = operands.get_mut(first_member.len())
+        {
+            *value = offset;
+        }
+    });
+}
+
+/// Removes a block that nothing is read of. naga declares a pointer to it in each function that calls one which
+/// might.
+fn remove_block(module: &mut Module, variable: Id) {
+    module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));
+    remove_annotations(module, &HashSet::from([variable]));
+}
