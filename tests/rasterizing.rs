@@ -7,6 +7,7 @@
 mod common;
 
 use ash::vk;
+use common::attachment::{self, Attachment, Drawing};
 use common::device;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, SysvalsPlace, native, vertex};
 use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
@@ -68,70 +69,23 @@ fn shaders() -> [Vec<u32>; 2] {
 }
 
 /// An attachment, and where it is read.
-struct Attachment {
-    image: vk::Image,
-    memory: vk::DeviceMemory,
-    view: vk::ImageView,
+struct Target {
+    attachment: Attachment,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     readback: Buffer,
 }
 
-impl Attachment {
+impl Target {
     fn new(gpu: &mut Gpu) -> Self {
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let readback = gpu.create_buffer(IMAGE_BYTES, usage, MemoryLocation::Readback).unwrap();
         let device = gpu.context().device();
-        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(FORMAT)
-            .extent(vk::Extent3D { width: SIZE, height: SIZE, depth: 1 })
-            .mip_levels(1)
-            .array_layers(1)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .usage(usage);
-        let description = vk::AttachmentDescription::default()
-            .format(FORMAT)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .load_op(vk::AttachmentLoadOp::CLEAR)
-            .store_op(vk::AttachmentStoreOp::STORE)
-            .final_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
-        let layout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
-        let references = [vk::AttachmentReference { attachment: 0, layout }];
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-        let dependencies = [vk::SubpassDependency::default()
-            .dst_subpass(vk::SUBPASS_EXTERNAL)
-            .src_stage_mask(vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT)
-            .src_access_mask(vk::AccessFlags::COLOR_ATTACHMENT_WRITE)
-            .dst_stage_mask(vk::PipelineStageFlags::TRANSFER)
-            .dst_access_mask(vk::AccessFlags::TRANSFER_READ)];
-        let descriptions = [description];
-        let pass = vk::RenderPassCreateInfo::default()
-            .attachments(&descriptions)
-            .subpasses(&subpasses)
-            .dependencies(&dependencies);
         // SAFETY: the device is live, and everything is destroyed in `destroy`.
         unsafe {
-            let image = device.create_image(&info, None).unwrap();
-            let needs = device.get_image_memory_requirements(image);
-            let allocation = vk::MemoryAllocateInfo::default()
-                .allocation_size(needs.size)
-                .memory_type_index(needs.memory_type_bits.trailing_zeros());
-            let memory = device.allocate_memory(&allocation, None).unwrap();
-            device.bind_image_memory(image, memory, 0).unwrap();
-            let range = vk::ImageSubresourceRange::default()
-                .aspect_mask(vk::ImageAspectFlags::COLOR)
-                .level_count(1)
-                .layer_count(1);
-            let view = vk::ImageViewCreateInfo::default()
-                .image(image)
-                .view_type(vk::ImageViewType::TYPE_2D)
-                .format(FORMAT)
-                .subresource_range(range);
-            let view = device.create_image_view(&view, None).unwrap();
-            let render_pass = device.create_render_pass(&pass, None).unwrap();
-            let views = [view];
+            let attachment = Attachment::new(device, FORMAT, SIZE);
+            let render_pass = attachment::render_pass(device, FORMAT, 1);
+            let views = [attachment.view];
             let framebuffer = vk::FramebufferCreateInfo::default()
                 .render_pass(render_pass)
                 .attachments(&views)
@@ -139,7 +93,7 @@ impl Attachment {
                 .height(SIZE)
                 .layers(1);
             let framebuffer = device.create_framebuffer(&framebuffer, None).unwrap();
-            Self { image, memory, view, render_pass, framebuffer, readback }
+            Self { attachment, render_pass, framebuffer, readback }
         }
     }
 
@@ -155,23 +109,14 @@ impl Attachment {
             let begin = vk::RenderPassBeginInfo::default()
                 .render_pass(self.render_pass)
                 .framebuffer(self.framebuffer)
-                .render_area(area())
+                .render_area(attachment::area(SIZE))
                 .clear_values(&clears);
-            let region = vk::BufferImageCopy::default()
-                .image_subresource(
-                    vk::ImageSubresourceLayers::default()
-                        .aspect_mask(vk::ImageAspectFlags::COLOR)
-                        .layer_count(1),
-                )
-                .image_extent(vk::Extent3D { width: SIZE, height: SIZE, depth: 1 });
-            let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
-            let to = self.readback.raw();
             // SAFETY: all is of this device, and lives until the submission is done.
             unsafe {
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 let drawn = draw(ctx, cmd);
                 device.cmd_end_render_pass(cmd);
-                device.cmd_copy_image_to_buffer(cmd, self.image, from, to, &[region]);
+                self.attachment.copy(device, cmd, SIZE, (self.readback.raw(), 0));
                 drawn.map_err(GpuError::from)
             }
         })
@@ -185,16 +130,10 @@ impl Attachment {
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
-            device.destroy_image_view(self.view, None);
-            device.destroy_image(self.image, None);
-            device.free_memory(self.memory, None);
+            self.attachment.destroy(device);
         }
         gpu.destroy_buffer(self.readback);
     }
-}
-
-fn area() -> vk::Rect2D {
-    vk::Rect2D::default().extent(vk::Extent2D { width: SIZE, height: SIZE })
 }
 
 /// The application's pipeline of two stages, the first of them specialised.
@@ -203,7 +142,7 @@ fn area() -> vk::Rect2D {
 /// The words are valid modules, whose push constants those ranges are.
 unsafe fn create_pipeline(
     ctx: &Context,
-    [vertex, fragment]: [&[u32]; 2],
+    words: [&[u32]; 2],
     constants: &vk::SpecializationInfo<'_>,
     ranges: &[vk::PushConstantRange],
     topology: PrimitiveTopology,
@@ -214,44 +153,18 @@ unsafe fn create_pipeline(
     unsafe {
         let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(ranges);
         let layout = device.create_pipeline_layout(&info, None).unwrap();
-        let modules = [vertex, fragment].map(|words| {
-            let info = vk::ShaderModuleCreateInfo::default().code(words);
-            device.create_shader_module(&info, None).unwrap()
-        });
+        let modules = words.map(|words| attachment::shader_module(device, words));
         let stage = |stage, module| {
             let info = vk::PipelineShaderStageCreateInfo::default();
             info.stage(stage).module(module).name(c"main")
         };
         let stages =
             [stage(VERTEX, modules[0]).specialization_info(constants), stage(FRAGMENT, modules[1])];
-        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::from_raw(topology.as_raw()));
-        let side = SIZE as f32;
-        let viewports =
-            [vk::Viewport { width: side, height: side, max_depth: 1.0, ..Default::default() }];
-        let scissors = [area()];
-        let viewport = vk::PipelineViewportStateCreateInfo::default()
-            .viewports(&viewports)
-            .scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default()
-            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let blends = [vk::PipelineColorBlendAttachmentState::default()
-            .color_write_mask(vk::ColorComponentFlags::RGBA)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&vertex_input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&samples)
-            .color_blend_state(&blend)
-            .layout(layout)
-            .render_pass(render_pass);
-        let cache = vk::PipelineCache::null();
-        let raw = device.create_graphics_pipelines(cache, &[info], None).unwrap()[0];
+        let blend = vk::PipelineColorBlendAttachmentState::default()
+            .color_write_mask(vk::ColorComponentFlags::RGBA);
+        let topology = vk::PrimitiveTopology::from_raw(topology.as_raw());
+        let raw =
+            Drawing::new(SIZE, blend, 1).pipeline(device, &stages, topology, layout, render_pass);
         modules.iter().for_each(|module| device.destroy_shader_module(*module, None));
         (raw, layout)
     }
@@ -318,7 +231,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
     }
     let (words, vertex_input) = (shaders(), VertexInput::default());
     let [vertex_words, fragment_words] = &words;
-    let attachment = Attachment::new(&mut gpu);
+    let screen = Target::new(&mut gpu);
     let usage = gpu.context().capture_buffer_usage(Backend::Native)
         | gpu.context().capture_buffer_usage(Backend::Vertex);
     let target = gpu.create_buffer(CAPTURE_BYTES, usage, MemoryLocation::Device).unwrap();
@@ -348,10 +261,9 @@ fn an_own_pipeline_captures_and_rasterizes() {
         let modules = [&**vertex_words, fragment_words];
         let ctx = gpu.context();
         // SAFETY: the modules have that block.
-        let (raw, layout) = unsafe {
-            create_pipeline(ctx, modules, &none, &ranges, topology, attachment.render_pass)
-        };
-        let expected_image = attachment.render(&mut gpu, |ctx, cmd| {
+        let (raw, layout) =
+            unsafe { create_pipeline(ctx, modules, &none, &ranges, topology, screen.render_pass) };
+        let expected_image = screen.render(&mut gpu, |ctx, cmd| {
             let device = ctx.device();
             // SAFETY: all is of this device, and lives until the submission is done.
             unsafe {
@@ -409,12 +321,12 @@ fn an_own_pipeline_captures_and_rasterizes() {
                     &constants,
                     &ranges,
                     topology,
-                    attachment.render_pass,
+                    screen.render_pass,
                 );
                 (raw, layout, Pipeline::from_raw(ctx, &desc, raw, layout).unwrap())
             };
             gpu.write(&target, 0, &[0xa5; CAPTURE_BYTES as usize]).unwrap();
-            let image = attachment.render(&mut gpu, |ctx, cmd| {
+            let image = screen.render(&mut gpu, |ctx, cmd| {
                 // SAFETY: all is of this device, and lives until the submission is done.
                 unsafe {
                     capture((ctx, cmd), &own, topology, (&mut arena, &kernels), &target, |bytes| {
@@ -435,7 +347,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
 
     gpu.destroy_arena(arena);
     gpu.destroy_buffer(target);
-    attachment.destroy(&mut gpu);
+    screen.destroy(&mut gpu);
     device::close(gpu);
 }
 

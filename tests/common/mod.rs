@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
+pub mod attachment;
+pub mod bare;
 #[cfg(feature = "probe")]
 pub mod batches;
 #[cfg(feature = "probe")]

@@ -1,10 +1,10 @@
 //! A device with tessellation and geometry shaders that captures natively. It is its own: the probe's has vertex
 //! shaders alone.
 
-use std::ffi::{CStr, c_void};
-use std::sync::Mutex;
-
 use ash::{ext, vk};
+
+use crate::common::attachment::{area, shader_module};
+use crate::common::bare::{BareDevice, BareInstance};
 
 /// What capture buffers hold before.
 pub const BEFORE: u8 = 0xa5;
@@ -18,141 +18,64 @@ pub struct Scene<'a> {
     pub buffers: &'a [usize],
 }
 
-/// A device under the validation layer.
+/// The device.
 pub struct Device {
-    _entry: ash::Entry,
-    instance: ash::Instance,
-    debug_utils: ext::debug_utils::Instance,
-    messenger: vk::DebugUtilsMessengerEXT,
-    /// Outlives the messenger.
-    messages: Box<Mutex<Vec<String>>>,
-    memory: vk::PhysicalDeviceMemoryProperties,
-    pub limits: vk::PhysicalDeviceLimits,
-    device: ash::Device,
+    device: BareDevice,
     xfb: ext::transform_feedback::Device,
-    queue: vk::Queue,
-    family: u32,
-}
-
-/// # Safety
-/// Called by Vulkan alone, with a `Mutex<Vec<String>>`.
-unsafe extern "system" fn collect(
-    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
-    _types: vk::DebugUtilsMessageTypeFlagsEXT,
-    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
-    messages: *mut c_void,
-) -> vk::Bool32 {
-    // SAFETY: the messenger's user data, which outlives it, and a valid structure.
-    unsafe {
-        let text = CStr::from_ptr((*data).p_message).to_string_lossy().into_owned();
-        (*messages.cast::<Mutex<Vec<String>>>()).lock().unwrap().push(text);
-    }
-    vk::FALSE
 }
 
 impl Device {
     /// The first device, or `None` where it lacks a feature.
     pub fn open() -> Option<Self> {
-        // SAFETY: what is enabled is there, or creation fails; handles are destroyed once.
-        unsafe {
-            let entry = ash::Entry::load().unwrap();
-            let messages = Box::new(Mutex::new(Vec::new()));
-            let mut messenger_info = vk::DebugUtilsMessengerCreateInfoEXT::default()
-                .message_severity(
-                    vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
-                        | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
-                )
-                .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
-                .pfn_user_callback(Some(collect))
-                .user_data((&raw const *messages).cast_mut().cast());
-            let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
-            let layers = match crate::common::settings::has_validation() {
-                true => vec![c"VK_LAYER_KHRONOS_validation".as_ptr()],
-                false => vec![],
-            };
-            let extensions = [ext::debug_utils::NAME.as_ptr()];
-            let info = vk::InstanceCreateInfo::default()
-                .application_info(&app)
-                .enabled_layer_names(&layers)
-                .enabled_extension_names(&extensions)
-                .push_next(&mut messenger_info);
-            let instance = entry.create_instance(&info, None).unwrap();
-            let debug_utils = ext::debug_utils::Instance::new(&entry, &instance);
-            messenger_info.p_next = std::ptr::null();
-            let messenger =
-                debug_utils.create_debug_utils_messenger(&messenger_info, None).unwrap();
-
-            let physical = instance.enumerate_physical_devices().unwrap()[0];
-            let mut has_xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
-            let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut has_xfb);
-            instance.get_physical_device_features2(physical, &mut has);
-            let has = has.features;
-            let needed = [
-                has.tessellation_shader,
-                has.geometry_shader,
-                has.shader_float64,
-                has.shader_tessellation_and_geometry_point_size,
-                has_xfb.transform_feedback,
-                has_xfb.geometry_streams,
-            ];
-            if needed.contains(&vk::FALSE) {
-                eprintln!("skipped: the device lacks features");
-                debug_utils.destroy_debug_utils_messenger(messenger, None);
-                instance.destroy_instance(None);
-                return None;
-            }
-            let families = instance.get_physical_device_queue_family_properties(physical);
-            let graphics =
-                |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::GRAPHICS);
-            let family = families.iter().position(graphics).unwrap() as u32;
-            let queues = [vk::DeviceQueueCreateInfo::default()
-                .queue_family_index(family)
-                .queue_priorities(&[1.0])];
-            let features = vk::PhysicalDeviceFeatures::default()
-                .tessellation_shader(true)
-                .geometry_shader(true)
-                .shader_float64(true)
-                .shader_tessellation_and_geometry_point_size(true);
-            let extensions = [ext::transform_feedback::NAME.as_ptr()];
-            has_xfb.p_next = std::ptr::null_mut();
-            let info = vk::DeviceCreateInfo::default()
-                .queue_create_infos(&queues)
-                .enabled_features(&features)
-                .enabled_extension_names(&extensions)
-                .push_next(&mut has_xfb);
-            let device = instance.create_device(physical, &info, None).unwrap();
-            Some(Self {
-                memory: instance.get_physical_device_memory_properties(physical),
-                limits: instance.get_physical_device_properties(physical).limits,
-                queue: device.get_device_queue(family, 0),
-                xfb: ext::transform_feedback::Device::new(&instance, &device),
-                _entry: entry,
-                instance,
-                debug_utils,
-                messenger,
-                messages,
-                device,
-                family,
-            })
+        let instance = BareInstance::open();
+        let mut has_xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+        let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut has_xfb);
+        // SAFETY: the instance is live.
+        unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
+        let has = has.features;
+        let needed = [
+            has.tessellation_shader,
+            has.geometry_shader,
+            has.shader_float64,
+            has.shader_tessellation_and_geometry_point_size,
+            has_xfb.transform_feedback,
+            has_xfb.geometry_streams,
+        ];
+        if needed.contains(&vk::FALSE) {
+            eprintln!("skipped: the device lacks features");
+            instance.close();
+            return None;
         }
+        let enabled = vk::PhysicalDeviceFeatures::default()
+            .tessellation_shader(true)
+            .geometry_shader(true)
+            .shader_float64(true)
+            .shader_tessellation_and_geometry_point_size(true);
+        has_xfb.p_next = std::ptr::null_mut();
+        let mut features =
+            vk::PhysicalDeviceFeatures2::default().features(enabled).push_next(&mut has_xfb);
+        let device = instance.into_device(&mut features, &[ext::transform_feedback::NAME.as_ptr()]);
+        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        Some(Self { device, xfb })
+    }
+
+    pub fn limits(&self) -> &vk::PhysicalDeviceLimits {
+        &self.device.limits
     }
 
     /// Destroys everything; one message of the validation layer fails the test.
     pub fn close(self) {
-        // SAFETY: nothing is in flight.
-        unsafe {
-            self.device.destroy_device(None);
-            self.debug_utils.destroy_debug_utils_messenger(self.messenger, None);
-            self.instance.destroy_instance(None);
-        }
-        let messages = self.messages.into_inner().unwrap();
-        assert!(messages.is_empty(), "{messages:#?}");
+        self.device.close();
     }
 
     /// Draws a scene; each capture buffer afterwards.
     pub fn capture(&self, scene: &Scene<'_>) -> Vec<Vec<u8>> {
-        let device = &self.device;
-        // SAFETY: every handle is of the device, and in use only until the wait.
+        let device = &self.device.raw;
+        let writes = (
+            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+        );
+        // SAFETY: every handle is of the device, and in use only until the submission is done.
         unsafe {
             let subpasses = [vk::SubpassDescription::default()];
             let info = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
@@ -163,53 +86,31 @@ impl Device {
             let layout = device.create_pipeline_layout(&Default::default(), None).unwrap();
             let pipeline = self.pipeline(scene, layout, pass);
             let buffers: Vec<_> = scene.buffers.iter().map(|size| self.buffer(*size)).collect();
-
-            let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
-            let pool = device.create_command_pool(&info, None).unwrap();
-            let info =
-                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-            let cmd = device.allocate_command_buffers(&info).unwrap()[0];
-            device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default()).unwrap();
-            let begin = vk::RenderPassBeginInfo::default()
-                .render_pass(pass)
-                .framebuffer(framebuffer)
-                .render_area(vk::Rect2D::default().extent(vk::Extent2D { width: 1, height: 1 }));
-            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let raw: Vec<_> = buffers.iter().map(|(buffer, _)| *buffer).collect();
-            let offsets = vec![0; raw.len()];
-            let xfb = self.xfb.fp();
-            let count = raw.len() as u32;
-            (xfb.cmd_bind_transform_feedback_buffers_ext)(
-                cmd,
-                0,
-                count,
-                raw.as_ptr(),
-                offsets.as_ptr(),
-                std::ptr::null(),
-            );
-            let none = std::ptr::null();
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
-            device.cmd_draw(cmd, scene.vertices, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
-            device.cmd_end_render_pass(cmd);
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
-                .dst_access_mask(vk::AccessFlags::HOST_READ);
-            device.cmd_pipeline_barrier(
-                cmd,
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::PipelineStageFlags::HOST,
-                vk::DependencyFlags::empty(),
-                &[barrier],
-                &[],
-                &[],
-            );
-            device.end_command_buffer(cmd).unwrap();
-            let commands = [cmd];
-            let submit = vk::SubmitInfo::default().command_buffers(&commands);
-            device.queue_submit(self.queue, &[submit], vk::Fence::null()).unwrap();
-            device.queue_wait_idle(self.queue).unwrap();
+            self.device.submit(writes, |cmd| {
+                let begin = vk::RenderPassBeginInfo::default()
+                    .render_pass(pass)
+                    .framebuffer(framebuffer)
+                    .render_area(area(1));
+                device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+                device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+                let raw: Vec<_> = buffers.iter().map(|(buffer, _)| *buffer).collect();
+                let offsets = vec![0; raw.len()];
+                let xfb = self.xfb.fp();
+                let count = raw.len() as u32;
+                (xfb.cmd_bind_transform_feedback_buffers_ext)(
+                    cmd,
+                    0,
+                    count,
+                    raw.as_ptr(),
+                    offsets.as_ptr(),
+                    std::ptr::null(),
+                );
+                let none = std::ptr::null();
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+                device.cmd_draw(cmd, scene.vertices, 1, 0, 0);
+                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+                device.cmd_end_render_pass(cmd);
+            });
 
             let read = |((buffer, memory), size): (&(vk::Buffer, vk::DeviceMemory), &usize)| {
                 let flags = vk::MemoryMapFlags::empty();
@@ -220,7 +121,6 @@ impl Device {
                 bytes
             };
             let result = buffers.iter().zip(scene.buffers).map(read).collect();
-            device.destroy_command_pool(pool, None);
             device.destroy_pipeline(pipeline, None);
             device.destroy_pipeline_layout(layout, None);
             device.destroy_framebuffer(framebuffer, None);
@@ -230,30 +130,17 @@ impl Device {
     }
 
     /// A capture buffer that the host sees.
-    unsafe fn buffer(&self, size: usize) -> (vk::Buffer, vk::DeviceMemory) {
-        let info = vk::BufferCreateInfo::default()
-            .size(size as u64)
-            .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT);
-        let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        // SAFETY: the caller's contract: the device is live.
+    fn buffer(&self, size: usize) -> (vk::Buffer, vk::DeviceMemory) {
+        let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
+        let (buffer, memory) = self.device.host_buffer(size as u64, usage);
+        let (device, flags) = (&self.device.raw, vk::MemoryMapFlags::empty());
+        // SAFETY: the memory is the buffer's, and the host sees it.
         unsafe {
-            let buffer = self.device.create_buffer(&info, None).unwrap();
-            let needs = self.device.get_buffer_memory_requirements(buffer);
-            let fits = |i: &u32| {
-                needs.memory_type_bits >> i & 1 != 0
-                    && self.memory.memory_types[*i as usize].property_flags.contains(flags)
-            };
-            let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(needs.size)
-                .memory_type_index((0..self.memory.memory_type_count).find(fits).unwrap());
-            let memory = self.device.allocate_memory(&info, None).unwrap();
-            self.device.bind_buffer_memory(buffer, memory, 0).unwrap();
-            let flags = vk::MemoryMapFlags::empty();
-            let mapped = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
             mapped.cast::<u8>().write_bytes(BEFORE, size);
-            self.device.unmap_memory(memory);
-            (buffer, memory)
+            device.unmap_memory(memory);
         }
+        (buffer, memory)
     }
 
     unsafe fn pipeline(
@@ -262,7 +149,7 @@ impl Device {
         layout: vk::PipelineLayout,
         pass: vk::RenderPass,
     ) -> vk::Pipeline {
-        let device = &self.device;
+        let device = &self.device.raw;
         let has = |stage| scene.stages.iter().any(|(of, _)| *of == stage);
         let topology = match has(vk::ShaderStageFlags::TESSELLATION_CONTROL) {
             true => vk::PrimitiveTopology::PATCH_LIST,
@@ -270,11 +157,8 @@ impl Device {
         };
         // SAFETY: the caller's contract: the device is live; modules are valid SPIR-V.
         unsafe {
-            let module = |words: &[u32]| {
-                let info = vk::ShaderModuleCreateInfo::default().code(words);
-                device.create_shader_module(&info, None).unwrap()
-            };
-            let modules: Vec<_> = scene.stages.iter().map(|(_, words)| module(words)).collect();
+            let modules: Vec<_> =
+                scene.stages.iter().map(|(_, words)| shader_module(device, words)).collect();
             let stage = |((stage, _), module): (&(vk::ShaderStageFlags, &[u32]), &_)| {
                 vk::PipelineShaderStageCreateInfo::default()
                     .stage(*stage)

@@ -140,7 +140,7 @@ fn the_worked_case_is_captured_from_a_tessellation_evaluation_shader() {
 
     // Undecorated, by records: before splitting these want 16 locations, which is more than there are.
     let plain = strip(&evaluation);
-    let max = device.limits.max_tessellation_evaluation_output_components;
+    let max = device.limits().max_tessellation_evaluation_output_components;
     match emit(&plain, &records(), max) {
         Ok(emitted) => captures(&emitted.lowered.words, "explicit"),
         Err(LowerError::LocationBudget { needed: 16, .. }) if max == 128 => {}
@@ -258,7 +258,7 @@ fn streams_of_a_geometry_shader_are_captured() {
 
     // Whole outputs are decorated, parts copied before each vertex.
     let plain = strip(&geometry);
-    let max = device.limits.max_geometry_output_components;
+    let max = device.limits().max_geometry_output_components;
     let list = CaptureList {
         captures: vec![
             at(0, 0, 4, 0, 0),

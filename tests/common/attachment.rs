@@ -1,0 +1,181 @@
+//! Colour attachments that are cleared, drawn to and copied from.
+
+use ash::vk;
+
+/// An image of one colour, with its memory and a view.
+#[derive(Clone, Copy)]
+pub struct Attachment {
+    pub image: vk::Image,
+    pub view: vk::ImageView,
+    memory: vk::DeviceMemory,
+}
+
+impl Attachment {
+    /// A square one.
+    ///
+    /// # Safety
+    /// The device is live, and the attachment is destroyed before.
+    pub unsafe fn new(device: &ash::Device, format: vk::Format, side: u32) -> Self {
+        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(format)
+            .extent(vk::Extent3D { width: side, height: side, depth: 1 })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(usage);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let image = device.create_image(&info, None).unwrap();
+            let needs = device.get_image_memory_requirements(image);
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(needs.memory_type_bits.trailing_zeros());
+            let memory = device.allocate_memory(&info, None).unwrap();
+            device.bind_image_memory(image, memory, 0).unwrap();
+            let range = vk::ImageSubresourceRange::default()
+                .aspect_mask(vk::ImageAspectFlags::COLOR)
+                .level_count(1)
+                .layer_count(1);
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .view_type(vk::ImageViewType::TYPE_2D)
+                .format(format)
+                .subresource_range(range);
+            Self { image, view: device.create_image_view(&info, None).unwrap(), memory }
+        }
+    }
+
+    /// Copies a square attachment behind the [`render_pass`].
+    ///
+    /// # Safety
+    /// The buffer has room behind the offset, and `cmd` is being recorded, outside of a render pass instance.
+    pub unsafe fn copy(
+        &self,
+        device: &ash::Device,
+        cmd: vk::CommandBuffer,
+        side: u32,
+        (buffer, offset): (vk::Buffer, u64),
+    ) {
+        let subresource = vk::ImageSubresourceLayers::default()
+            .aspect_mask(vk::ImageAspectFlags::COLOR)
+            .layer_count(1);
+        let region = vk::BufferImageCopy::default()
+            .buffer_offset(offset)
+            .image_subresource(subresource)
+            .image_extent(vk::Extent3D { width: side, height: side, depth: 1 });
+        let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+        // SAFETY: the caller's contract.
+        unsafe { device.cmd_copy_image_to_buffer(cmd, self.image, from, buffer, &[region]) };
+    }
+
+    /// # Safety
+    /// Nothing that uses it is in flight.
+    pub unsafe fn destroy(self, device: &ash::Device) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.destroy_image_view(self.view, None);
+            device.destroy_image(self.image, None);
+            device.free_memory(self.memory, None);
+        }
+    }
+}
+
+/// A render pass that clears so many attachments, and leaves them to be copied from.
+///
+/// # Safety
+/// The device is live.
+pub unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> vk::RenderPass {
+    let attachment = vk::AttachmentDescription::default()
+        .format(format)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .load_op(vk::AttachmentLoadOp::CLEAR)
+        .store_op(vk::AttachmentStoreOp::STORE)
+        .final_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
+    let attachments = vec![attachment; count as usize];
+    let layout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
+    let reference = |attachment| vk::AttachmentReference { attachment, layout };
+    let references: Vec<_> = (0..count).map(reference).collect();
+    let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+    let dependencies = [vk::SubpassDependency::default()
+        .src_subpass(0)
+        .dst_subpass(vk::SUBPASS_EXTERNAL)
+        .src_stage_mask(vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT)
+        .src_access_mask(vk::AccessFlags::COLOR_ATTACHMENT_WRITE)
+        .dst_stage_mask(vk::PipelineStageFlags::TRANSFER)
+        .dst_access_mask(vk::AccessFlags::TRANSFER_READ)];
+    let info = vk::RenderPassCreateInfo::default()
+        .attachments(&attachments)
+        .subpasses(&subpasses)
+        .dependencies(&dependencies);
+    // SAFETY: the caller's contract.
+    unsafe { device.create_render_pass(&info, None) }.unwrap()
+}
+
+/// All of a square attachment.
+pub fn area(side: u32) -> vk::Rect2D {
+    vk::Rect2D::default().extent(vk::Extent2D { width: side, height: side })
+}
+
+/// What a pipeline needs beside its stages to draw to `count` square attachments.
+pub struct Drawing {
+    viewports: [vk::Viewport; 1],
+    scissors: [vk::Rect2D; 1],
+    blends: Vec<vk::PipelineColorBlendAttachmentState>,
+}
+
+impl Drawing {
+    pub fn new(side: u32, blend: vk::PipelineColorBlendAttachmentState, count: u32) -> Self {
+        let (width, height) = (side as f32, side as f32);
+        let viewport = vk::Viewport { width, height, max_depth: 1.0, ..Default::default() };
+        let blends = vec![blend; count as usize];
+        Self { viewports: [viewport], scissors: [area(side)], blends }
+    }
+
+    /// A pipeline of these stages.
+    ///
+    /// # Safety
+    /// The stages are valid and match the layout and the render pass.
+    pub unsafe fn pipeline(
+        &self,
+        device: &ash::Device,
+        stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+        topology: vk::PrimitiveTopology,
+        layout: vk::PipelineLayout,
+        render_pass: vk::RenderPass,
+    ) -> vk::Pipeline {
+        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
+        let viewport = vk::PipelineViewportStateCreateInfo::default()
+            .viewports(&self.viewports)
+            .scissors(&self.scissors);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&self.blends);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(stages)
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .color_blend_state(&blend)
+            .layout(layout)
+            .render_pass(render_pass);
+        let cache = vk::PipelineCache::null();
+        // SAFETY: the caller's contract.
+        unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]
+    }
+}
+
+/// A module of valid words.
+///
+/// # Safety
+/// The device is live.
+pub unsafe fn shader_module(device: &ash::Device, words: &[u32]) -> vk::ShaderModule {
+    let info = vk::ShaderModuleCreateInfo::default().code(words);
+    // SAFETY: the caller's contract.
+    unsafe { device.create_shader_module(&info, None) }.unwrap()
+}

@@ -1,0 +1,213 @@
+//! A device under the validation layer, for tests that need features which the probe's devices have not.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Mutex;
+
+use ash::{ext, vk};
+
+/// An instance, whose messages are collected.
+pub struct BareInstance {
+    _entry: ash::Entry,
+    pub raw: ash::Instance,
+    debug_utils: ext::debug_utils::Instance,
+    messenger: vk::DebugUtilsMessengerEXT,
+    /// Outlives the messenger.
+    messages: Box<Mutex<Vec<String>>>,
+}
+
+/// Its first device, with one queue for graphics.
+pub struct BareDevice {
+    instance: BareInstance,
+    memory: vk::PhysicalDeviceMemoryProperties,
+    pub limits: vk::PhysicalDeviceLimits,
+    pub raw: ash::Device,
+    queue: vk::Queue,
+    family: u32,
+}
+
+/// # Safety
+/// Called by Vulkan alone, with a `Mutex<Vec<String>>`.
+unsafe extern "system" fn collect(
+    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _types: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    messages: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the messenger's user data, which outlives it, and a valid structure.
+    unsafe {
+        let text = CStr::from_ptr((*data).p_message).to_string_lossy().into_owned();
+        (*messages.cast::<Mutex<Vec<String>>>()).lock().unwrap().push(text);
+    }
+    vk::FALSE
+}
+
+impl BareInstance {
+    /// Under the validation layer, unless the tests do without it.
+    pub fn open() -> Self {
+        // SAFETY: everything that is enabled is in Debian's loader and layer, or creation fails.
+        unsafe {
+            let entry = ash::Entry::load().unwrap();
+            let messages = Box::new(Mutex::new(Vec::new()));
+            let mut messenger_info = vk::DebugUtilsMessengerCreateInfoEXT::default()
+                .message_severity(
+                    vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
+                        | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+                )
+                .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
+                .pfn_user_callback(Some(collect))
+                .user_data((&raw const *messages).cast_mut().cast());
+            let enables = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+            let mut features =
+                vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
+            let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+            let mut layers = Vec::new();
+            let mut extensions = vec![ext::debug_utils::NAME.as_ptr()];
+            if super::settings::has_validation() {
+                layers.push(c"VK_LAYER_KHRONOS_validation".as_ptr());
+                extensions.push(ext::validation_features::NAME.as_ptr());
+            }
+            let mut info = vk::InstanceCreateInfo::default()
+                .application_info(&app)
+                .enabled_layer_names(&layers)
+                .enabled_extension_names(&extensions)
+                .push_next(&mut messenger_info);
+            if !layers.is_empty() {
+                info = info.push_next(&mut features);
+            }
+            let raw = entry.create_instance(&info, None).unwrap();
+            let debug_utils = ext::debug_utils::Instance::new(&entry, &raw);
+            messenger_info.p_next = std::ptr::null();
+            let messenger =
+                debug_utils.create_debug_utils_messenger(&messenger_info, None).unwrap();
+            Self { _entry: entry, raw, debug_utils, messenger, messages }
+        }
+    }
+
+    pub fn physical_device(&self) -> vk::PhysicalDevice {
+        // SAFETY: the instance is live.
+        unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
+    }
+
+    /// The device, with what it has to have.
+    pub fn into_device(
+        self,
+        features: &mut vk::PhysicalDeviceFeatures2<'_>,
+        extensions: &[*const c_char],
+    ) -> BareDevice {
+        let physical = self.physical_device();
+        // SAFETY: the instance is live, and creation fails where the device lacks something.
+        unsafe {
+            let families = self.raw.get_physical_device_queue_family_properties(physical);
+            let graphics =
+                |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::GRAPHICS);
+            let family = families.iter().position(graphics).unwrap() as u32;
+            let queues = [vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(&[1.0])];
+            let info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_extension_names(extensions)
+                .push_next(features);
+            let raw = self.raw.create_device(physical, &info, None).unwrap();
+            BareDevice {
+                memory: self.raw.get_physical_device_memory_properties(physical),
+                limits: self.raw.get_physical_device_properties(physical).limits,
+                queue: raw.get_device_queue(family, 0),
+                instance: self,
+                raw,
+                family,
+            }
+        }
+    }
+
+    /// Destroys everything; one message of the validation layer fails the test.
+    pub fn close(self) {
+        // SAFETY: its device is destroyed.
+        unsafe {
+            self.debug_utils.destroy_debug_utils_messenger(self.messenger, None);
+            self.raw.destroy_instance(None);
+        }
+        let messages = self.messages.into_inner().unwrap();
+        assert!(messages.is_empty(), "{messages:#?}");
+    }
+}
+
+impl BareDevice {
+    pub fn instance(&self) -> &ash::Instance {
+        &self.instance.raw
+    }
+
+    /// As [`BareInstance::close`].
+    pub fn close(self) {
+        // SAFETY: nothing is in flight.
+        unsafe { self.raw.destroy_device(None) };
+        self.instance.close();
+    }
+
+    /// Memory with these properties.
+    pub fn allocate(
+        &self,
+        needs: vk::MemoryRequirements,
+        flags: vk::MemoryPropertyFlags,
+    ) -> vk::DeviceMemory {
+        let fits = |i: &u32| {
+            needs.memory_type_bits >> i & 1 != 0
+                && self.memory.memory_types[*i as usize].property_flags.contains(flags)
+        };
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index((0..self.memory.memory_type_count).find(fits).unwrap());
+        // SAFETY: the device is live.
+        unsafe { self.raw.allocate_memory(&info, None) }.unwrap()
+    }
+
+    /// A buffer that the host sees.
+    pub fn host_buffer(
+        &self,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+    ) -> (vk::Buffer, vk::DeviceMemory) {
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+        // SAFETY: the device is live.
+        unsafe {
+            let buffer = self.raw.create_buffer(&info, None).unwrap();
+            let memory = self.allocate(self.raw.get_buffer_memory_requirements(buffer), flags);
+            self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
+            (buffer, memory)
+        }
+    }
+
+    /// Records commands, makes what they wrote visible to the host, and waits for them.
+    ///
+    /// # Safety
+    /// What is recorded is valid, and lives until the return.
+    pub unsafe fn submit(
+        &self,
+        writes: (vk::PipelineStageFlags, vk::AccessFlags),
+        record: impl FnOnce(vk::CommandBuffer),
+    ) {
+        let device = &self.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
+            let pool = device.create_command_pool(&info, None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+            device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default()).unwrap();
+            record(cmd);
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(writes.1)
+                .dst_access_mask(vk::AccessFlags::HOST_READ);
+            let (host, flags) = (vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
+            device.cmd_pipeline_barrier(cmd, writes.0, host, flags, &[barrier], &[], &[]);
+            device.end_command_buffer(cmd).unwrap();
+            let commands = [cmd];
+            let submit = vk::SubmitInfo::default().command_buffers(&commands);
+            device.queue_submit(self.queue, &[submit], vk::Fence::null()).unwrap();
+            device.queue_wait_idle(self.queue).unwrap();
+            device.destroy_command_pool(pool, None);
+        }
+    }
+}
