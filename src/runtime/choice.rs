@@ -16,6 +16,12 @@ pub struct CaptureNeeds {
     pub dynamic_restart: bool,
     /// Draws of several topologies with one pipeline.
     pub dynamic_topology: bool,
+    /// Draws of several provoking vertices with one pipeline
+    /// ([`Recorder::set_provoking_vertex`](super::Recorder::set_provoking_vertex)).
+    pub dynamic_provoking_vertex: bool,
+    /// Draws of several pipelines in one capture ([`Recorder::bind_pipeline`](super::Recorder::bind_pipeline)).
+    /// Vulkan allows none between its Begin and its End.
+    pub several_pipelines: bool,
     /// Draws whose arguments or vertex count lie in a buffer. On the native backend some need what not all
     /// devices have: [`RequiredFeatures::multi_draw_indirect`], [`RequiredFeatures::draw_indirect_count`],
     /// [`TransformFeedbackSupport::draw`](super::TransformFeedbackSupport::draw).
@@ -49,6 +55,10 @@ impl Backend {
             Self::Native | Self::Vertex if needs.dynamic_topology => Some("dynamic topology"),
             Self::Native | Self::Vertex if needs.multi_draw => Some("multi-draws"),
             Self::Native | Self::Vertex if needs.queries => Some("queries of vkxfb"),
+            Self::Native if needs.dynamic_provoking_vertex => Some("a dynamic provoking vertex"),
+            Self::Native if needs.several_pipelines => {
+                Some("another pipeline between Begin and End")
+            }
             Self::Native => None,
             Self::Vertex if needs.indexed => Some("indexed draws"),
             Self::Vertex if needs.indirect => Some("indirect draws"),
@@ -97,6 +107,13 @@ mod tests {
         assert_eq!(on(all, &multi), Some(Backend::Compute));
         let emulated = &[Backend::Vertex, Backend::Compute];
         assert_eq!(on(emulated, &direct), Some(Backend::Vertex));
+        for changing in [
+            CaptureNeeds { several_pipelines: true, ..direct },
+            CaptureNeeds { dynamic_provoking_vertex: true, ..direct },
+        ] {
+            assert_eq!(on(all, &changing), Some(Backend::Vertex));
+            assert_eq!(on(&[Backend::Native], &changing), None);
+        }
         assert_eq!(on(emulated, &indexed), Some(Backend::Compute));
         assert_eq!(on(&[Backend::Vertex], &indexed), None);
         assert_eq!(on(emulated, &fan(65_537)), Some(Backend::Vertex));
