@@ -267,6 +267,7 @@ fn dispatches_fold_at_the_limit() {
             pipeline: &pipeline,
             vertex_data: &[],
             descriptor_sets: &[],
+            push_constants: &[],
             draws: &request.draws,
             buffers: &[Some(target)],
         };
@@ -331,6 +332,7 @@ fn attributes_out_of_range_are_zero() {
             pipeline: &pipeline,
             vertex_data: &vertex_data,
             descriptor_sets: &[],
+            push_constants: &[],
             draws: &capture.draws,
             buffers: &[Some(target)],
         };
@@ -438,6 +440,7 @@ fn defaults_and_draw_parameters_are_supplied() {
             pipeline: &pipeline,
             vertex_data: &vertex_data,
             descriptor_sets: &[],
+            push_constants: &[],
             draws: &[(PrimitiveTopology::PointList, request)],
             buffers: &[Some(target)],
         };

@@ -50,6 +50,7 @@ fn a_fan_is_captured_up_to_the_limit_and_refused_beyond() {
         pipeline: &pipeline,
         vertex_data: &[],
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &[(FAN, draw(MAX_FAN_VERTICES + 1))],
         buffers: &[Some(target)],
     };

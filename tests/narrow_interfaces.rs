@@ -152,6 +152,7 @@ fn capture(
         pipeline: &pipeline,
         vertex_data: &vertex_data,
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &[(PrimitiveTopology::PointList, draw)],
         buffers: &[Some(target)],
     };

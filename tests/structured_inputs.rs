@@ -196,6 +196,7 @@ fn capture(
         pipeline: &pipeline,
         vertex_data: &vertex_data,
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &[(topology, draw)],
         buffers: &[Some(target)],
     };

@@ -363,6 +363,7 @@ fn capture(
                 pipeline,
                 vertex_data,
                 descriptor_sets: &[],
+                push_constants: &[],
                 draws,
                 buffers: &targets[..used],
             }

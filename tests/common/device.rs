@@ -277,6 +277,7 @@ pub fn run(
             pipeline,
             vertex_data,
             descriptor_sets: &[],
+            push_constants: &[],
             draws: &capture.draws,
             buffers: targets,
         })
@@ -364,6 +365,7 @@ pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
         pipeline: &pipeline,
         vertex_data: &[],
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &[(PrimitiveTopology::TriangleStrip, INDICES)],
         buffers: &targets,
     };

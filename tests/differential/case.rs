@@ -8,6 +8,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::common::rng::Rng;
 use crate::generator::interface::BuiltIn;
 use crate::generator::program::Cell;
+use crate::generator::pushed::Block;
 use crate::generator::types::Scalar;
 use crate::generator::{Generated, Space, generate};
 
@@ -102,6 +103,13 @@ impl Case {
         )
     }
 
+    /// What is pushed before each draw.
+    pub fn push_constants(&self) -> Vec<Vec<u8>> {
+        let draws = 0..self.draws.len() as u32;
+        let of_block = |block: &Block| draws.map(|draw| block.bytes(draw)).collect();
+        self.shader.pushed.as_ref().map_or_else(Vec::new, of_block)
+    }
+
     /// What the model says.
     pub fn expected(&self) -> Expected {
         let buffer = |target: Target| Buffer { bytes: target.initial, loose: Vec::new() };
@@ -110,16 +118,15 @@ impl Case {
         let mut buffers: Vec<_> = targets.into_iter().map(|t| t.map(buffer)).collect();
         let mut record = 0;
         let mut primitives = 0;
-        for (topology, draw) in &self.draws {
+        for (number, (topology, draw)) in (0..).zip(&self.draws) {
             let outputs = topology.output_count(draw.vertex_count);
             primitives +=
                 topology.primitive_count(draw.vertex_count) * u64::from(draw.instance_count);
             for instance in 0..draw.instance_count {
                 for output in 0..outputs {
                     let vertex = topology.gather(ProvokingVertex::First, output) as u32;
-                    let cells = self
-                        .shader
-                        .cells(draw.first_instance + instance, draw.first_vertex + vertex);
+                    let instance = draw.first_instance + instance;
+                    let cells = self.shader.cells(number, instance, draw.first_vertex + vertex);
                     for (captured, cell) in self.shader.captured.iter().zip(cells) {
                         let stride = self.shader.interface.strides[captured.buffer].unwrap();
                         let at = starts[captured.buffer]

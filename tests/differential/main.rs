@@ -28,9 +28,11 @@ use common::batches::{self, Worker};
 use common::settings::number;
 use generator::interface::{BuiltIn, Shape};
 use generator::program::Cell;
+use generator::pushed::{Block, Laid};
 use generator::types::{Scalar, Type};
 use generator::{Generated, Space, generate};
 use run::ShaderWorker;
+use vkxfb::probe::gpu::Resources;
 
 /// Shaders of one submission.
 const BATCH: u64 = 20;
@@ -38,13 +40,21 @@ const BATCH: u64 = 20;
 #[test]
 fn random_shaders_capture_what_the_model_says() {
     let count = number("VKXFB_SHADERS", 500);
-    batches::run("differential", count, BATCH, ShaderWorker::new).check();
+    batches::run("differential", count, BATCH, || ShaderWorker::new(Resources::Best)).check();
+}
+
+/// Some of them again, where descriptors take the place of device addresses.
+#[test]
+fn random_shaders_capture_the_same_by_descriptors() {
+    let count = number("VKXFB_SHADERS", 2000).div_ceil(5);
+    let open = || ShaderWorker::new(Resources::Descriptors);
+    batches::run("differential-descriptors", count, BATCH, open).check();
 }
 
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {
-    let mut worker = ShaderWorker::new();
+    let mut worker = ShaderWorker::new(Resources::Best);
     worker.perturb = true;
     worker.batch(&(0..8).collect::<Vec<_>>());
     let report = worker.finish();
@@ -60,7 +70,7 @@ fn the_generator_reaches_everything() {
     let (mut cells, mut undefined, mut near) = (0, 0, 0);
     for seed in 0..600 {
         let shader = generate(seed, &Space::whole());
-        for cell in shader.cells(1, 5) {
+        for cell in shader.cells(0, 1, 5) {
             cells += 1;
             undefined += u32::from(cell == Cell::Undefined);
             near += u32::from(matches!(cell, Cell::Near(..)));
@@ -93,6 +103,10 @@ fn the_generator_reaches_everything() {
         "matrix of doubles",
         "point size",
         "position",
+        "push constants",
+        "push constants of doubles",
+        "push constants of matrices",
+        "push constants of structures",
         "specialised length",
         "structure in structure",
         "viewport index",
@@ -144,6 +158,16 @@ fn features(shader: &Generated) -> Vec<&'static str> {
     features.extend((bytes < strides.clone().sum()).then_some("gap"));
     features.extend((strides.count() == 4).then_some("four buffers"));
     features.extend((!shader.attributes.is_empty()).then_some("attributes"));
+    if let Some(Block { ty: Laid::Struct(members), .. }) = &shader.pushed {
+        let any = |test: fn(&Laid) -> bool| members.iter().any(|(_, member)| test(member));
+        features.push("push constants");
+        let doubles = any(|member| member.any_scalar(|scalar| scalar == Scalar::F64));
+        features.extend(doubles.then_some("push constants of doubles"));
+        let matrices = any(|member| matches!(member, Laid::Matrix { is_row_major: true, .. }));
+        features.extend(matrices.then_some("push constants of matrices"));
+        let structures = any(|member| matches!(member, Laid::Struct(_)));
+        features.extend(structures.then_some("push constants of structures"));
+    }
     let initialized = shader.program.initializers.iter().any(Option::is_some);
     features.extend(initialized.then_some("initializer"));
     features.sort_unstable();

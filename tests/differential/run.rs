@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, VertexData};
+use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -83,9 +83,9 @@ impl Worker for ShaderWorker {
 }
 
 impl ShaderWorker {
-    pub fn new() -> Self {
+    pub fn new(resources: Resources) -> Self {
         let validation = has_validation();
-        let options = OpenOptions { validation, ..Default::default() };
+        let options = OpenOptions { validation, resources, ..Default::default() };
         let gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
         let caps = gpu.capabilities();
@@ -104,7 +104,8 @@ impl ShaderWorker {
     }
 
     fn prepare<'a>(&mut self, case: &'a Case, backend: Backend, jobs: &mut Vec<Job<'a>>) {
-        let lowered = match self.timed("lower", |_| lower(case, backend)) {
+        let target = self.gpu.compute_target(backend).unwrap();
+        let lowered = match self.timed("lower", |_| lower(case, backend, target)) {
             Ok(lowered) => lowered,
             // What is as yet unsupported says so.
             Err(LowerError::Capture(CaptureError::UnsupportedType { .. })) => {
@@ -166,6 +167,7 @@ impl ShaderWorker {
                 v.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect()
             })
             .collect();
+        let pushed: Vec<Vec<Vec<u8>>> = jobs.iter().map(|j| j.case.push_constants()).collect();
         let requests: Vec<CaptureRequest<'_>> = jobs
             .iter()
             .enumerate()
@@ -173,6 +175,7 @@ impl ShaderWorker {
                 pipeline: &job.pipeline,
                 vertex_data: &data[i],
                 descriptor_sets: &[],
+                push_constants: &pushed[i],
                 draws: &job.case.draws,
                 buffers: &bound[i],
             })
@@ -240,7 +243,7 @@ fn bind(target: &Target) -> CaptureTarget<'_> {
     CaptureTarget { initial: &target.initial, offset: target.offset, size: target.size }
 }
 
-fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
+fn lower(case: &Case, backend: Backend, target: compute::Target) -> Result<Lowered, LowerError> {
     let shader = &Shader::new(&case.shader.words);
     match backend {
         Backend::Native => native::lower(shader),
@@ -249,7 +252,7 @@ fn lower(case: &Case, backend: Backend) -> Result<Lowered, LowerError> {
             let target = compute::Target {
                 workgroup_size: [64, 64, 20][case.seed as usize % 3],
                 staging: [0, 0, 0, 4096, 0, 0, 300, 0][case.seed as usize % 8],
-                ..Default::default()
+                ..target
             };
             let options = compute::Options { vertex_input: &case.shader.vertex_input, target };
             compute::lower(shader, &options)

@@ -50,6 +50,8 @@ pub struct CaptureRequest<'a> {
     pub vertex_data: &'a [VertexData<'a>],
     /// Bound to the sets from 0 on.
     pub descriptor_sets: &'a [vk::DescriptorSet],
+    /// Push constants from byte 0 on, which the draw of the same number finds, and those behind the last.
+    pub push_constants: &'a [Vec<u8>],
     /// The draws, in order.
     pub draws: &'a [(PrimitiveTopology, Draw)],
     /// The capture buffers, by their `XfbBuffer` number.
@@ -328,7 +330,11 @@ unsafe fn record(
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
+        let mut pushed = request.push_constants.iter();
         for (topology, draw) in request.draws {
+            if let Some(bytes) = pushed.next() {
+                recorder.push_constants(0, bytes)?;
+            }
             recorder.draw(*topology, draw)?;
         }
         // Direct draws from the start of the buffers: everything is known.
@@ -340,8 +346,15 @@ unsafe fn record(
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let draws = requests.iter().map(|r| r.draws.len() as u64).sum();
     let desc = ArenaDesc::for_draws(requests.len() as u64, draws);
-    let attributes: u64 = requests.iter().map(|r| r.pipeline.attribute_bytes()).sum();
-    ArenaDesc { upload: desc.upload + attributes, ..desc }
+    let table = |request: &CaptureRequest<'_>| {
+        let pipeline = request.pipeline;
+        let constants = pipeline.push_constants().len() as u64;
+        // Draws that find other constants have attributes of their own beside them.
+        let count = request.push_constants.len().max(1) as u64;
+        count * (pipeline.attribute_bytes() + constants)
+    };
+    let tables: u64 = requests.iter().map(table).sum();
+    ArenaDesc { upload: desc.upload + tables, ..desc }
 }
 
 /// Orders fills before the copies to the same memory. What is copied back is not read by it: see

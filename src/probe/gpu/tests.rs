@@ -208,6 +208,7 @@ fn native_captures_in_one_batch() {
         pipeline: &pipeline,
         vertex_data: &[VertexData { binding: 3, bytes: bytemuck::cast_slice(&vertices) }],
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &draws,
         buffers: &buffers,
     };
@@ -252,6 +253,7 @@ fn a_capture_without_its_barrier_is_reported() {
         pipeline: &pipeline,
         vertex_data: &[VertexData { binding: 3, bytes: &bytes }],
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &[(PrimitiveTopology::TriangleStrip, draw)],
         buffers: &[Some(CaptureTarget { initial: &bytes, offset: 0, size: 64 })],
     };
@@ -333,6 +335,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         pipeline: &pipeline,
         vertex_data: &data,
         descriptor_sets: &[],
+        push_constants: &[],
         draws: &strip,
         buffers: &[Some(target)],
     };

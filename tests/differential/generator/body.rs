@@ -2,6 +2,7 @@
 
 use super::interface::{BuiltIn, Variable};
 use super::program::{Access, Expr, Op, Program, Stmt, Value, Via};
+use super::pushed::Block;
 use super::types::{Length, Scalar, Type};
 use super::{Attribute, Space};
 use crate::common::rng::Rng;
@@ -19,6 +20,7 @@ pub enum Range {
 pub struct Body<'a> {
     pub rng: &'a mut Rng,
     pub attributes: &'a [Attribute],
+    pub pushed: Option<&'a Block>,
     pub space: &'a Space,
     /// Whether indices may be computed, and outputs be read.
     pub computed_indices: bool,
@@ -28,8 +30,14 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    pub fn new(rng: &'a mut Rng, attributes: &'a [Attribute], space: &'a Space) -> Self {
-        Self { rng, attributes, space, computed_indices: true, loops: Vec::new(), next_loop: 0 }
+    pub fn new(
+        rng: &'a mut Rng,
+        attributes: &'a [Attribute],
+        pushed: Option<&'a Block>,
+        space: &'a Space,
+    ) -> Self {
+        let (computed_indices, loops, next_loop) = (true, Vec::new(), 0);
+        Self { rng, attributes, pushed, space, computed_indices, loops, next_loop }
     }
 
     pub fn program(&mut self, variables: &[Variable]) -> Program {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use spirv::{Capability, Decoration, Op, StorageClass};
 
+use super::emit_pushed::Pushed;
 use super::interface::{BuiltIn, Captured, Carrier, Item, Shape, Variable};
 use super::module::Module;
 use super::program::{Expr, Value};
@@ -24,7 +25,9 @@ pub struct Emitter<'a> {
     pub vertex_index: u32,
     pub instance_index: u32,
     pub signed_indices: bool,
-    interface: Vec<u32>,
+    /// Variable and types of the push constants.
+    pub pushed: Option<Pushed>,
+    pub(super) interface: Vec<u32>,
 }
 
 /// The words of a shader. `signed_indices`: of which type the built-in inputs are.
@@ -40,12 +43,14 @@ pub fn emit(shader: &Generated, signed_indices: bool) -> Vec<u32> {
         vertex_index: 0,
         instance_index: 0,
         signed_indices,
+        pushed: None,
         interface: Vec::new(),
     };
     emitter.module.glsl = emitter.module.id();
     emitter.capabilities();
     emitter.declare_spec_constants();
     emitter.declare_inputs();
+    emitter.declare_pushed();
     for (number, variable) in shader.interface.variables.iter().enumerate() {
         emitter.declare_output(number, variable);
     }
@@ -59,7 +64,11 @@ impl Emitter<'_> {
         self.module.capability(Capability::Shader);
         self.module.capability(Capability::TransformFeedback);
         let has = |which| self.shader.built_in(which).is_some();
-        let uses = |test| self.shader.items().any(|item| item.ty.any_scalar(test));
+        let pushed = self.shader.pushed.as_ref();
+        let uses = |test: fn(Scalar) -> bool| {
+            self.shader.items().any(|item| item.ty.any_scalar(test))
+                || pushed.is_some_and(|block| block.ty.any_scalar(test))
+        };
         let [float64, int64] =
             [uses(|s| s == Scalar::F64), uses(|s| s.is_64() && s != Scalar::F64)];
         let (clip, cull) = (has(BuiltIn::ClipDistance), has(BuiltIn::CullDistance));

@@ -263,6 +263,7 @@ impl Functions<'_, '_> {
             Expr::Instance => self.index(self.emitter.instance_index),
             Expr::Index(number) => self.code.indices[*number as usize],
             Expr::Attribute(attribute, component) => self.attribute(*attribute, *component),
+            Expr::Pushed(scalar, path, loaded) => self.pushed(*scalar, path, *loaded),
             Expr::Binary(op, scalar, a, b) => {
                 let operands = [self.expr(a), self.expr(b)];
                 let ty = self.scalar_type(*scalar);
@@ -349,6 +350,32 @@ impl Functions<'_, '_> {
         }
         let vector = self.value(Op::Load, ty_id, &[variable]);
         self.value(Op::CompositeExtract, scalar, &[vector, component])
+    }
+
+    fn pushed(&mut self, scalar: Scalar, path: &[Expr], loaded: usize) -> u32 {
+        let (chain, literals) = path.split_at(loaded);
+        let constant = |index: &Expr| match index {
+            Expr::Const(_, index) => Some(*index as u32),
+            _ => None,
+        };
+        let types = self.emitter.pushed.as_ref().unwrap();
+        let mut operands = vec![types.variable];
+        let ty =
+            types.ty(&chain.iter().map(|index| constant(index).unwrap_or(0)).collect::<Vec<_>>());
+        operands.extend(chain.iter().map(|index| self.expr(index)));
+        let mut pointer = operands[0];
+        if !chain.is_empty() {
+            let pointer_type = self.emitter.module.pointer(StorageClass::PushConstant, ty);
+            pointer = self.value(Op::AccessChain, pointer_type, &operands);
+        }
+        let value = self.value(Op::Load, ty, &[pointer]);
+        if literals.is_empty() {
+            return value;
+        }
+        let scalar = self.scalar_type(scalar);
+        let literals = literals.iter().map(|index| constant(index).unwrap());
+        let operands: Vec<u32> = std::iter::once(value).chain(literals).collect();
+        self.value(Op::CompositeExtract, scalar, &operands)
     }
 
     fn free(&mut self, op: Free, x: &[u32]) -> u32 {

@@ -8,15 +8,18 @@
 pub mod body;
 pub mod emit;
 pub mod emit_body;
+mod emit_pushed;
 pub mod interface;
 pub mod module;
 pub mod program;
+pub mod pushed;
 pub mod types;
 mod values;
 
 use crate::common::rng::Rng;
 use interface::{BuiltIn, Interface};
 use program::{Cell, Inputs, Program};
+use pushed::Block;
 use types::{Length, Palette, Scalar};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
@@ -38,6 +41,7 @@ pub struct Space {
     /// Blocks with an `Offset` of their own.
     pub whole_blocks: bool,
     pub initializers: bool,
+    pub push_constants: bool,
     /// Percentage of floats that a free operation computes.
     pub free_percent: u32,
     /// Locations of all outputs, without the built-ins.
@@ -64,6 +68,7 @@ impl Space {
             layer: true,
             whole_blocks: true,
             initializers: true,
+            push_constants: true,
             free_percent: 3,
             max_locations: 24,
             max_stride: 512,
@@ -123,6 +128,8 @@ pub struct Generated {
     pub interface: Interface,
     pub program: Program,
     pub attributes: Vec<Attribute>,
+    /// Push constants.
+    pub pushed: Option<Block>,
     pub spec_constants: Vec<SpecConstant>,
     pub vertex_input: VertexInput,
     pub captured: Vec<CapturedScalar>,
@@ -140,7 +147,9 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
     };
     let interface = Interface::random(rng, space, &palette);
     let (attributes, vertex_input) = attributes(rng);
-    let mut body = body::Body::new(rng, &attributes, space);
+    // With choices of their own: the shaders without any stay what they are.
+    let pushed = pushed(&mut Rng::new(seed.rotate_left(32)), space, &palette);
+    let mut body = body::Body::new(rng, &attributes, pushed.as_ref(), space);
     let program = body.program(&interface.variables);
     let version = rng.pick(&space.versions);
     let captured = captured(&interface);
@@ -151,6 +160,7 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
         interface,
         program,
         attributes,
+        pushed,
         spec_constants,
         vertex_input,
         captured,
@@ -191,6 +201,12 @@ fn spec_lengths(constants: &[SpecConstant]) -> Vec<Length> {
         [Length::Spec(place, constant.value), Length::SpecSum(place, 1, constant.value + 1)]
     };
     constants.iter().enumerate().flat_map(both).collect()
+}
+
+fn pushed(rng: &mut Rng, space: &Space, palette: &Palette) -> Option<Block> {
+    let Palette { scalars, aggregates, spec_lengths } = palette;
+    let is_wanted = space.push_constants && rng.percent(40);
+    is_wanted.then(|| Block::random(rng, scalars, *aggregates, spec_lengths))
 }
 
 /// Up to four attributes of up to two bindings.
@@ -251,6 +267,7 @@ fn captured(interface: &Interface) -> Vec<CapturedScalar> {
 
 struct VertexOf<'a> {
     shader: &'a Generated,
+    draw: u32,
     instance: u32,
     vertex: u32,
 }
@@ -272,6 +289,10 @@ impl Inputs for VertexOf<'_> {
         };
         made_up(layout.format.class(), layout.binding, element, layout.offset / 4 + component)
     }
+
+    fn pushed(&self, path: &[u32]) -> u64 {
+        self.shader.pushed.as_ref().unwrap().bits(self.draw, path)
+    }
 }
 
 /// What vertex buffers hold: any integers, and floats from 1 to 256 in steps of a quarter.
@@ -287,9 +308,9 @@ fn made_up(class: NumericClass, binding: u32, element: u32, dword: u32) -> u32 {
 }
 
 impl Generated {
-    /// What a vertex writes to all buffers, in the order of `captured`.
-    pub fn cells(&self, instance: u32, vertex: u32) -> Vec<Cell> {
-        let outputs = self.program.run(&VertexOf { shader: self, instance, vertex });
+    /// What a vertex of a draw writes to all buffers, in the order of `captured`.
+    pub fn cells(&self, draw: u32, instance: u32, vertex: u32) -> Vec<Cell> {
+        let outputs = self.program.run(&VertexOf { shader: self, draw, instance, vertex });
         self.captured.iter().map(|c| outputs[c.output][c.index as usize]).collect()
     }
 

@@ -74,6 +74,9 @@ pub enum Expr {
     Index(u32),
     /// A component of an attribute, of the attribute's type.
     Attribute(usize, u32),
+    /// A scalar of the push constants: indices that lead to it, of which so many are of the pointer that is
+    /// loaded from. The others are constants.
+    Pushed(Scalar, Vec<Expr>, usize),
     Binary(Op, Scalar, Box<Expr>, Box<Expr>),
     /// The same bits as another type of that size.
     Bits(Scalar, Scalar, Box<Expr>),
@@ -153,6 +156,8 @@ pub trait Inputs {
     fn instance(&self) -> u32;
     /// Bits of a component of an attribute.
     fn attribute(&self, attribute: usize, component: u32) -> u32;
+    /// Bits of a scalar of the push constants.
+    fn pushed(&self, path: &[u32]) -> u64;
 }
 
 impl Program {
@@ -262,6 +267,10 @@ impl Machine<'_> {
             Expr::Index(number) => self.indices[*number as usize].into(),
             Expr::Attribute(attribute, component) => {
                 self.inputs.attribute(*attribute, *component).into()
+            }
+            Expr::Pushed(_, path, _) => {
+                let path: Vec<u32> = path.iter().map(|index| self.word(index)).collect();
+                self.inputs.pushed(&path)
             }
             Expr::Binary(op, scalar, a, b) => binary(*op, *scalar, self.bits(a), self.bits(b)),
             Expr::Bits(_, _, a) => self.bits(a),

@@ -3,6 +3,7 @@
 use super::Attribute;
 use super::body::{Body, Range};
 use super::program::{Expr, Free, Op, Value};
+use super::pushed::Step;
 use super::types::{Scalar, Type};
 
 impl Body<'_> {
@@ -37,6 +38,27 @@ impl Body<'_> {
         Expr::Const(scalar, bits)
     }
 
+    /// A push constant of a type, if one is found.
+    fn pushed(&mut self, is_wanted: impl Fn(Scalar) -> bool) -> Option<(Scalar, Expr)> {
+        let block = self.pushed?;
+        let mut tries = (0..4).map(|_| block.ty.path(self.rng));
+        let (path, scalar) = tries.find_map(|path| {
+            let first = path.iter().map(|step| match step {
+                Step::Constant(index) => *index,
+                Step::Masked(_) => 0,
+            });
+            let (_, scalar) = block.ty.scalar_at(&first.collect::<Vec<_>>());
+            is_wanted(scalar).then_some((path, scalar))
+        })?;
+        let computed = path.iter().rposition(|step| matches!(step, Step::Masked(_)));
+        let loaded = self.rng.range(computed.map_or(0, |last| last as u32 + 1), path.len() as u32);
+        let path = path.into_iter().map(|step| match step {
+            Step::Constant(index) => word(index),
+            Step::Masked(mask) => self.masked(mask),
+        });
+        Some((scalar, Expr::Pushed(scalar, path.collect(), loaded as usize)))
+    }
+
     pub fn scalar(&mut self, scalar: Scalar, range: Range) -> Expr {
         match (range, scalar) {
             (Range::Size, _) => {
@@ -45,6 +67,12 @@ impl Body<'_> {
             }
             (Range::Small, _) => return as_type(Scalar::U32, scalar, self.masked(3)),
             _ => {}
+        }
+        if self.pushed.is_some()
+            && self.rng.percent(25)
+            && let Some((_, pushed)) = self.pushed(|found| found == scalar)
+        {
+            return pushed;
         }
         match scalar {
             Scalar::U32 | Scalar::I32 => as_type(Scalar::U32, scalar, self.word()),
@@ -161,6 +189,12 @@ impl Body<'_> {
             let Attribute { scalar, components, .. } = self.attributes[attribute];
             let read = Expr::Attribute(attribute, self.rng.below(components));
             mixed = binary(Op::Sub, Scalar::U32, mixed, as_type(scalar, Scalar::U32, read));
+        }
+        if self.pushed.is_some()
+            && self.rng.percent(15)
+            && let Some((scalar, read)) = self.pushed(|found| !found.is_64())
+        {
+            mixed = binary(Op::Add, Scalar::U32, mixed, as_type(scalar, Scalar::U32, read));
         }
         if self.rng.percent(15) {
             let high = binary(Op::Shr, Scalar::U32, mixed.clone(), word(self.rng.range(7, 20)));
