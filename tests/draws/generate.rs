@@ -2,15 +2,15 @@
 
 mod draws;
 mod space;
+mod state;
 
 use vkxfb::probe::sentinel;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{BoundSet, Counters, IndexBuffer, Program, Range, State, Step};
-use crate::sets::{HANDLES, OBJECTS, SETS, SPACING};
+use crate::program::{Counters, IndexBuffer, Program, Range, StateChange, Step};
+use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
 /// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that
@@ -164,6 +164,10 @@ impl<'a> Generator<'a> {
         self.program.rounds.last_mut().unwrap().push(step);
     }
 
+    fn change(&mut self, change: StateChange) {
+        self.push(Step::Change(change));
+    }
+
     fn begin_round(&mut self) {
         self.program.rounds.push(Vec::new());
         self.model.begin_round();
@@ -225,31 +229,11 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn state(&mut self, shader: Shader) -> State {
-        let topology = self.rng.pick(&self.space.topologies);
-        let is_list = matches!(
-            topology,
-            PrimitiveTopology::PointList
-                | PrimitiveTopology::LineList
-                | PrimitiveTopology::TriangleList
-                | PrimitiveTopology::LineListWithAdjacency
-                | PrimitiveTopology::TriangleListWithAdjacency
-        );
-        let restart = (!is_list || self.space.list_restart) && self.rng.percent(50);
-        let provoking = match self.space.last_provoking && self.rng.percent(30) {
-            true => ProvokingVertex::Last,
-            false => ProvokingVertex::First,
-        };
-        State { shader, topology, provoking, restart }
-    }
-
     /// Draws that nothing captures.
     fn outside(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
-        let state = self.state(shader);
-        self.push(Step::Bind(state));
+        self.bind_pipeline(shader);
         self.bind_vertices();
-        self.bind_sets(shader, 0, SETS);
         self.maybe_begin_query(25);
         for _ in 0..self.rng.range(1, 2) {
             self.draw();
@@ -257,42 +241,11 @@ impl<'a> Generator<'a> {
         self.maybe_end_queries();
     }
 
-    fn bind_vertices(&mut self) {
-        self.push(Step::VertexBuffers(self.vertices));
-    }
-
-    /// The vertex buffers from other elements on.
-    fn bind_vertices_behind(&mut self) {
-        let strides = [VERTEX_STRIDE, INSTANCE_STRIDE];
-        let ranges = [0, 1].map(|binding| {
-            let Range { offset, size } = self.vertices[binding];
-            let skipped = u64::from(strides[binding] * self.rng.below(5));
-            Range { offset: offset + skipped, size: size - skipped }
-        });
-        self.push(Step::VertexBuffers(ranges));
-    }
-
-    /// So many descriptor sets from number `first` on, if the shader reads sets.
-    fn bind_sets(&mut self, shader: Shader, first: usize, count: usize) {
-        if !shader.reads_sets() {
-            return;
-        }
-        let sets = (0..count)
-            .map(|_| BoundSet {
-                handle: self.rng.below(HANDLES),
-                objects: [0; 2].map(|_| self.rng.below(OBJECTS)),
-            })
-            .collect();
-        self.push(Step::DescriptorSets { first, sets });
-    }
-
     /// A Begin and its End.
     fn capture(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
-        let state = self.state(shader);
-        self.push(Step::Bind(state));
+        self.bind_pipeline(shader);
         self.bind_vertices();
-        self.bind_sets(shader, 0, SETS);
         let is_resumed = self.ranges.iter().any(Option::is_some) && self.rng.percent(60);
         if !is_resumed {
             self.choose_ranges(None);
@@ -307,10 +260,9 @@ impl<'a> Generator<'a> {
     fn consume(&mut self) {
         let at = self.rng.below(self.captured.len() as u32) as usize;
         let Captured { range, counter } = self.captured[at];
-        let state = self.state(Shader::Fetch);
-        self.push(Step::Bind(state));
+        self.bind_pipeline(Shader::Fetch);
         self.choose_ranges(Some(range));
-        self.push(Step::VertexBuffers([range, self.vertices[1]]));
+        self.change(StateChange::VertexBuffers([range, self.vertices[1]]));
         self.push(Step::CaptureBuffers(self.ranges));
         self.begin();
         self.byte_count_draw(counter);
@@ -323,14 +275,7 @@ impl<'a> Generator<'a> {
     fn draws(&mut self, shader: Shader) {
         for _ in 0..self.rng.range(1, 4) {
             self.maybe_begin_query(15);
-            if self.rng.percent(25) {
-                self.bind_vertices_behind();
-            }
-            if self.rng.percent(60) {
-                let first = self.rng.below(SETS as u32) as usize;
-                let count = self.rng.range(1, (SETS - first) as u32) as usize;
-                self.bind_sets(shader, first, count);
-            }
+            self.change_state(shader);
             self.draw();
             if self.rng.percent(30) {
                 self.maybe_end_queries();

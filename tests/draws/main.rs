@@ -1,6 +1,6 @@
-//! Thousands of random programs of draws (Begin and End with counters, every draw command, restarts,
-//! queries), run by every backend of the device, and by the compute backend with both resource plans, and held
-//! against a model of the specification.
+//! Thousands of random programs of draws (Begin and End with counters, every draw command, restarts, state that
+//! changes between draws, queries), run by every backend of the device, and by the compute backend with both
+//! resource plans, and held against a model of the specification.
 //!
 //! | variable | |
 //! |---|---|
@@ -34,8 +34,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::batches::{self, Report, Worker};
 use common::settings::{has_validation, number};
 use generate::{Space, generate};
-use program::{State, Step};
+use program::{State, StateChange, Step};
 use run::DrawWorker;
+use shaders::CONSTANTS;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
@@ -185,16 +186,22 @@ fn the_generator_reaches_everything() {
         features.extend(program.queries.iter().map(|kind| format!("{kind:?}")));
         for step in program.rounds.iter().flatten() {
             match step {
-                Step::Bind(State { topology, provoking, restart, .. }) => features.extend([
-                    topology.to_string(),
-                    format!("{provoking:?}"),
-                    format!("restart {restart}"),
-                ]),
-                Step::IndexBuffer(buffer) => {
+                Step::Change(StateChange::Pipeline(state)) => {
+                    let State { topology, provoking, restart, .. } = state;
+                    features.extend([
+                        topology.to_string(),
+                        format!("{provoking:?}"),
+                        format!("restart {restart}"),
+                    ]);
+                }
+                Step::Change(StateChange::IndexBuffer(buffer)) => {
                     features.insert(format!("indices of {}", buffer.index_size));
                 }
-                Step::DescriptorSets { first, sets } => {
+                Step::Change(StateChange::DescriptorSets { first, sets }) => {
                     features.insert(format!("{} sets from {first} on", sets.len()));
+                }
+                Step::Change(StateChange::PushConstants { first, .. }) => {
+                    features.insert(format!("push constants from {first} on"));
                 }
                 _ => {}
             }
@@ -206,8 +213,8 @@ fn the_generator_reaches_everything() {
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
     let facts = 16;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
-    let sets = 3;
-    let all = commands + topologies + provoking + restart + indices + queries + sets + facts;
+    let state = 3 + CONSTANTS;
+    let all = commands + topologies + provoking + restart + indices + queries + state + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");

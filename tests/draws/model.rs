@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use crate::program::{
     BoundSet, Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind, Range, Span,
-    State, Step,
+    State, StateChange, Step,
 };
 use crate::sets::SETS;
-use crate::shaders::{INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
+use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
 
 /// What came up, and some driver gets wrong: see [`crate::known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +64,8 @@ pub struct Model {
     pub vertices: Option<[Range; 2]>,
     pub indices: Option<IndexBuffer>,
     sets: [Option<BoundSet>; SETS],
+    /// Push constants, by dword.
+    pub constants: [Option<u32>; CONSTANTS],
     captures: [Option<Range>; 4],
     /// Write positions while transform feedback is active: bytes from the start of the bound range.
     pub positions: Option<[u64; 4]>,
@@ -96,6 +98,7 @@ impl Model {
             vertices: None,
             indices: None,
             sets: [None; SETS],
+            constants: [None; CONSTANTS],
             captures: [None; 4],
             positions: None,
             active_queries: Vec::new(),
@@ -104,10 +107,11 @@ impl Model {
         }
     }
 
-    /// A command buffer begins with nothing bound.
+    /// A command buffer begins with nothing bound, and nothing pushed.
     pub fn begin_round(&mut self) {
         (self.state, self.vertices, self.indices) = (None, None, None);
         (self.sets, self.captures) = ([None; SETS], [None; 4]);
+        self.constants = [None; CONSTANTS];
         self.indirect_in_round = false;
         self.count_in_round = false;
     }
@@ -115,14 +119,7 @@ impl Model {
     pub fn step(&mut self, step: &Step, queries: &[QueryKind]) {
         match step {
             Step::BeginPass | Step::EndPass | Step::Barrier => {}
-            Step::Bind(state) => self.state = Some(*state),
-            Step::VertexBuffers(ranges) => self.vertices = Some(*ranges),
-            Step::IndexBuffer(buffer) => self.indices = Some(*buffer),
-            Step::DescriptorSets { first, sets } => {
-                for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
-                    *bound = Some(*set);
-                }
-            }
+            Step::Change(change) => self.change(change),
             Step::CaptureBuffers(ranges) => self.captures = *ranges,
             Step::Begin(counters) => self.begin(counters),
             Step::End(counters) => self.end(counters),
@@ -132,6 +129,24 @@ impl Model {
             }
             Step::EndQuery(query) => self.active_queries.retain(|(_, active)| active != query),
             Step::Draw(draw) => self.draw(draw),
+        }
+    }
+
+    fn change(&mut self, change: &StateChange) {
+        match change {
+            StateChange::Pipeline(state) => self.state = Some(*state),
+            StateChange::VertexBuffers(ranges) => self.vertices = Some(*ranges),
+            StateChange::IndexBuffer(buffer) => self.indices = Some(*buffer),
+            StateChange::DescriptorSets { first, sets } => {
+                for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
+                    *bound = Some(*set);
+                }
+            }
+            StateChange::PushConstants { first, dwords } => {
+                for (constant, dword) in self.constants.iter_mut().skip(*first).zip(dwords) {
+                    *constant = Some(*dword);
+                }
+            }
         }
     }
 
@@ -335,7 +350,7 @@ impl Model {
     }
 
     fn record(&mut self, state: State, vertex: &Vertex, positions: &mut [u64; 4]) {
-        let (vertices, sets) = (self.vertices, self.sets);
+        let (vertices, sets, constants) = (self.vertices, self.sets, self.constants);
         let mut is_out_of_range = false;
         let values = state.shader.evaluate(vertex, |read| match read {
             Read::Vertex { binding, element, offset } => {
@@ -348,6 +363,7 @@ impl Model {
             Read::Descriptor { set, binding } => {
                 self.dword(sets[set].expect("sets are bound").place(self.objects, binding))
             }
+            Read::Constant(dword) => constants[dword].expect("push constants are pushed"),
         });
         if is_out_of_range {
             self.facts.insert(Fact::VertexOutOfRange);

@@ -10,7 +10,8 @@ use vkxfb::runtime::{ConsumerScope, Context};
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};
 use crate::program::{
-    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, Step, place_queries,
+    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, StateChange, Step,
+    place_queries,
 };
 use crate::sets::Sets;
 
@@ -132,29 +133,7 @@ impl Native {
                         );
                     }
                     Step::Barrier => images::barrier(ctx, cmd),
-                    Step::Bind(state) => {
-                        let pipeline = self.pipelines.get(ctx, state)?;
-                        let point = vk::PipelineBindPoint::GRAPHICS;
-                        device.cmd_bind_pipeline(cmd, point, pipeline);
-                    }
-                    Step::VertexBuffers(ranges) => {
-                        let offsets = ranges.map(|range| range.offset);
-                        device.cmd_bind_vertex_buffers(cmd, 0, &[round.memory; 2], &offsets);
-                    }
-                    Step::IndexBuffer(IndexBuffer { range, index_size }) => {
-                        let index_type = match index_size {
-                            1 => vk::IndexType::UINT8_EXT,
-                            2 => vk::IndexType::UINT16,
-                            _ => vk::IndexType::UINT32,
-                        };
-                        device.cmd_bind_index_buffer(cmd, round.memory, range.offset, index_type);
-                    }
-                    Step::DescriptorSets { first, sets: bound } => {
-                        let (raw, offsets) = sets.arguments(round.number, *first, bound);
-                        let (point, first) = (vk::PipelineBindPoint::GRAPHICS, *first as u32);
-                        let layout = self.pipelines.layout;
-                        device.cmd_bind_descriptor_sets(cmd, point, layout, first, &raw, &offsets);
-                    }
+                    Step::Change(change) => self.change(ctx, cmd, round, sets, change)?,
                     Step::CaptureBuffers(ranges) => {
                         for (buffer, range) in (0..).zip(ranges) {
                             let Some(range) = range else { continue };
@@ -190,6 +169,53 @@ impl Native {
                         device.cmd_end_query(cmd, queries.pool(kind), place);
                     }
                     Step::Draw(draw) => self.draw(device, cmd, round.memory, draw),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn change(
+        &mut self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        round: &Round<'_>,
+        sets: &Sets,
+        change: &StateChange,
+    ) -> Result<(), GpuError> {
+        let device = ctx.device();
+        // SAFETY: the caller's contract.
+        unsafe {
+            match change {
+                StateChange::Pipeline(state) => {
+                    let pipeline = self.pipelines.get(ctx, state)?;
+                    let point = vk::PipelineBindPoint::GRAPHICS;
+                    device.cmd_bind_pipeline(cmd, point, pipeline);
+                }
+                StateChange::VertexBuffers(ranges) => {
+                    let offsets = ranges.map(|range| range.offset);
+                    device.cmd_bind_vertex_buffers(cmd, 0, &[round.memory; 2], &offsets);
+                }
+                StateChange::IndexBuffer(IndexBuffer { range, index_size }) => {
+                    let index_type = match index_size {
+                        1 => vk::IndexType::UINT8_EXT,
+                        2 => vk::IndexType::UINT16,
+                        _ => vk::IndexType::UINT32,
+                    };
+                    device.cmd_bind_index_buffer(cmd, round.memory, range.offset, index_type);
+                }
+                StateChange::DescriptorSets { first, sets: bound } => {
+                    let (raw, offsets) = sets.arguments(round.number, *first, bound);
+                    let (point, first) = (vk::PipelineBindPoint::GRAPHICS, *first as u32);
+                    let layout = self.pipelines.layout;
+                    device.cmd_bind_descriptor_sets(cmd, point, layout, first, &raw, &offsets);
+                }
+                StateChange::PushConstants { first, dwords } => {
+                    let (layout, stage) = (self.pipelines.layout, vk::ShaderStageFlags::VERTEX);
+                    let bytes = bytemuck::cast_slice(dwords);
+                    device.cmd_push_constants(cmd, layout, stage, 4 * *first as u32, bytes);
                 }
             }
         }

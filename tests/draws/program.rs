@@ -86,15 +86,7 @@ pub enum Step {
     EndPass,
     /// Everything before it is visible to everything behind it, inside of a pass or outside.
     Barrier,
-    /// Only while no transform feedback is active.
-    Bind(State),
-    VertexBuffers([Range; 2]),
-    IndexBuffer(IndexBuffer),
-    /// Descriptor sets from number `first` on.
-    DescriptorSets {
-        first: usize,
-        sets: Vec<BoundSet>,
-    },
+    Change(StateChange),
     /// By the number of the buffer. A number that is `None` is so throughout the program.
     CaptureBuffers([Option<Range>; 4]),
     Begin(Counters),
@@ -102,6 +94,25 @@ pub enum Step {
     BeginQuery(usize),
     EndQuery(usize),
     Draw(Draw),
+}
+
+/// What draws find from then on.
+#[derive(Debug, Clone)]
+pub enum StateChange {
+    /// Only while no transform feedback is active.
+    Pipeline(State),
+    VertexBuffers([Range; 2]),
+    IndexBuffer(IndexBuffer),
+    /// Descriptor sets from number `first` on.
+    DescriptorSets {
+        first: usize,
+        sets: Vec<BoundSet>,
+    },
+    /// Push constants from dword `first` on.
+    PushConstants {
+        first: usize,
+        dwords: Vec<u32>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,7 +250,7 @@ impl fmt::Display for Program {
         {
             writeln!(f, "  {number} {step:?}")?;
             match step {
-                Step::IndexBuffer(IndexBuffer { range, index_size }) => {
+                Step::Change(StateChange::IndexBuffer(IndexBuffer { range, index_size })) => {
                     let start = range.offset as usize;
                     let bytes = &self.memory[start..start + range.size as usize];
                     let all = bytes.chunks(*index_size as usize);

@@ -1,24 +1,25 @@
 //! Programs through the crate's recorder, on any backend.
 
+mod draws;
 mod pipelines;
 mod queries;
+mod state;
 
 use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer,
-    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels, QueryPool, Recorded, Recorder,
-    RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, Capture, CaptureDesc, Context, CounterBuffer, Kernels, QueryPool, Recorded,
+    Recorder, RuntimeError,
 };
-use vkxfb::topology::PrimitiveTopology;
 
 use self::pipelines::Pipelines;
 use self::queries::Queries;
+use self::state::Bound;
 use crate::common::device;
 use crate::images::{self, Round};
-use crate::program::{BoundSet, Counters, Draw, Outcome, Program, QueryKind, Range, State, Step};
-use crate::sets::{SETS, SetLayouts, Sets};
+use crate::program::{Counters, Outcome, Program, QueryKind, StateChange, Step};
+use crate::sets::{SetLayouts, Sets};
 
 /// Memory of a batch: more than the generator's programs take.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
@@ -43,7 +44,7 @@ impl ByRecorder {
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         for program in programs {
             for step in program.rounds.iter().flatten() {
-                if let Step::Bind(state) = step {
+                if let Step::Change(StateChange::Pipeline(state)) = step {
                     self.pipelines.make(gpu, &self.set_layouts, program, *state)?;
                 }
             }
@@ -130,18 +131,6 @@ struct Machine<'a> {
     sets: &'a Sets,
 }
 
-/// What is bound.
-#[derive(Default)]
-struct Bound {
-    state: Option<State>,
-    vertices: Vec<VertexBuffer>,
-    indices: Option<IndexBuffer>,
-    sets: [Option<BoundSet>; SETS],
-    captures: [Option<CaptureBuffer>; 4],
-    /// Active queries, by kind.
-    queries: [Option<u32>; 2],
-}
-
 impl Machine<'_> {
     /// # Safety
     /// The memory outlives the execution of the command buffer.
@@ -172,7 +161,16 @@ impl Machine<'_> {
                             self.draw(recorder, topology, draw)
                         })?;
                     }
-                    step => self.bind(&mut bound, step),
+                    Step::Change(change) => bound.change(self.round.memory, change),
+                    Step::CaptureBuffers(ranges) => {
+                        bound.bind_captures(self.round.memory, ranges);
+                    }
+                    Step::Barrier => {
+                        let backend = self.pipelines.backend;
+                        let next = images::next(backend);
+                        self.ctx.capture_barrier(self.cmd, backend, next);
+                    }
+                    Step::BeginPass | Step::EndPass | Step::End(_) => {}
                 }
             }
         }
@@ -204,13 +202,7 @@ impl Machine<'_> {
             let mut capture = Capture::new(self.ctx, self.kernels);
             let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, &desc)?;
             self.resume_queries(&mut recorder, bound)?;
-            if state.shader.reads_sets() {
-                let sets = bound.sets.map(|set| set.unwrap());
-                self.bind_sets(&mut recorder, 0, &sets)?;
-            }
-            if let Some(indices) = &bound.indices {
-                recorder.bind_index_buffer(indices)?;
-            }
+            self.restore(&mut recorder, bound)?;
             for (number, step) in (0u64..).zip(steps) {
                 if is_flushed(self.round.program, number) {
                     recorder.flush()?;
@@ -232,21 +224,11 @@ impl Machine<'_> {
                         recorder.end_query(pool.kind())?;
                         bound.queries[kind as usize] = None;
                     }
-                    step => {
-                        self.bind(bound, step);
-                        match step {
-                            Step::VertexBuffers(_) => {
-                                recorder.bind_vertex_buffers(&bound.vertices)?;
-                            }
-                            Step::IndexBuffer(_) => {
-                                recorder.bind_index_buffer(&bound.indices.unwrap())?;
-                            }
-                            Step::DescriptorSets { first, sets } => {
-                                self.bind_sets(&mut recorder, *first, sets)?;
-                            }
-                            _ => {}
-                        }
+                    Step::Change(change) => {
+                        bound.change(self.round.memory, change);
+                        self.change(&mut recorder, bound, change)?;
                     }
+                    step => panic!("{step:?} between Begin and End"),
                 }
             }
         }
@@ -302,148 +284,8 @@ impl Machine<'_> {
         (&queries.pools[kind as usize], kind, place)
     }
 
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn bind_sets(
-        &self,
-        recorder: &mut Recorder<'_>,
-        first: usize,
-        sets: &[BoundSet],
-    ) -> Result<(), RuntimeError> {
-        let (raw, offsets) = self.sets.arguments(self.round.number, first, sets);
-        // SAFETY: the caller's contract.
-        unsafe { recorder.bind_descriptor_sets(first as u32, &raw, &offsets) }
-    }
-
-    fn bind(&self, bound: &mut Bound, step: &Step) {
-        let buffer = self.round.memory;
-        match step {
-            Step::Bind(state) => bound.state = Some(*state),
-            Step::VertexBuffers(ranges) => {
-                bound.vertices = (0..)
-                    .zip(ranges)
-                    .map(|(binding, &Range { offset, size })| VertexBuffer {
-                        binding,
-                        buffer,
-                        offset,
-                        size,
-                        stride: None,
-                    })
-                    .collect();
-            }
-            Step::IndexBuffer(indices) => {
-                bound.indices = Some(IndexBuffer {
-                    buffer,
-                    offset: indices.range.offset,
-                    size: indices.range.size,
-                    index_type: match indices.index_size {
-                        1 => IndexType::Uint8,
-                        2 => IndexType::Uint16,
-                        _ => IndexType::Uint32,
-                    },
-                });
-            }
-            Step::DescriptorSets { first, sets } => {
-                for (bound, set) in bound.sets.iter_mut().skip(*first).zip(sets) {
-                    *bound = Some(*set);
-                }
-            }
-            Step::CaptureBuffers(ranges) => {
-                bound.captures = ranges.map(|range| {
-                    let Range { offset, size } = range?;
-                    Some(CaptureBuffer { buffer, offset, size })
-                });
-            }
-            // SAFETY: the command buffer is being recorded, outside of a render pass.
-            Step::Barrier => unsafe {
-                let backend = self.pipelines.backend;
-                self.ctx.capture_barrier(self.cmd, backend, images::next(backend));
-            },
-            _ => {}
-        }
-    }
-
     fn counters(&self, counters: &Counters) -> Vec<Option<CounterBuffer>> {
         let buffer = self.round.memory;
         (0..4).map(|b| Some(CounterBuffer { buffer, offset: counters.of(b)? })).collect()
-    }
-
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn draw(
-        &self,
-        recorder: &mut Recorder<'_>,
-        topology: PrimitiveTopology,
-        draw: &Draw,
-    ) -> Result<(), RuntimeError> {
-        use vkxfb::runtime::Draw as Direct;
-        let buffer = self.round.memory;
-        // SAFETY: the caller's contract.
-        unsafe {
-            match draw {
-                Draw::Direct { indexed: false, span, instances } => {
-                    let draw = Direct {
-                        vertex_count: span.count,
-                        instance_count: instances.count,
-                        first_vertex: span.first,
-                        first_instance: instances.first,
-                    };
-                    recorder.draw(topology, &draw)
-                }
-                Draw::Direct { indexed: true, span, instances } => {
-                    let draw = DrawIndexed {
-                        index_count: span.count,
-                        instance_count: instances.count,
-                        first_index: span.first,
-                        vertex_offset: span.vertex_offset,
-                        first_instance: instances.first,
-                    };
-                    recorder.draw_indexed(topology, &draw)
-                }
-                Draw::Multi { indexed: false, spans, instances, .. } => {
-                    let draws: Vec<_> = spans
-                        .iter()
-                        .map(|span| Direct {
-                            vertex_count: span.count,
-                            instance_count: instances.count,
-                            first_vertex: span.first,
-                            first_instance: instances.first,
-                        })
-                        .collect();
-                    recorder.draw_multi(topology, &draws)
-                }
-                Draw::Multi { indexed: true, spans, instances, vertex_offset } => {
-                    let draws: Vec<_> = spans
-                        .iter()
-                        .map(|span| DrawIndexed {
-                            index_count: span.count,
-                            instance_count: instances.count,
-                            first_index: span.first,
-                            vertex_offset: vertex_offset.unwrap_or(span.vertex_offset),
-                            first_instance: instances.first,
-                        })
-                        .collect();
-                    recorder.draw_multi_indexed(topology, &draws)
-                }
-                &Draw::Indirect { indexed, offset, draw_count, stride, count } => {
-                    let count = count.map(|offset| (buffer, offset));
-                    let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
-                    match indexed {
-                        false => recorder.draw_indirect(topology, &draw),
-                        true => recorder.draw_indexed_indirect(topology, &draw),
-                    }
-                }
-                Draw::ByteCount { instances, counter, counter_offset, vertex_stride } => {
-                    let draw = ByteCountDraw {
-                        instance_count: instances.count,
-                        first_instance: instances.first,
-                        counter: CounterBuffer { buffer, offset: *counter },
-                        counter_offset: *counter_offset,
-                        vertex_stride: *vertex_stride,
-                    };
-                    recorder.draw_indirect_byte_count(topology, &draw)
-                }
-            }
-        }
     }
 }

@@ -13,7 +13,7 @@ use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
 use crate::native::Native;
-use crate::program::{Draw, Outcome, Program, State, Step};
+use crate::program::{Draw, Outcome, Program, State, StateChange, Step};
 use crate::recorder::ByRecorder;
 use crate::shrink::shrink;
 
@@ -191,7 +191,9 @@ impl DrawWorker {
             && self.gpu.capabilities().device_type == vk::PhysicalDeviceType::CPU;
         let any = |is: fn(&Step) -> bool| program.rounds.iter().flatten().any(is);
         is_slow
-            && any(|s| matches!(s, Step::Bind(State { restart: true, .. })))
+            && any(|s| {
+                matches!(s, Step::Change(StateChange::Pipeline(State { restart: true, .. })))
+            })
             && any(|s| matches!(s, Step::Draw(Draw::Indirect { indexed: true, .. })))
     }
 

@@ -6,6 +6,8 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 pub const VERTEX_STRIDE: u32 = 24;
 /// Bytes from one instance of binding 1 to the next.
 pub const INSTANCE_STRIDE: u32 = 8;
+/// Dwords of push constants. No shader reads all of them, and of the last no shader anything.
+pub const CONSTANTS: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shader {
@@ -22,6 +24,8 @@ pub enum Read {
     Vertex { binding: usize, element: u32, offset: u32 },
     /// The first of a descriptor.
     Descriptor { set: usize, binding: usize },
+    /// Of the push constants.
+    Constant(usize),
 }
 
 /// What a vertex shader is invoked with.
@@ -61,7 +65,7 @@ impl Shader {
             Self::Identify => [Some(24), None, None, None],
             Self::Spread => [Some(8), Some(4), Some(20), Some(12)],
             Self::Fetch => [Some(20), None, Some(16), None],
-            Self::Objects => [Some(20), None, None, None],
+            Self::Objects => [Some(32), None, None, None],
         }
     }
 
@@ -69,9 +73,9 @@ impl Shader {
     pub fn outputs(self) -> Vec<Output> {
         let places: &[(usize, u32)] = match self {
             Self::Identify => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16)],
-            Self::Spread => &[(0, 4), (1, 0), (2, 0), (2, 12), (3, 4), (3, 8)],
-            Self::Fetch => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (2, 0), (2, 4)],
-            Self::Objects => &[(0, 0), (0, 4), (0, 8), (0, 12)],
+            Self::Spread => &[(0, 4), (1, 0), (2, 0), (2, 12), (3, 4), (3, 8), (2, 4)],
+            Self::Fetch => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (2, 0), (2, 4), (2, 8)],
+            Self::Objects => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (0, 20), (0, 24)],
         };
         places.iter().map(|&(buffer, offset)| Output { buffer, offset }).collect()
     }
@@ -90,16 +94,19 @@ impl Shader {
                 v.base_instance,
                 v.draw_index,
                 v.vertex_index,
+                read(Read::Constant(5)),
             ],
             Self::Fetch => {
                 let head = [0, 4, 8, 12, 20].map(|at| fetch(0, v.vertex_index, at));
                 let each = fetch(1, v.instance_index, 4);
-                head.into_iter().chain([each, v.vertex_index]).collect()
+                let constant = read(Read::Constant(7 + v.vertex_index as usize % 2));
+                head.into_iter().chain([each, v.vertex_index, constant]).collect()
             }
             Self::Objects => {
                 let places = [(0, 0), (1, 0), (1, 1)];
                 let objects = places.map(|(set, binding)| read(Read::Descriptor { set, binding }));
-                objects.into_iter().chain([v.vertex_index]).collect()
+                let constants = [0, 4, 7].map(|dword| read(Read::Constant(dword)));
+                objects.into_iter().chain([v.vertex_index]).chain(constants).collect()
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Makes programs that fail smaller, so that a reader sees what they fail by.
 
-use crate::program::{Draw, Program, Step};
+use crate::program::{Draw, Program, StateChange, Step};
+use crate::shaders::CONSTANTS;
 
 /// The smallest program, by leaving out one thing after the other, that still fails.
 pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
@@ -19,10 +20,10 @@ fn candidates(program: &Program) -> impl Iterator<Item = Program> {
     let places = |round: usize| (0..program.rounds[round].len()).map(move |at| (round, at));
     let places: Vec<(usize, usize)> = (0..program.rounds.len()).flat_map(places).collect();
     let captures = places.clone().into_iter().filter_map(|(r, at)| without_capture(program, r, at));
-    let draws = places.clone().into_iter().filter_map(|(r, at)| without_draw(program, r, at));
+    let steps = places.clone().into_iter().filter_map(|(r, at)| without_step(program, r, at));
     let queries = (0..program.queries.len()).map(|query| without_query(program, query));
     let simpler = places.into_iter().flat_map(|(r, at)| simpler(program, r, at));
-    captures.chain(draws).chain(queries).chain(simpler)
+    captures.chain(steps).chain(queries).chain(simpler)
 }
 
 /// Without the Begin there, its End and the draws between.
@@ -38,13 +39,19 @@ fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program
     smaller.rounds[round].retain(|step| {
         let is_inside = (at..=end).contains(&place);
         place += 1;
-        !is_inside || matches!(step, Step::BeginQuery(_) | Step::EndQuery(_) | Step::IndexBuffer(_))
+        !is_inside || matches!(step, Step::BeginQuery(_) | Step::EndQuery(_) | Step::Change(_))
     });
     Some(smaller)
 }
 
-fn without_draw(program: &Program, round: usize, at: usize) -> Option<Program> {
-    matches!(program.rounds[round][at], Step::Draw(_)).then(|| {
+/// Without the draw there, or the push constants. Those that are pushed all at once may be the first.
+fn without_step(program: &Program, round: usize, at: usize) -> Option<Program> {
+    let is_needless = match &program.rounds[round][at] {
+        Step::Draw(_) => true,
+        Step::Change(StateChange::PushConstants { dwords, .. }) => dwords.len() < CONSTANTS,
+        _ => false,
+    };
+    is_needless.then(|| {
         let mut smaller = program.clone();
         smaller.rounds[round].remove(at);
         smaller

@@ -2,7 +2,7 @@
 
 use super::Generator;
 use crate::model::Fact;
-use crate::program::{Draw, IndexBuffer, Instances, Range, Span, Step};
+use crate::program::{Draw, IndexBuffer, Instances, Range, Span, StateChange, Step};
 use crate::shaders::{Shader, VERTEX_STRIDE};
 
 /// The most primitives that a draw may have: programs stay small.
@@ -36,8 +36,7 @@ impl Generator<'_> {
         self.begin_round();
         self.push(Step::BeginPass);
         let shader = self.rng.pick(&[Shader::Identify, Shader::Spread]);
-        let state = self.state(shader);
-        self.push(Step::Bind(state));
+        self.bind_pipeline(shader);
         self.choose_ranges(None);
         self.push(Step::CaptureBuffers(self.ranges));
         self.begin();
@@ -135,7 +134,7 @@ impl Generator<'_> {
 
     fn indirect(&mut self, indexed: bool) -> Draw {
         if indexed && self.rng.percent(60) {
-            self.push(Step::IndexBuffer(self.front_indices));
+            self.change(StateChange::IndexBuffer(self.front_indices));
         } else if indexed {
             self.maybe_bind_indices();
         }
@@ -227,7 +226,7 @@ impl Generator<'_> {
 
     fn bind_indices(&mut self) {
         let buffer = self.place_indices();
-        self.push(Step::IndexBuffer(buffer));
+        self.change(StateChange::IndexBuffer(buffer));
     }
 
     /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a row.

@@ -12,7 +12,7 @@ use super::scopes;
 use crate::images::failed;
 use crate::program::State;
 use crate::sets::SetLayouts;
-use crate::shaders::Shader;
+use crate::shaders::{CONSTANTS, Shader};
 
 pub struct Pipelines {
     render_pass: vk::RenderPass,
@@ -41,7 +41,12 @@ impl Pipelines {
         let pass =
             vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
         let set_layouts = SetLayouts::new(ctx)?;
-        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(set_layouts.raw());
+        let constants = [vk::PushConstantRange::default()
+            .stage_flags(vk::ShaderStageFlags::VERTEX)
+            .size(4 * CONSTANTS as u32)];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(set_layouts.raw())
+            .push_constant_ranges(&constants);
         // SAFETY: the device is live.
         unsafe {
             let render_pass =

@@ -1,0 +1,97 @@
+//! Random changes of state.
+
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::Generator;
+use crate::program::{BoundSet, Range, State, StateChange};
+use crate::sets::{HANDLES, OBJECTS, SETS};
+use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
+
+impl Generator<'_> {
+    /// A pipeline, with all that its shader reads but for the vertex buffers.
+    pub(super) fn bind_pipeline(&mut self, shader: Shader) {
+        let state = self.state(shader);
+        self.change(StateChange::Pipeline(state));
+        self.bind_sets(shader, 0, SETS);
+        // What was pushed before in the command buffer stays.
+        if self.model.constants.contains(&None) || self.rng.percent(20) {
+            self.push_constants(0, CONSTANTS);
+        }
+    }
+
+    /// Some of what the next draw finds becomes something else.
+    pub(super) fn change_state(&mut self, shader: Shader) {
+        if self.rng.percent(25) {
+            self.bind_vertices_behind();
+        }
+        if self.rng.percent(60) {
+            let first = self.rng.below(SETS as u32) as usize;
+            let count = self.rng.range(1, (SETS - first) as u32) as usize;
+            self.bind_sets(shader, first, count);
+        }
+        if self.rng.percent(60) {
+            let first = self.rng.below(CONSTANTS as u32) as usize;
+            let count = self.rng.range(1, (CONSTANTS - first) as u32) as usize;
+            self.push_constants(first, count);
+        }
+    }
+
+    /// So many push constants from number `first` on, now and then those that are there.
+    fn push_constants(&mut self, first: usize, count: usize) {
+        let is_repeated = self.rng.percent(15);
+        let current = self.model.constants[first..first + count].iter();
+        let dword = |current: &Option<u32>| match current {
+            Some(dword) if is_repeated => *dword,
+            _ => self.rng.u32(),
+        };
+        let dwords = current.map(dword).collect();
+        self.change(StateChange::PushConstants { first, dwords });
+    }
+
+    fn state(&mut self, shader: Shader) -> State {
+        let topology = self.rng.pick(&self.space.topologies);
+        let is_list = matches!(
+            topology,
+            PrimitiveTopology::PointList
+                | PrimitiveTopology::LineList
+                | PrimitiveTopology::TriangleList
+                | PrimitiveTopology::LineListWithAdjacency
+                | PrimitiveTopology::TriangleListWithAdjacency
+        );
+        let restart = (!is_list || self.space.list_restart) && self.rng.percent(50);
+        let provoking = match self.space.last_provoking && self.rng.percent(30) {
+            true => ProvokingVertex::Last,
+            false => ProvokingVertex::First,
+        };
+        State { shader, topology, provoking, restart }
+    }
+
+    pub(super) fn bind_vertices(&mut self) {
+        self.change(StateChange::VertexBuffers(self.vertices));
+    }
+
+    /// The vertex buffers from other elements on.
+    fn bind_vertices_behind(&mut self) {
+        let strides = [VERTEX_STRIDE, INSTANCE_STRIDE];
+        let ranges = [0, 1].map(|binding| {
+            let Range { offset, size } = self.vertices[binding];
+            let skipped = u64::from(strides[binding] * self.rng.below(5));
+            Range { offset: offset + skipped, size: size - skipped }
+        });
+        self.change(StateChange::VertexBuffers(ranges));
+    }
+
+    /// So many descriptor sets from number `first` on, if the shader reads sets.
+    fn bind_sets(&mut self, shader: Shader, first: usize, count: usize) {
+        if !shader.reads_sets() {
+            return;
+        }
+        let sets = (0..count)
+            .map(|_| BoundSet {
+                handle: self.rng.below(HANDLES),
+                objects: [0; 2].map(|_| self.rng.below(OBJECTS)),
+            })
+            .collect();
+        self.change(StateChange::DescriptorSets { first, sets });
+    }
+}

@@ -1,0 +1,134 @@
+//! What draws find, in terms of the recorder.
+
+use ash::vk;
+use vkxfb::runtime::{CaptureBuffer, IndexBuffer, IndexType, Recorder, RuntimeError, VertexBuffer};
+
+use super::Machine;
+use crate::program::{BoundSet, Range, State, StateChange};
+use crate::sets::SETS;
+use crate::shaders::CONSTANTS;
+
+/// What is bound.
+#[derive(Default)]
+pub struct Bound {
+    pub state: Option<State>,
+    pub vertices: Vec<VertexBuffer>,
+    pub indices: Option<IndexBuffer>,
+    pub sets: [Option<BoundSet>; SETS],
+    /// Push constants.
+    pub constants: [u32; CONSTANTS],
+    pub captures: [Option<CaptureBuffer>; 4],
+    /// Active queries, by kind.
+    pub queries: [Option<u32>; 2],
+}
+
+impl Bound {
+    /// What a change leaves behind.
+    pub fn change(&mut self, buffer: vk::Buffer, change: &StateChange) {
+        match change {
+            StateChange::Pipeline(state) => self.state = Some(*state),
+            StateChange::VertexBuffers(ranges) => {
+                self.vertices = (0..)
+                    .zip(ranges)
+                    .map(|(binding, &Range { offset, size })| VertexBuffer {
+                        binding,
+                        buffer,
+                        offset,
+                        size,
+                        stride: None,
+                    })
+                    .collect();
+            }
+            StateChange::IndexBuffer(indices) => {
+                self.indices = Some(IndexBuffer {
+                    buffer,
+                    offset: indices.range.offset,
+                    size: indices.range.size,
+                    index_type: match indices.index_size {
+                        1 => IndexType::Uint8,
+                        2 => IndexType::Uint16,
+                        _ => IndexType::Uint32,
+                    },
+                });
+            }
+            StateChange::DescriptorSets { first, sets } => {
+                for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
+                    *bound = Some(*set);
+                }
+            }
+            StateChange::PushConstants { first, dwords } => {
+                self.constants[*first..*first + dwords.len()].copy_from_slice(dwords);
+            }
+        }
+    }
+
+    pub fn bind_captures(&mut self, buffer: vk::Buffer, ranges: &[Option<Range>; 4]) {
+        self.captures = ranges.map(|range| {
+            let Range { offset, size } = range?;
+            Some(CaptureBuffer { buffer, offset, size })
+        });
+    }
+}
+
+impl Machine<'_> {
+    /// Has a capture that begins find what is bound. The recorder has the pipeline and the vertex buffers.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn restore(
+        &self,
+        recorder: &mut Recorder<'_>,
+        bound: &Bound,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if bound.state.is_some_and(|state| state.shader.reads_sets()) {
+                let sets = bound.sets.map(|set| set.unwrap());
+                self.bind_sets(recorder, 0, &sets)?;
+            }
+            if let Some(indices) = &bound.indices {
+                recorder.bind_index_buffer(indices)?;
+            }
+        }
+        recorder.push_constants(0, bytemuck::cast_slice(&bound.constants))
+    }
+
+    /// Records a change between draws, which `bound` has by now.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn change(
+        &self,
+        recorder: &mut Recorder<'_>,
+        bound: &Bound,
+        change: &StateChange,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match change {
+                StateChange::Pipeline(_) => panic!("a pipeline is bound between Begin and End"),
+                StateChange::VertexBuffers(_) => recorder.bind_vertex_buffers(&bound.vertices),
+                StateChange::IndexBuffer(_) => recorder.bind_index_buffer(&bound.indices.unwrap()),
+                StateChange::DescriptorSets { first, sets } => {
+                    self.bind_sets(recorder, *first, sets)
+                }
+                StateChange::PushConstants { first, dwords } => {
+                    recorder.push_constants(4 * *first as u32, bytemuck::cast_slice(dwords))
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn bind_sets(
+        &self,
+        recorder: &mut Recorder<'_>,
+        first: usize,
+        sets: &[BoundSet],
+    ) -> Result<(), RuntimeError> {
+        let (raw, offsets) = self.sets.arguments(self.round.number, first, sets);
+        // SAFETY: the caller's contract.
+        unsafe { recorder.bind_descriptor_sets(first as u32, &raw, &offsets) }
+    }
+}
