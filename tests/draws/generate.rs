@@ -9,7 +9,7 @@ use vkxfb::probe::sentinel;
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{Counters, IndexBuffer, Program, Range, StateChange, Step};
+use crate::program::{Counters, IndexBuffer, Program, Range, State, StateChange, Step};
 use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
@@ -54,6 +54,8 @@ struct Generator<'a> {
     captured: Vec<Captured>,
     open: Vec<Open>,
     in_pass: bool,
+    /// What is bound.
+    pipeline: Option<State>,
     /// Facts that the program does without.
     avoided: Vec<Fact>,
 }
@@ -101,6 +103,7 @@ impl<'a> Generator<'a> {
             captured: Vec::new(),
             open: Vec::new(),
             in_pass: false,
+            pipeline: None,
             avoided,
         };
         generator.front_indices = generator.place_indices();
@@ -252,7 +255,7 @@ impl<'a> Generator<'a> {
         }
         self.push(Step::CaptureBuffers(self.ranges));
         self.begin();
-        self.draws(shader);
+        self.draws();
         self.end(shader);
     }
 
@@ -267,15 +270,15 @@ impl<'a> Generator<'a> {
         self.begin();
         self.byte_count_draw(counter);
         if self.rng.percent(50) {
-            self.draws(Shader::Fetch);
+            self.draws();
         }
         self.end(Shader::Fetch);
     }
 
-    fn draws(&mut self, shader: Shader) {
+    fn draws(&mut self) {
         for _ in 0..self.rng.range(1, 4) {
             self.maybe_begin_query(15);
-            self.change_state(shader);
+            self.change_state();
             self.draw();
             if self.rng.percent(30) {
                 self.maybe_end_queries();

@@ -203,6 +203,12 @@ fn the_generator_reaches_everything() {
                 Step::Change(StateChange::PushConstants { first, .. }) => {
                     features.insert(format!("push constants from {first} on"));
                 }
+                Step::Change(StateChange::ProvokingVertex(provoking)) => {
+                    features.insert(format!("dynamic {provoking:?}"));
+                }
+                Step::Change(StateChange::PrimitiveRestart(restart)) => {
+                    features.insert(format!("dynamic restart {restart}"));
+                }
                 _ => {}
             }
         }
@@ -213,7 +219,7 @@ fn the_generator_reaches_everything() {
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
     let facts = 16;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
-    let state = 3 + CONSTANTS;
+    let state = 3 + 2 + 2 + CONSTANTS;
     let all = commands + topologies + provoking + restart + indices + queries + state + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();

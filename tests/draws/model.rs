@@ -116,6 +116,11 @@ impl Model {
         self.count_in_round = false;
     }
 
+    /// Whether all descriptor sets are bound.
+    pub fn has_sets(&self) -> bool {
+        self.sets.iter().all(Option::is_some)
+    }
+
     pub fn step(&mut self, step: &Step, queries: &[QueryKind]) {
         match step {
             Step::BeginPass | Step::EndPass | Step::Barrier => {}
@@ -135,6 +140,8 @@ impl Model {
     fn change(&mut self, change: &StateChange) {
         match change {
             StateChange::Pipeline(state) => self.state = Some(*state),
+            StateChange::ProvokingVertex(provoking) => self.bound_state().provoking = *provoking,
+            StateChange::PrimitiveRestart(restart) => self.bound_state().restart = *restart,
             StateChange::VertexBuffers(ranges) => self.vertices = Some(*ranges),
             StateChange::IndexBuffer(buffer) => self.indices = Some(*buffer),
             StateChange::DescriptorSets { first, sets } => {
@@ -148,6 +155,10 @@ impl Model {
                 }
             }
         }
+    }
+
+    fn bound_state(&mut self) -> &mut State {
+        self.state.as_mut().expect("a pipeline is bound")
     }
 
     fn begin(&mut self, counters: &Counters) {

@@ -5,13 +5,13 @@ mod pipelines;
 use ash::{ext, khr, vk};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::{ConsumerScope, Context};
+use vkxfb::runtime::{ConsumerScope, Context, MemoryLocation};
 
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};
 use crate::program::{
-    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, StateChange, Step,
-    place_queries,
+    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, State, StateChange,
+    Step, place_queries,
 };
 use crate::sets::Sets;
 
@@ -21,6 +21,20 @@ pub struct Native {
     multi_draw: ext::multi_draw::Device,
     indirect_count: khr::draw_indirect_count::Device,
     pipelines: Pipelines,
+    /// Where captures go on that another pipeline interrupts: a dword for each buffer, while a batch is run.
+    hidden_counters: vk::Buffer,
+}
+
+/// A command buffer that is being recorded, and what was recorded into it.
+#[derive(Default)]
+struct Recording {
+    cmd: vk::CommandBuffer,
+    in_pass: bool,
+    /// Whether transform feedback is.
+    is_active: bool,
+    /// By number, whether a capture buffer is bound.
+    has_buffer: [bool; 4],
+    state: Option<State>,
 }
 
 /// The scopes of barriers between captures of one pass, which `Pipelines` declares as the pass's self-dependency.
@@ -43,6 +57,7 @@ impl Native {
             multi_draw: ext::multi_draw::Device::new(instance, device),
             indirect_count: khr::draw_indirect_count::Device::new(instance, device),
             pipelines: Pipelines::new(gpu.context())?,
+            hidden_counters: vk::Buffer::null(),
         })
     }
 
@@ -55,6 +70,9 @@ impl Native {
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::INDEX_BUFFER
             | vk::BufferUsageFlags::INDIRECT_BUFFER;
+        let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
+        self.hidden_counters = hidden_counters.raw();
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
             // SAFETY: programs are valid by their making; the handles live until the end.
@@ -70,6 +88,7 @@ impl Native {
                 })
                 .collect()
         });
+        gpu.destroy_buffer(hidden_counters);
         // SAFETY: nothing is in flight.
         unsafe {
             queries.destroy(gpu.context());
@@ -105,36 +124,24 @@ impl Native {
                     device.cmd_reset_query_pool(cmd, queries.pool(kind), place, 1);
                 }
             }
-            let mut in_pass = false;
+            let mut recording = Recording { cmd, ..Default::default() };
             for step in &round.program.rounds[round.round] {
                 match step {
                     Step::BeginPass => {
-                        in_pass = true;
+                        recording.in_pass = true;
                         self.pipelines.begin_pass(ctx, cmd);
                     }
                     Step::EndPass => {
-                        in_pass = false;
+                        recording.in_pass = false;
                         device.cmd_end_render_pass(cmd);
                     }
-                    Step::Barrier if in_pass => {
-                        let [(source, writes), (destination, reads)] = scopes();
-                        let barrier = vk::MemoryBarrier::default()
-                            .src_access_mask(writes)
-                            .dst_access_mask(reads);
-                        let flags = vk::DependencyFlags::empty();
-                        device.cmd_pipeline_barrier(
-                            cmd,
-                            source,
-                            destination,
-                            flags,
-                            &[barrier],
-                            &[],
-                            &[],
-                        );
-                    }
+                    Step::Barrier if recording.in_pass => barrier_in_pass(ctx, cmd),
                     Step::Barrier => images::barrier(ctx, cmd),
-                    Step::Change(change) => self.change(ctx, cmd, round, sets, change)?,
+                    Step::Change(change) => {
+                        self.change(ctx, &mut recording, round, sets, change)?;
+                    }
                     Step::CaptureBuffers(ranges) => {
+                        recording.has_buffer = ranges.map(|range| range.is_some());
                         for (buffer, range) in (0..).zip(ranges) {
                             let Some(range) = range else { continue };
                             (self.xfb.fp().cmd_bind_transform_feedback_buffers_ext)(
@@ -148,16 +155,12 @@ impl Native {
                         }
                     }
                     Step::Begin(counters) => {
-                        let begin = self.xfb.fp().cmd_begin_transform_feedback_ext;
-                        with_counters(counters, round.memory, |first, count, buffers, offsets| {
-                            begin(cmd, first, count, buffers, offsets);
-                        });
+                        recording.is_active = true;
+                        self.begin(cmd, counters, round.memory);
                     }
                     Step::End(counters) => {
-                        let end = self.xfb.fp().cmd_end_transform_feedback_ext;
-                        with_counters(counters, round.memory, |first, count, buffers, offsets| {
-                            end(cmd, first, count, buffers, offsets);
-                        });
+                        recording.is_active = false;
+                        self.end(cmd, counters, round.memory);
                     }
                     Step::BeginQuery(query) => {
                         let (kind, place) = places[*query];
@@ -177,22 +180,81 @@ impl Native {
 
     /// # Safety
     /// As [`record`](Self::record).
+    unsafe fn begin(&self, cmd: vk::CommandBuffer, counters: &Counters, memory: vk::Buffer) {
+        let begin = self.xfb.fp().cmd_begin_transform_feedback_ext;
+        with_counters(counters, memory, |first, count, buffers, offsets| {
+            // SAFETY: the caller's contract.
+            unsafe { begin(cmd, first, count, buffers, offsets) };
+        });
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn end(&self, cmd: vk::CommandBuffer, counters: &Counters, memory: vk::Buffer) {
+        let end = self.xfb.fp().cmd_end_transform_feedback_ext;
+        with_counters(counters, memory, |first, count, buffers, offsets| {
+            // SAFETY: the caller's contract.
+            unsafe { end(cmd, first, count, buffers, offsets) };
+        });
+    }
+
+    /// Binds the pipeline of a state. No pipeline may be bound between Begin and End: a capture is ended before, and
+    /// goes on behind from counters that nobody sees.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn bind(
+        &mut self,
+        ctx: &Context,
+        recording: &mut Recording,
+        state: State,
+    ) -> Result<(), GpuError> {
+        let cmd = recording.cmd;
+        let pipeline = self.pipelines.get(ctx, &state)?;
+        recording.state = Some(state);
+        let counters = Counters {
+            first: 0,
+            counters: (0..)
+                .zip(recording.has_buffer)
+                .map(|(b, has)| has.then_some(4 * b))
+                .collect(),
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            if recording.is_active {
+                self.end(cmd, &counters, self.hidden_counters);
+                barrier_in_pass(ctx, cmd);
+            }
+            ctx.device().cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            if recording.is_active {
+                self.begin(cmd, &counters, self.hidden_counters);
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
     unsafe fn change(
         &mut self,
         ctx: &Context,
-        cmd: vk::CommandBuffer,
+        recording: &mut Recording,
         round: &Round<'_>,
         sets: &Sets,
         change: &StateChange,
     ) -> Result<(), GpuError> {
-        let device = ctx.device();
+        let (device, cmd) = (ctx.device(), recording.cmd);
         // SAFETY: the caller's contract.
         unsafe {
             match change {
-                StateChange::Pipeline(state) => {
-                    let pipeline = self.pipelines.get(ctx, state)?;
-                    let point = vk::PipelineBindPoint::GRAPHICS;
-                    device.cmd_bind_pipeline(cmd, point, pipeline);
+                StateChange::Pipeline(state) => self.bind(ctx, recording, *state)?,
+                StateChange::ProvokingVertex(provoking) => {
+                    let state = State { provoking: *provoking, ..recording.state.unwrap() };
+                    self.bind(ctx, recording, state)?;
+                }
+                StateChange::PrimitiveRestart(restart) => {
+                    let state = State { restart: *restart, ..recording.state.unwrap() };
+                    self.bind(ctx, recording, state)?;
                 }
                 StateChange::VertexBuffers(ranges) => {
                     let offsets = ranges.map(|range| range.offset);
@@ -310,6 +372,19 @@ impl Native {
             }
         }
     }
+}
+
+/// Everything before it in the pass is visible to everything behind it.
+///
+/// # Safety
+/// `cmd` is being recorded, in an instance of the render pass of [`Pipelines`].
+unsafe fn barrier_in_pass(ctx: &Context, cmd: vk::CommandBuffer) {
+    let [(source, writes), (destination, reads)] = scopes();
+    let barrier = vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(reads);
+    let flags = vk::DependencyFlags::empty();
+    let device = ctx.device();
+    // SAFETY: the caller's contract.
+    unsafe { device.cmd_pipeline_barrier(cmd, source, destination, flags, &[barrier], &[], &[]) };
 }
 
 /// The arguments of Begin and End; null pointers where there is no counter.

@@ -99,8 +99,12 @@ pub enum Step {
 /// What draws find from then on.
 #[derive(Debug, Clone)]
 pub enum StateChange {
-    /// Only while no transform feedback is active.
+    /// While transform feedback is active, one of the same strides.
     Pipeline(State),
+    /// Until a pipeline is bound.
+    ProvokingVertex(ProvokingVertex),
+    /// Until a pipeline is bound, and enabled only where that is made with it.
+    PrimitiveRestart(bool),
     VertexBuffers([Range; 2]),
     IndexBuffer(IndexBuffer),
     /// Descriptor sets from number `first` on.

@@ -213,7 +213,10 @@ impl Machine<'_> {
                         device::end_render_pass(self.ctx, self.cmd, backend);
                         return recorded;
                     }
-                    Step::Draw(draw) => self.draw(&mut recorder, state.topology, draw)?,
+                    Step::Draw(draw) => {
+                        let topology = bound.state.unwrap().topology;
+                        self.draw(&mut recorder, topology, draw)?;
+                    }
                     Step::BeginQuery(query) => {
                         let (pool, kind, place) = self.query(*query);
                         recorder.begin_query(pool, place)?;

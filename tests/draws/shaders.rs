@@ -15,6 +15,7 @@ pub enum Shader {
     Spread,
     Fetch,
     Objects,
+    Each,
 }
 
 /// A dword that a shader reads.
@@ -47,7 +48,8 @@ pub struct Output {
 }
 
 impl Shader {
-    pub const ALL: [Self; 4] = [Self::Identify, Self::Spread, Self::Fetch, Self::Objects];
+    pub const ALL: [Self; 5] =
+        [Self::Identify, Self::Spread, Self::Fetch, Self::Objects, Self::Each];
 
     pub fn words(self) -> Vec<u32> {
         let bytes: &[u8] = match self {
@@ -55,6 +57,7 @@ impl Shader {
             Self::Spread => include_bytes!("../../shaders/draws/spread.spv"),
             Self::Fetch => include_bytes!("../../shaders/draws/fetch.spv"),
             Self::Objects => include_bytes!("../../shaders/draws/objects.spv"),
+            Self::Each => include_bytes!("../../shaders/draws/each.spv"),
         };
         vkxfb::spirv::words_from_bytes(bytes).unwrap()
     }
@@ -65,7 +68,7 @@ impl Shader {
             Self::Identify => [Some(24), None, None, None],
             Self::Spread => [Some(8), Some(4), Some(20), Some(12)],
             Self::Fetch => [Some(20), None, Some(16), None],
-            Self::Objects => [Some(32), None, None, None],
+            Self::Objects | Self::Each => [Some(32), None, None, None],
         }
     }
 
@@ -76,6 +79,7 @@ impl Shader {
             Self::Spread => &[(0, 4), (1, 0), (2, 0), (2, 12), (3, 4), (3, 8), (2, 4)],
             Self::Fetch => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (2, 0), (2, 4), (2, 8)],
             Self::Objects => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16), (0, 20), (0, 24)],
+            Self::Each => &[(0, 4), (0, 8), (0, 12), (0, 16), (0, 28)],
         };
         places.iter().map(|&(buffer, offset)| Output { buffer, offset }).collect()
     }
@@ -108,11 +112,14 @@ impl Shader {
                 let constants = [0, 4, 7].map(|dword| read(Read::Constant(dword)));
                 objects.into_iter().chain([v.vertex_index]).chain(constants).collect()
             }
+            Self::Each => vec![
+                fetch(1, v.instance_index, 4),
+                v.vertex_index,
+                v.base_instance,
+                read(Read::Constant(2)),
+                read(Read::Constant(6)),
+            ],
         }
-    }
-
-    pub const fn reads_vertices(self) -> bool {
-        matches!(self, Self::Fetch)
     }
 
     pub const fn reads_sets(self) -> bool {
@@ -120,29 +127,26 @@ impl Shader {
     }
 
     pub fn vertex_input(self) -> VertexInput {
-        if !self.reads_vertices() {
-            return VertexInput::default();
-        }
         let attribute = |location, binding, format, offset| VertexAttribute {
             location,
             binding,
             format,
             offset,
         };
-        VertexInput {
-            bindings: vec![
-                VertexBinding { binding: 0, stride: VERTEX_STRIDE, input_rate: InputRate::Vertex },
-                VertexBinding {
-                    binding: 1,
-                    stride: INSTANCE_STRIDE,
-                    input_rate: InputRate::INSTANCE,
-                },
-            ],
-            attributes: vec![
-                attribute(0, 0, VertexFormat::R32G32B32A32Uint, 0),
-                attribute(1, 0, VertexFormat::R32Uint, 20),
-                attribute(2, 1, VertexFormat::R32Uint, 4),
-            ],
-        }
+        let vertices =
+            VertexBinding { binding: 0, stride: VERTEX_STRIDE, input_rate: InputRate::Vertex };
+        let instances =
+            VertexBinding { binding: 1, stride: INSTANCE_STRIDE, input_rate: InputRate::INSTANCE };
+        let each = attribute(2, 1, VertexFormat::R32Uint, 4);
+        let (bindings, attributes) = match self {
+            Self::Identify | Self::Spread | Self::Objects => (vec![], vec![]),
+            Self::Each => (vec![instances], vec![each]),
+            Self::Fetch => {
+                let head = attribute(0, 0, VertexFormat::R32G32B32A32Uint, 0);
+                let tail = attribute(1, 0, VertexFormat::R32Uint, 20);
+                (vec![vertices, instances], vec![head, tail, each])
+            }
+        };
+        VertexInput { bindings, attributes }
     }
 }

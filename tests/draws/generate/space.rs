@@ -26,6 +26,10 @@ pub struct Space {
     pub byte_count: bool,
     pub index_out_of_range: bool,
     pub queries: Vec<QueryKind>,
+    /// Other pipelines between the draws of one capture.
+    pub several_pipelines: bool,
+    pub dynamic_provoking: bool,
+    pub dynamic_restart: bool,
     /// What the device is known to get wrong: most programs do without all of it but for one at most,
     /// so that the rest of them is tested, and each fault by itself.
     pub faulty: Vec<Fact>,
@@ -60,6 +64,9 @@ impl Space {
             byte_count: xfb.is_some_and(|xfb| xfb.draw),
             index_out_of_range: gpu.robustness().buffer_access2,
             queries,
+            several_pipelines: true,
+            dynamic_provoking: true,
+            dynamic_restart: true,
             faulty: known::faulty(&caps.driver_name),
         }
     }
@@ -82,6 +89,9 @@ impl Space {
             byte_count: true,
             index_out_of_range: true,
             queries: vec![QueryKind::Stream, QueryKind::Generated],
+            several_pipelines: true,
+            dynamic_provoking: true,
+            dynamic_restart: true,
             faulty: Vec::new(),
         }
     }
@@ -90,6 +100,9 @@ impl Space {
     pub fn restrict_to_recorder(&mut self, backend: Backend) {
         self.multi_draw = false;
         self.queries.clear();
+        self.dynamic_restart = false;
+        self.several_pipelines &= backend != Backend::Native;
+        self.dynamic_provoking &= backend != Backend::Native;
         if backend == Backend::Vertex {
             self.indexed = false;
             self.indirect = false;

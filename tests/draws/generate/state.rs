@@ -12,7 +12,11 @@ impl Generator<'_> {
     pub(super) fn bind_pipeline(&mut self, shader: Shader) {
         let state = self.state(shader);
         self.change(StateChange::Pipeline(state));
-        self.bind_sets(shader, 0, SETS);
+        self.pipeline = Some(state);
+        // What was bound before in the command buffer stays, too.
+        if !self.model.has_sets() || self.rng.percent(60) {
+            self.bind_sets(shader, 0, SETS);
+        }
         // What was pushed before in the command buffer stays.
         if self.model.constants.contains(&None) || self.rng.percent(20) {
             self.push_constants(0, CONSTANTS);
@@ -20,7 +24,9 @@ impl Generator<'_> {
     }
 
     /// Some of what the next draw finds becomes something else.
-    pub(super) fn change_state(&mut self, shader: Shader) {
+    pub(super) fn change_state(&mut self) {
+        self.change_pipeline();
+        let shader = self.pipeline.map_or(Shader::Identify, |pipeline| pipeline.shader);
         if self.rng.percent(25) {
             self.bind_vertices_behind();
         }
@@ -33,6 +39,28 @@ impl Generator<'_> {
             let first = self.rng.below(CONSTANTS as u32) as usize;
             let count = self.rng.range(1, (CONSTANTS - first) as u32) as usize;
             self.push_constants(first, count);
+        }
+    }
+
+    /// Another pipeline of the same strides, or another dynamic state.
+    fn change_pipeline(&mut self) {
+        let Some(State { shader, restart, .. }) = self.pipeline else { return };
+        if self.space.several_pipelines && self.rng.percent(25) {
+            let alike: Vec<Shader> =
+                Shader::ALL.into_iter().filter(|s| s.strides() == shader.strides()).collect();
+            let shader = self.rng.pick(&alike);
+            return self.bind_pipeline(shader);
+        }
+        if self.space.dynamic_provoking && self.space.last_provoking && self.rng.percent(15) {
+            let provoking = match self.rng.percent(50) {
+                true => ProvokingVertex::Last,
+                false => ProvokingVertex::First,
+            };
+            self.change(StateChange::ProvokingVertex(provoking));
+        }
+        if self.space.dynamic_restart && restart && self.rng.percent(20) {
+            let restart = self.rng.percent(50);
+            self.change(StateChange::PrimitiveRestart(restart));
         }
     }
 

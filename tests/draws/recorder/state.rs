@@ -15,6 +15,8 @@ pub struct Bound {
     pub vertices: Vec<VertexBuffer>,
     pub indices: Option<IndexBuffer>,
     pub sets: [Option<BoundSet>; SETS],
+    /// Whether the recorder of the capture has them.
+    are_sets_recorded: bool,
     /// Push constants.
     pub constants: [u32; CONSTANTS],
     pub captures: [Option<CaptureBuffer>; 4],
@@ -27,6 +29,12 @@ impl Bound {
     pub fn change(&mut self, buffer: vk::Buffer, change: &StateChange) {
         match change {
             StateChange::Pipeline(state) => self.state = Some(*state),
+            StateChange::ProvokingVertex(provoking) => {
+                self.state.as_mut().unwrap().provoking = *provoking;
+            }
+            StateChange::PrimitiveRestart(restart) => {
+                self.state.as_mut().unwrap().restart = *restart;
+            }
             StateChange::VertexBuffers(ranges) => {
                 self.vertices = (0..)
                     .zip(ranges)
@@ -78,19 +86,36 @@ impl Machine<'_> {
     pub(super) unsafe fn restore(
         &self,
         recorder: &mut Recorder<'_>,
-        bound: &Bound,
+        bound: &mut Bound,
     ) -> Result<(), RuntimeError> {
+        bound.are_sets_recorded = false;
         // SAFETY: the caller's contract.
         unsafe {
-            if bound.state.is_some_and(|state| state.shader.reads_sets()) {
-                let sets = bound.sets.map(|set| set.unwrap());
-                self.bind_sets(recorder, 0, &sets)?;
-            }
+            self.restore_sets(recorder, bound)?;
             if let Some(indices) = &bound.indices {
                 recorder.bind_index_buffer(indices)?;
             }
         }
         recorder.push_constants(0, bytemuck::cast_slice(&bound.constants))
+    }
+
+    /// Has the recorder find the descriptor sets that its pipeline reads, once.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn restore_sets(
+        &self,
+        recorder: &mut Recorder<'_>,
+        bound: &mut Bound,
+    ) -> Result<(), RuntimeError> {
+        let reads = bound.state.is_some_and(|state| state.shader.reads_sets());
+        let all: Vec<BoundSet> = bound.sets.iter().flatten().copied().collect();
+        if reads && all.len() == SETS && !bound.are_sets_recorded {
+            bound.are_sets_recorded = true;
+            // SAFETY: the caller's contract.
+            unsafe { self.bind_sets(recorder, 0, &all) }?;
+        }
+        Ok(())
     }
 
     /// Records a change between draws, which `bound` has by now.
@@ -100,13 +125,20 @@ impl Machine<'_> {
     pub(super) unsafe fn change(
         &self,
         recorder: &mut Recorder<'_>,
-        bound: &Bound,
+        bound: &mut Bound,
         change: &StateChange,
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
             match change {
-                StateChange::Pipeline(_) => panic!("a pipeline is bound between Begin and End"),
+                StateChange::Pipeline(state) => {
+                    recorder.bind_pipeline(self.pipelines.get(self.round.program, *state))?;
+                    self.restore_sets(recorder, bound)
+                }
+                StateChange::ProvokingVertex(provoking) => {
+                    recorder.set_provoking_vertex(*provoking)
+                }
+                StateChange::PrimitiveRestart(restart) => recorder.set_primitive_restart(*restart),
                 StateChange::VertexBuffers(_) => recorder.bind_vertex_buffers(&bound.vertices),
                 StateChange::IndexBuffer(_) => recorder.bind_index_buffer(&bound.indices.unwrap()),
                 StateChange::DescriptorSets { first, sets } => {
