@@ -11,7 +11,7 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }
 
-// The largest index of a size, which restarts primitives where that is enabled.
+// The largest index of a size.
 fn largest_index(size: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * size);
 }

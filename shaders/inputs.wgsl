@@ -11,7 +11,10 @@ const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
 
-// A draw as it was recorded.
+// Draw.flags and Input.flags: a draw with a predicate is discarded where that is not 0, instead of where it is.
+const INVERTED: u32 = 32u;
+
+// A draw as it was recorded; an INDIRECT one may be several.
 struct Input {
     kind: u32,
     topology: u32,
@@ -27,23 +30,32 @@ struct Input {
 
     first_instance: u32,
     group: u32,
-    // Indices that the bound range holds.
+    // Indices that the bound range holds, and the one that restarts primitives where RESTART says so.
     index_limit: u32,
-    reserved: u32,
+    restart_index: u32,
 
     index_address: vec2<u32>,
-    // VkDraw[Indexed]IndirectCommand, or the counter of BYTE_COUNT.
+    // The first VkDraw[Indexed]IndirectCommand, or the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // Where there is one: the draw exists if `draw_index` is below the count there.
+    // Where there is one: a draw exists if its index is below the count there.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
+
+    // Where there is one: a dword that says whether the draws are discarded.
+    predicate: vec2<u32>,
+    // INDIRECT: draws at most, whose indices count up from `draw_index`, and bytes from one command to the next.
+    draw_count: u32,
+    stride: u32,
 }
 
-const INPUT_SIZE: u32 = 96u;
+const INPUT_SIZE: u32 = 112u;
+// Bytes from its start to `group`, and to both queries.
+const INPUT_GROUP: u32 = 36u;
+const INPUT_QUERIES: u32 = 80u;
 
 fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     let at = multiply_add(inputs, number, INPUT_SIZE);
@@ -53,6 +65,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     let d = load4(multiply_add(at, 3u, 16u));
     let e = load4(multiply_add(at, 4u, 16u));
     let f = load4(multiply_add(at, 5u, 16u));
+    let g = load4(multiply_add(at, 6u, 16u));
     return Input(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
@@ -60,7 +73,36 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
         d.xy, d.zw,
         e.xy, e.zw,
         f.xy, f.zw,
+        g.xy, g.z, g.w,
     );
+}
+
+// One of the draws of an input.
+fn draw_of_input(all: Input, index: u32) -> Input {
+    var input = all;
+    input.draw_index += index;
+    input.arguments = multiply_add(all.arguments, index, all.stride);
+    return input;
+}
+
+// Draws of an input. Further ones are not made.
+const MOST_DRAWS: u32 = 0xffffffu;
+
+// How many draws an input is, at least one: without any it is an empty one, whose neighbours find its group and
+// queries.
+fn draws_of_input(input: Input) -> u32 {
+    var draws = min(input.draw_count, MOST_DRAWS);
+    if is_address(input.count_address) {
+        draws = min(draws, load1_from_any(input.count_address));
+    }
+    return max(1u, select(draws, 0u, is_discarded(input)));
+}
+
+fn is_discarded(input: Input) -> bool {
+    if !is_address(input.predicate) {
+        return false;
+    }
+    return (load1_from_any(input.predicate) == 0u) != ((input.flags & INVERTED) != 0u);
 }
 
 fn is_address(address: vec2<u32>) -> bool {
@@ -109,6 +151,7 @@ fn arguments_of(input: Input) -> Arguments {
     if is_address(input.count_address) {
         count = select(0u, count, input.draw_index < load1_from_any(input.count_address));
     }
+    count = select(count, 0u, is_discarded(input));
     if !is_indexed {
         return Arguments(count, instance_count, first, first_instance, vec2<u32>(), 0u);
     }

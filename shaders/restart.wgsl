@@ -126,7 +126,7 @@ fn xfb_restart(
     let blocks = block_count(arguments.count, arguments.index_limit);
     let first_block = (workgroup - entry.y) * BLOCKS;
 
-    find_restarts(arguments, input.flags & INDEX_SIZE, first_block * BLOCK, local);
+    find_restarts(arguments, input.flags & INDEX_SIZE, input.restart_index, first_block * BLOCK, local);
     // Blocks of the invocation, one behind the other.
     let width = kernel_width();
     let share = BLOCKS / width;
@@ -166,10 +166,11 @@ fn run_of_block(topology: u32, vertices: u32, count: u32, blocks: u32, first_blo
     return run_of_mask(topology, vertices, mask, min(BLOCK, count - block * BLOCK));
 }
 
-// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
-fn find_restarts(arguments: Arguments, size: u32, start: u32, local: u32) {
-    let restart = largest_index(size);
-    let count = min(BLOCKS * BLOCK, arguments.count - min(arguments.count, start));
+// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices. Those beyond
+// the index buffer, which are 0, restart nothing.
+fn find_restarts(arguments: Arguments, size: u32, restart: u32, start: u32, local: u32) {
+    let end = min(arguments.count, arguments.index_limit);
+    let count = min(BLOCKS * BLOCK, end - min(end, start));
     let width = kernel_width();
     for (var i = local; i < BLOCKS; i += width) {
         atomicStore(&restarts[i], 0u);
@@ -203,7 +204,67 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     return runs[local - 1u];
 }
 
-// -- Use
+// -- Use by the setup kernel
+
+// Replaces the summary of each of a draw's workgroups by the state before it. The last entry also takes the
+// state behind all of them.
+fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
+    let input = load_input(inputs, number);
+    let arguments = arguments_of(input);
+    let vertices = vertices_per_primitive(input.flags);
+    let blocks = block_count(arguments.count, arguments.index_limit);
+    // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
+    let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
+    let count = select(0u, summaries, summaries > 1u);
+    let width = kernel_width();
+    var carried = State();
+    for (var first = 0u; first < count; first += width) {
+        var run = Run();
+        if first + local < count {
+            run = load_run(multiply_add(input.restart_table, state_entry(first + local), 16u));
+        }
+        let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
+        if first + local < count {
+            let words = vec2<u32>(before.primitives, before.open);
+            store2(input.restart_table, 4u * state_entry(first + local), words);
+        }
+        carried = advance(input.topology, vertices, carried, runs[width - 1u]);
+        workgroupBarrier();
+    }
+    // Stored by the invocation that reads it, once what stands there was loaded.
+    storageBarrier();
+    if count != 0u && local == number % width {
+        let words = vec2<u32>(carried.primitives, carried.open);
+        store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
+    }
+}
+
+fn load_run(at: vec2<u32>) -> Run {
+    let words = load4(at);
+    return Run(words.x, words.y, words.z, words.w);
+}
+
+// Primitives of an instance. Where one workgroup of blocks was enough, its state becomes the initial one.
+fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
+    let vertices = vertices_per_primitive(input.flags);
+    let blocks = block_count(arguments.count, arguments.index_limit);
+    let count = (blocks + BLOCKS - 1u) / BLOCKS;
+    let last = multiply_add(input.restart_table, state_entry(count - 1u), 16u);
+    var state = State();
+    if count == 1u {
+        state = advance(input.topology, vertices, state, load_run(last));
+        store4(last, 0u, vec4<u32>());
+    } else {
+        let behind = load2(multiply_add(last, 1u, 8u));
+        state = State(behind.x, behind.y);
+    }
+    // The blocks before the last pass 2^32 where as many indices are bound.
+    let before_last = saturated(product(BLOCK, blocks - 1u));
+    let rest = arguments.count - min(arguments.count, before_last);
+    return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
+}
+
+// -- Use by captures
 
 // Where an index stands.
 struct Place {

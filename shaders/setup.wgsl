@@ -9,8 +9,8 @@ struct Setup {
     // Of `Input`s, and where their `Draw`s go.
     inputs: vec2<u32>,
     draws: vec2<u32>,
-    // Of `Group`s, and of the results: what a group's dispatch is given (`Batch`, 32 bytes, then its
-    // workgroups, 12 bytes; 48 in all).
+    // Of groups of consecutive inputs: a dword each, the invocations of a workgroup of its pipeline; and where results
+    // go, what its dispatch is given (`Batch`, 32 bytes, then its workgroups, 12 bytes; 48 in all).
     groups: vec2<u32>,
     batches: vec2<u32>,
     // Positions in bytes, from an earlier setup or 0, and where the new ones go.
@@ -20,7 +20,9 @@ struct Setup {
     scans: vec2<u32>,
     scan_count: u32,
     input_count: u32,
-    group_count: u32,
+    // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
+    // each group.
+    has_several: u32,
     reserved: u32,
     workgroups_per_axis: u32,
     // Whether any input has a query.
@@ -33,17 +35,6 @@ struct Setup {
     counters: array<vec2<u32>, 4>,
     new_counters: array<vec2<u32>, 4>,
 }
-
-// Consecutive inputs that one dispatch captures.
-struct Group {
-    first: u32,
-    count: u32,
-    // Invocations of a workgroup of its pipeline.
-    workgroup_size: u32,
-    reserved: u32,
-}
-
-const GROUP_SIZE: u32 = 16u;
 
 struct GroupBatch {
     batch: Batch,
@@ -69,6 +60,12 @@ struct Placed {
     base_record: u32,
 }
 
+// What is summed up over runs of draws: primitives for the two queries, and for a group its workgroups and the draws
+// that are kept.
+const STREAM_QUERY: u32 = 0u;
+const GENERATED_QUERY: u32 = 1u;
+const GROUP: u32 = 2u;
+
 // What the draws behind those that are placed find: records that fit, and the number of the next one. All
 // invocations have the same.
 var<private> room: u32;
@@ -88,86 +85,101 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let captures = any(setup.strides != vec4<u32>());
     room = room_at(setup, positions);
     next_record = 0u;
-    var stream_query = Sum();
-    var generated_query = Sum();
-    var workgroups = Sum();
+    var next_draw = 0u;
+    // Over the last run of each so far.
+    var ends = array<vec4<u32>, 3>();
+    let first_sum = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
     for (var first = 0u; first < setup.input_count; first += width) {
-        let number = first + local;
-        let exists = number < setup.input_count;
-        var input = Input();
-        var previous = Input();
-        var arguments = Arguments();
-        var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
-        if exists {
-            input = load_input(setup.inputs, number);
-            previous = input;
-            if number > 0u {
-                previous = load_input(setup.inputs, number - 1u);
+        let draw_count = count_draws(setup, first, local);
+        var first_draw = 0u;
+        while first_draw < draw_count {
+            let exists = first_draw + local < draw_count;
+            var part = Part();
+            var input = Input();
+            var member = Member();
+            var previous = Member();
+            var arguments = Arguments();
+            var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
+            if exists {
+                part = part_of(setup, first, first_draw + local);
+                input = draw_of_input(load_input(setup.inputs, part.input), part.index);
+                member = Member(input.group, input.stream_query, input.generated_query);
+                previous = member;
+                if part.index == 0u && part.input > 0u {
+                    previous = load_member(setup.inputs, part.input - 1u);
+                }
+                arguments = arguments_of(input);
+                placed = needed_by(input, arguments);
             }
-            arguments = arguments_of(input);
-            placed = needed_by(input, arguments);
-        }
-        // Where nothing is captured nothing is stored, and nothing overflows.
-        var written = placed.needed;
-        if captures {
-            placed = place(local, placed);
-            written = vec2<u32>(placed.written, 0u);
-        }
+            // Where nothing is captured nothing is stored, and nothing overflows.
+            var written = placed.needed;
+            if captures {
+                placed = place(local, placed);
+                written = vec2<u32>(placed.written, 0u);
+            }
 
-        // A run ends with the input before one of another query, or group.
-        if setup.has_queries != 0u {
-            let is_stream_start = any(input.stream_query != previous.stream_query);
-            stream_query = sum_runs(local, is_stream_start, vec4<u32>(written, placed.needed), stream_query.last);
-            if is_stream_start {
-                add_to_query(previous.stream_query, stream_query.before);
+            let made = draw_of(input, arguments, placed);
+            let is_group_start = member.group != previous.group;
+            let is_kept = exists && (setup.has_several == 0u || placed.written != 0u
+                || is_group_start || first + first_draw + local == 0u);
+            var size = 1u;
+            if exists {
+                size = load1(multiply_add(setup.groups, member.group, 4u));
             }
-            let is_generated_start = any(input.generated_query != previous.generated_query);
-            let needed = vec4<u32>(placed.needed, 0u, 0u);
-            generated_query = sum_runs(local, is_generated_start, needed, generated_query.last);
-            if is_generated_start {
-                add_to_query(previous.generated_query, generated_query.before);
+            let workgroups = workgroups_of(made, placed, size);
+            // A run ends with the draw before one of another query, or group.
+            var starts = array<bool, 3>(
+                any(member.stream_query != previous.stream_query),
+                any(member.generated_query != previous.generated_query),
+                is_group_start,
+            );
+            var values = array<vec4<u32>, 3>(
+                vec4<u32>(written, placed.needed),
+                vec4<u32>(placed.needed, 0u, 0u),
+                vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u),
+            );
+            // A loop, as the code of a sum is long, and compilers take it in wherever it is called.
+            for (var which = first_sum; which < 3u; which++) {
+                let sum = sum_runs(local, starts[which], values[which], ends[which]);
+                values[which] = sum.before;
+                ends[which] = sum.last;
             }
-        }
-
-        var made = draw_of(input, arguments, placed);
-        var size = 1u;
-        if exists {
-            size = load_group(setup, input.group).workgroup_size;
-        }
-        let count = workgroups_of(made, placed, size);
-        let is_group_start = input.group != previous.group;
-        workgroups = sum_runs(local, is_group_start, vec4<u32>(count, 0u, 0u, 0u), workgroups.last);
-        if is_group_start {
-            store_workgroups(setup, previous.group, workgroups.before);
-        } else {
-            made.first_workgroup = saturated(workgroups.before.xy);
-        }
-        if exists {
-            store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made);
+            if setup.has_queries != 0u && starts[STREAM_QUERY] {
+                add_to_query(previous.stream_query, values[STREAM_QUERY]);
+            }
+            if setup.has_queries != 0u && starts[GENERATED_QUERY] {
+                add_to_query(previous.generated_query, values[GENERATED_QUERY]);
+            }
+            let number = next_draw + count_kept_before(local, is_kept);
+            next_draw += kept_of_block();
+            var first_workgroup = 0u;
+            if is_group_start {
+                store_group(setup, previous.group, positions, values[GROUP], number);
+            } else {
+                first_workgroup = saturated(values[GROUP].xy);
+            }
+            if is_kept {
+                store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made, first_workgroup);
+            }
+            let fits = captures && room >= placed.vertices;
+            first_draw = next_block(setup, first, first_draw, draw_count, part, fits, local);
         }
     }
 
-    for (var i = local; i < setup.group_count; i += width) {
-        let group = load_group(setup, i);
-        let batch = multiply_add(setup.batches, i, BATCH_SIZE);
-        let draws = multiply_add(setup.draws, group.first, DRAW_SIZE);
-        store4(batch, 0u, vec4<u32>(draws, group.count, 0u));
-        store4(batch, 4u, positions);
-    }
     // What is drawn may be as many vertices as a counter says that is written now.
     storageBarrier();
     if local == 0u {
         if setup.input_count > 0u {
-            let last = load_input(setup.inputs, setup.input_count - 1u);
-            add_to_query(last.stream_query, stream_query.last);
-            add_to_query(last.generated_query, generated_query.last);
-            store_workgroups(setup, last.group, workgroups.last);
+            let last = load_member(setup.inputs, setup.input_count - 1u);
+            add_to_query(last.stream_query, ends[STREAM_QUERY]);
+            add_to_query(last.generated_query, ends[GENERATED_QUERY]);
+            store_group(setup, last.group, positions, ends[GROUP], next_draw);
         }
-        let ends = positions + next_record * setup.strides;
-        store4(setup.new_state, 0u, ends);
+        let new_positions = positions + next_record * setup.strides;
+        store4(setup.new_state, 0u, new_positions);
         for (var b = 0u; b < 4u; b++) {
             if is_address(setup.new_counters[b]) {
-                store1(setup.new_counters[b], 0u, ends[b]);
+                store1(setup.new_counters[b], 0u, new_positions[b]);
             }
         }
     }
@@ -197,11 +209,6 @@ fn load_setup() -> Setup {
         array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
         array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
     );
-}
-
-fn load_group(setup: Setup, number: u32) -> Group {
-    let words = load4(multiply_add(setup.groups, number, GROUP_SIZE));
-    return Group(words.x, words.y, words.z, words.w);
 }
 
 // Bytes from the start of each bound range. A counter that is no multiple of 4 is rounded down.
@@ -333,80 +340,24 @@ fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
     return count / size + select(1u, 0u, count % size == 0u);
 }
 
-// Writes the group's VkDispatchIndirectCommand: the workgroups folded over two axes, as
-// src/runtime/fold.rs does it.
-fn store_workgroups(setup: Setup, group: u32, workgroups: vec4<u32>) {
+// Writes what the dispatch of a group is given: its draws, which end before number `end`, and the positions. And its
+// VkDispatchIndirectCommand: the workgroups folded over two axes, as src/runtime/fold.rs does it. `sums`: workgroups,
+// and draws.
+fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, end: u32) {
+    let batch = multiply_add(setup.batches, group, BATCH_SIZE);
+    let draws = multiply_add(setup.draws, end - sums.z, DRAW_SIZE);
+    store4(batch, 0u, vec4<u32>(draws, sums.z, 0u));
+    store4(batch, 4u, positions);
     let axis = setup.workgroups_per_axis;
-    let count = min(saturated(workgroups.xy), axis * axis);
+    let count = min(saturated(sums.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
-    let size = vec3<u32>(columns, rows, 1u);
-    store3(multiply_add(setup.batches, group, BATCH_SIZE), 8u, size);
+    store3(batch, 8u, vec3<u32>(columns, rows, 1u));
 }
 
-fn store_draw(at: vec2<u32>, made: Draw) {
+fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_limit));
     store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
-    store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, made.first_workgroup, made.index_limit));
+    store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
     store4(at, 12u, vec4<u32>(made.index_address, made.restart_table));
-}
-
-// -- Restarted draws
-
-// Replaces the summary of each of a draw's workgroups by the state before it. The last entry also takes the
-// state behind all of them.
-fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
-    let input = load_input(inputs, number);
-    let arguments = arguments_of(input);
-    let vertices = vertices_per_primitive(input.flags);
-    let blocks = block_count(arguments.count, arguments.index_limit);
-    // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
-    let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
-    let count = select(0u, summaries, summaries > 1u);
-    let width = kernel_width();
-    var carried = State();
-    for (var first = 0u; first < count; first += width) {
-        var run = Run();
-        if first + local < count {
-            run = load_run(multiply_add(input.restart_table, state_entry(first + local), 16u));
-        }
-        let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
-        if first + local < count {
-            let words = vec2<u32>(before.primitives, before.open);
-            store2(input.restart_table, 4u * state_entry(first + local), words);
-        }
-        carried = advance(input.topology, vertices, carried, runs[width - 1u]);
-        workgroupBarrier();
-    }
-    // Stored by the invocation that reads it, once what stands there was loaded.
-    storageBarrier();
-    if count != 0u && local == number % width {
-        let words = vec2<u32>(carried.primitives, carried.open);
-        store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
-    }
-}
-
-fn load_run(at: vec2<u32>) -> Run {
-    let words = load4(at);
-    return Run(words.x, words.y, words.z, words.w);
-}
-
-// Primitives of an instance. Where one workgroup of blocks was enough, its state becomes the initial one.
-fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
-    let vertices = vertices_per_primitive(input.flags);
-    let blocks = block_count(arguments.count, arguments.index_limit);
-    let count = (blocks + BLOCKS - 1u) / BLOCKS;
-    let last = multiply_add(input.restart_table, state_entry(count - 1u), 16u);
-    var state = State();
-    if count == 1u {
-        state = advance(input.topology, vertices, state, load_run(last));
-        store4(last, 0u, vec4<u32>());
-    } else {
-        let behind = load2(multiply_add(last, 1u, 8u));
-        state = State(behind.x, behind.y);
-    }
-    // The blocks before the last pass 2^32 where as many indices are bound.
-    let before_last = saturated(product(BLOCK, blocks - 1u));
-    let rest = arguments.count - min(arguments.count, before_last);
-    return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
 }

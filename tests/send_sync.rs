@@ -68,7 +68,8 @@ send_and_sync! {
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, Barrier, Buffer,
         BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc<'static>,
-        Captured, CaptureNeeds, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw, DrawCommands,
+        Captured, CaptureNeeds, ConditionalRendering, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw,
+        DrawCommands,
         DrawIndexed,
         Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
@@ -87,7 +88,7 @@ send_and_sync! {
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Results }
     vkxfb::sysval::setup {
-        Finish, Group, GroupBatch, Input, Operation, Reduction, ReductionEntry, Setup,
+        Finish, GroupBatch, Input, Operation, Reduction, ReductionEntry, Setup,
     }
     vkxfb::topology {
         Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,

@@ -15,13 +15,13 @@ use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
-    BATCH_SIZE, Finish, Group, GroupBatch, Input, Operation, RESTART_BLOCK, RESTART_BLOCKS,
+    BATCH_SIZE, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK, RESTART_BLOCKS,
     Reduction, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
     "sysvals",
     "stubs",
     "wide",
@@ -36,6 +36,7 @@ const SOURCES: [&str; 18] = [
     "restart",
     "inputs",
     "setup",
+    "parts",
     "sums",
     "finish",
     "results",
@@ -144,16 +145,15 @@ fn sysvals_have_one_layout() {
         layout("Input"),
         expected!(Input:
             kind, topology, flags, draw_index, count, instance_count, first, base_vertex,
-            first_instance, group, index_limit, reserved, index_address, arguments, count_address,
-            restart_table, stream_query, generated_query)
+            first_instance, group, index_limit, restart_index, index_address, arguments, count_address,
+            restart_table, stream_query, generated_query, predicate, draw_count, stride)
     );
-    assert_eq!(layout("Group"), expected!(Group: first, count, workgroup_size, reserved));
     assert_eq!(layout("GroupBatch"), expected!(GroupBatch: batch, workgroups, reserved));
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
-            group_count, reserved, workgroups_per_axis, has_queries, positions, sizes, strides,
+            has_several, reserved, workgroups_per_axis, has_queries, positions, sizes, strides,
             counters, new_counters)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
@@ -200,12 +200,12 @@ fn constants_have_one_value() {
         ("TRI_STRIP_ADJ", XfbTopology::TriStripAdj as u64),
         ("ANY_TOPOLOGY", SpecIds::ANY_TOPOLOGY.into()),
         ("INLINE_ATTRIBUTES", size(INLINE_ATTRIBUTES)),
-        ("GROUP_SIZE", size(size_of::<Group>())),
         ("DRAW_SIZE", size(size_of::<DrawSysvals>())),
         ("DRAW_FIRST_WORKGROUP", size(offset_of!(DrawSysvals, first_workgroup))),
         ("INDEX_SIZE", flags::INDEX_SIZE.into()),
         ("RESTART", flags::RESTART.into()),
         ("LAST_VERTEX", flags::LAST_VERTEX.into()),
+        ("INVERTED", flags::INVERTED.into()),
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),
@@ -214,6 +214,9 @@ fn constants_have_one_value() {
         ("INDIRECT", kind::INDIRECT.into()),
         ("BYTE_COUNT", kind::BYTE_COUNT.into()),
         ("INPUT_SIZE", size(size_of::<Input>())),
+        ("MOST_DRAWS", MAX_DRAWS.into()),
+        ("INPUT_GROUP", size(offset_of!(Input, group))),
+        ("INPUT_QUERIES", size(offset_of!(Input, stream_query))),
         ("BATCH_SIZE", BATCH_SIZE),
         ("STORE", operation::STORE.into()),
         ("ADD", operation::ADD.into()),
@@ -228,6 +231,9 @@ fn constants_have_one_value() {
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),
         ("REACH", 5),
+        ("STREAM_QUERY", 0),
+        ("GENERATED_QUERY", 1),
+        ("GROUP", 2),
     ]);
     assert_eq!(found, expected);
 

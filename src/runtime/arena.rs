@@ -33,13 +33,17 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// A capture takes 16 bytes of upload for each vertex attribute beyond
 /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), and the bytes of push constants that the shader reads,
-/// again whenever a pipeline, vertex buffers or constants change between its draws, and for each draw that shares a dispatch
-/// with others [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, primitive
-/// restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
+/// again whenever a pipeline, vertex buffers or constants change between its draws, and for each draw that shares a
+/// dispatch with others [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional
+/// rendering, primitive restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
 /// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) a capture, and
 /// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) a draw; primitive restart besides
 /// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush as a
-/// capture, and each draw of an indirect or multi-draw for itself.
+/// capture, and each draw of a multi-draw for itself.
+///
+/// An indirect draw counts as one draw for upload, however many it may be. For scratch it counts as many as it may be
+/// (`draw_count`), but all draws of a capture together as no more than records fit in the smallest of its buffers, and
+/// one more for each of its dispatches. With primitive restart each draw of it counts for itself.
 ///
 /// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
 /// for kernels; two again for each [`flush`](super::Recorder::flush), unless the draws reach the same as

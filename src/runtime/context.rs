@@ -304,7 +304,7 @@ impl Context {
         }
     }
 
-    /// Usage that a buffer of indirect arguments or draw counts needs for that backend.
+    /// Usage that a buffer of indirect arguments, draw counts or predicates needs for that backend.
     pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
@@ -337,7 +337,7 @@ impl Context {
         self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
-    /// The stages and accesses by which that backend reads index buffers, indirect arguments and counters
+    /// The stages and accesses by which that backend reads index buffers, indirect arguments, predicates and counters
     /// that the GPU wrote: the counters that a capture resumes from, too.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};

@@ -137,7 +137,7 @@ pub struct DrawIndexed {
     pub first_instance: u32,
 }
 
-/// Draws whose arguments lie in a buffer:
+/// Draws whose arguments lie in a buffer, see [`Recorder::draw_indirect`](super::Recorder::draw_indirect):
 /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html),
 /// [`vkCmdDrawIndirectCount`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html)
 /// and their indexed forms.
@@ -158,6 +158,11 @@ pub struct IndirectDraw {
 }
 
 impl IndirectDraw {
+    /// The most draws of one with primitive restart on the compute backend: the CPU collects each of them, as each has
+    /// memory of its own for where it restarts ([`ArenaDesc::restart_scratch`](super::ArenaDesc::restart_scratch)).
+    /// Without primitive restart there is no such limit.
+    pub const MAX_RESTARTED_DRAWS: u32 = 1 << 16;
+
     /// Bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
         match indexed {
@@ -165,6 +170,18 @@ impl IndirectDraw {
             true => size_of::<vk::DrawIndexedIndirectCommand>() as u32,
         }
     }
+}
+
+/// What conditional rendering begins with:
+/// [`VkConditionalRenderingBeginInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkConditionalRenderingBeginInfoEXT.html).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConditionalRendering {
+    /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
+    pub buffer: vk::Buffer,
+    /// Bytes from its start to the dword, a multiple of 4: draws are discarded where it is 0.
+    pub offset: u64,
+    /// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`: they are discarded where it is not 0.
+    pub inverted: bool,
 }
 
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).

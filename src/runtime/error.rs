@@ -409,6 +409,12 @@ pub enum RuntimeError {
     /// A query of a kind of which one is active.
     #[error("a query of that kind is active: it has to end before another begins")]
     QueryActive,
+    /// The beginning of conditional rendering while it is active.
+    #[error("conditional rendering is active: it has to end before it begins again")]
+    ConditionalRenderingActive,
+    /// The end of conditional rendering that was not begun.
+    #[error("conditional rendering is not active")]
+    NoConditionalRendering,
     /// The end of a query that was not begun.
     #[error("no query of that kind is active")]
     NoQuery,

@@ -110,8 +110,8 @@ pub use choice::CaptureNeeds;
 pub use context::Context;
 pub use draw_arguments::DrawCommands;
 pub use draws::{
-    ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
-    IndirectDraw, VertexBuffer,
+    ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
 pub use error::RuntimeError;
 pub use extensions::{

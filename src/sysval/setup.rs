@@ -8,13 +8,13 @@ use crate::capture::MAX_XFB_BUFFERS;
 pub mod kind {
     /// From the input itself.
     pub const DIRECT: u32 = 0;
-    /// From a `VkDrawIndirectCommand`, or a `VkDrawIndexedIndirectCommand`.
+    /// From `VkDrawIndirectCommand`s, or `VkDrawIndexedIndirectCommand`s, a draw each.
     pub const INDIRECT: u32 = 1;
     /// The number of vertices from a counter.
     pub const BYTE_COUNT: u32 = 2;
 }
 
-/// A draw.
+/// A draw, or several of [`kind::INDIRECT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Input {
@@ -24,7 +24,7 @@ pub struct Input {
     pub topology: u32,
     /// [`flags`](super::flags).
     pub flags: u32,
-    /// `DrawIndex`.
+    /// `DrawIndex` of the first.
     pub draw_index: u32,
     /// Vertices or indices of a direct draw.
     pub count: u32,
@@ -40,13 +40,13 @@ pub struct Input {
     pub group: u32,
     /// Indices that the bound range holds.
     pub index_limit: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The index that restarts primitives, where the flags say so.
+    pub restart_index: u32,
     /// Of the bound range.
     pub index_address: Address,
-    /// Of an indirect command or a counter.
+    /// Of the first indirect command, or of a counter.
     pub arguments: Address,
-    /// Of a draw count that must be above `draw_index`, or 0.
+    /// Of a draw count that must be above the index of a draw, or 0.
     pub count_address: Address,
     /// Scratch for primitive restart.
     pub restart_table: Address,
@@ -54,36 +54,34 @@ pub struct Input {
     pub stream_query: Address,
     /// Query that counts primitives generated, or 0.
     pub generated_query: Address,
+    /// Of a dword that says whether the draws are discarded, or 0: where it is 0, or with
+    /// [`INVERTED`](super::flags::INVERTED) where it is not.
+    pub predicate: Address,
+    /// Indirect draws, at most, of which the first [`MAX_DRAWS`] are made. Restarted ones have an input each, as each
+    /// has a table.
+    pub draw_count: u32,
+    /// Bytes from one indirect command to the next.
+    pub stride: u32,
 }
 
 impl Input {
     /// Addresses in buffers of the application.
-    pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 5] {
+    pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,
             &mut self.arguments,
             &mut self.count_address,
             &mut self.stream_query,
             &mut self.generated_query,
+            &mut self.predicate,
         ]
     }
 }
 
-/// Consecutive inputs that one dispatch captures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Group {
-    /// Number of the first.
-    pub first: u32,
-    /// How many.
-    pub count: u32,
-    /// Invocations of a workgroup of its pipeline.
-    pub workgroup_size: u32,
-    /// 0.
-    pub reserved: u32,
-}
+/// The most draws that the setup kernel makes of an [`Input`].
+pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// What the setup kernel makes of a group, padded to [`BATCH_SIZE`].
+/// What the setup kernel makes of a group of consecutive inputs that one dispatch captures, padded to [`BATCH_SIZE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
@@ -109,7 +107,7 @@ pub struct Setup {
     pub inputs: Address,
     /// Where their [`DrawSysvals`](super::DrawSysvals) go.
     pub draws: Address,
-    /// Of an array of [`Group`].
+    /// Of the invocations of a workgroup of each group's pipeline, a dword each.
     pub groups: Address,
     /// Where their [`GroupBatch`]es go.
     pub batches: Address,
@@ -123,8 +121,9 @@ pub struct Setup {
     pub scan_count: u32,
     /// Inputs.
     pub input_count: u32,
-    /// Groups.
-    pub group_count: u32,
+    /// 1 if any input may be several draws, otherwise 0. Then only those go to `draws` that write something, and one
+    /// of each group.
+    pub has_several: u32,
     /// 0.
     pub reserved: u32,
     /// The most workgroups of a dispatch along one axis.

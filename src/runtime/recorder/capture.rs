@@ -17,7 +17,7 @@ use crate::runtime::arena::Place;
 use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::draws::{CounterBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
-use crate::sysval::setup::{Input, Operation, kind};
+use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -76,6 +76,8 @@ pub(super) struct Bound {
     pub(super) has_attributes: bool,
     /// By [`QueryKind`](crate::runtime::QueryKind).
     pub(super) queries: [ActiveQuery; 2],
+    /// Of conditional rendering.
+    pub(super) predicate: Option<Predicate>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +85,15 @@ pub(super) struct BoundIndices {
     pub(super) address: u64,
     pub(super) limit: u32,
     pub(super) size: u32,
+    /// The index that restarts primitives.
+    pub(super) restart_index: u32,
+}
+
+/// What says whether draws are discarded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Predicate {
+    pub(super) address: Address,
+    pub(super) inverted: bool,
 }
 
 /// Draws that are collected, and what of them changes seldom.
@@ -122,8 +133,15 @@ pub(super) struct PendingDraw {
 
 impl PendingDraw {
     /// Whether the CPU knows what is drawn.
-    pub(super) const fn is_known(&self) -> bool {
-        self.input.kind == kind::DIRECT && !self.is_restarted()
+    pub(super) fn is_known(&self) -> bool {
+        self.input.kind == kind::DIRECT
+            && !self.is_restarted()
+            && self.input.predicate == Address::default()
+    }
+
+    /// How many draws it may be.
+    pub(super) fn count(&self) -> u64 {
+        self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
 
     pub(super) const fn is_restarted(&self) -> bool {

@@ -1,171 +1,19 @@
 //! What is drawn: collected draw by draw, with what is bound and which queries are active.
 
-use ash::vk;
-
-use super::capture::{Attributes, BoundIndices, Capture, DrawState, PendingDraw};
-use super::checks::{check_set_range, check_strides, check_topology};
+use super::capture::{Capture, DrawState, PendingDraw, Predicate};
+use super::checks::check_topology;
 use super::draws::Arguments;
-use super::sets::SetArguments;
 use crate::draw::BoundBuffer;
-use crate::lower::Backend;
+use crate::runtime::checks::check_limit;
 use crate::runtime::descriptors::Purpose;
-use crate::runtime::draws::{CounterBuffer, IndexBuffer, IndirectDraw, VertexBuffer};
+use crate::runtime::draws::{CounterBuffer, IndirectDraw};
 use crate::runtime::fold::dispatch_size;
-use crate::runtime::{Pipeline, QueryKind, RuntimeError, pulling};
+use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
-use crate::sysval::{Address, INLINE_ATTRIBUTES, draw_flags, flags, split};
+use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 impl Capture {
-    /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
-    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        self.check_pipeline(pipeline)?;
-        if self.bound.pipeline.is_none() {
-            let what = "a pipeline among draws that are counted only";
-            return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
-        }
-        check_strides(&self.strides, pipeline)?;
-        self.set_pipeline(pipeline);
-        Ok(())
-    }
-
-    /// Binds a pipeline that was checked.
-    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
-        self.bound.provoking_vertex = pipeline.provoking_vertex();
-        self.bound.restart = pipeline.primitive_restart();
-        let is_last = |last: &Pipeline| last.raw() == pipeline.raw();
-        if !self.pending.pipelines.last().is_some_and(is_last) {
-            self.pending.pipelines.push(pipeline.clone());
-            self.pending.sets.widen(pipeline.set_count());
-            self.bound.has_attributes = false;
-            self.bound.pipeline = Some(pipeline.clone());
-        }
-    }
-
-    /// # Errors
-    /// Those of [`check_bound`](pulling::check_bound).
-    pub(super) fn bind_vertex_buffers(
-        &mut self,
-        buffers: &[VertexBuffer],
-    ) -> Result<(), RuntimeError> {
-        pulling::check_bound(buffers)?;
-        let bound = &mut self.pending.vertex_buffers;
-        for buffer in buffers {
-            match bound.iter_mut().find(|old| old.binding == buffer.binding) {
-                Some(old) if old == buffer => {}
-                Some(old) => (*old, self.bound.has_attributes) = (*buffer, false),
-                None => {
-                    bound.push(*buffer);
-                    self.bound.has_attributes = false;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds what the pipeline reads of the vertex buffers that are bound.
-    ///
-    /// # Errors
-    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
-    ///
-    /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
-    pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
-        if self.bound.has_attributes {
-            return Ok(());
-        }
-        let pipeline = self.bound.pipeline.clone();
-        let buffers = std::mem::take(&mut self.pending.vertex_buffers);
-        // SAFETY: the caller's contract.
-        let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
-        self.pending.vertex_buffers = buffers;
-        self.pending.attributes.push(attributes?);
-        self.bound.has_attributes = true;
-        Ok(())
-    }
-
-    /// What a pipeline, if there is one, reads of vertex buffers.
-    ///
-    /// # Safety
-    /// As [`find_attributes`](Self::find_attributes).
-    unsafe fn attributes_of(
-        &mut self,
-        pipeline: Option<&Pipeline>,
-        bound: &[VertexBuffer],
-    ) -> Result<Attributes, RuntimeError> {
-        let mut attributes = Attributes::default();
-        let Some(pipeline) = pipeline else { return Ok(attributes) };
-        pulling::check_buffers(pipeline.backend(), pipeline.attributes(), bound)?;
-        let mut descriptors = std::mem::take(&mut self.pending.descriptors);
-        descriptors.clear();
-        let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
-            let what = format_args!("the vertex buffer of binding {}", b.binding);
-            // SAFETY: the usage and the memory are the caller's contract.
-            unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
-        });
-        let found = all.into_iter().try_for_each(|descriptor| {
-            descriptors.push(descriptor?);
-            Ok(())
-        });
-        for (inline, descriptor) in attributes.inline.iter_mut().zip(&descriptors) {
-            *inline = *descriptor;
-        }
-        let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
-        if found.is_ok() {
-            let table = &mut self.pending.attribute_table;
-            attributes.others = (table.len(), others.len());
-            table.extend_from_slice(others);
-        }
-        self.pending.descriptors = descriptors;
-        found.map(|()| attributes)
-    }
-
-    /// # Errors
-    /// [`RuntimeError::DescriptorSetRange`].
-    pub(super) fn bind_descriptor_sets(
-        &mut self,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_offsets: &[u32],
-    ) -> Result<(), RuntimeError> {
-        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
-        check_set_range(pipeline, first, sets)?;
-        let layout = pipeline.raw_layout();
-        self.pending.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
-        Ok(())
-    }
-
-    /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
-    pub(super) unsafe fn bind_index_buffer(
-        &mut self,
-        buffer: &IndexBuffer,
-    ) -> Result<(), RuntimeError> {
-        let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
-        // SAFETY: the usage and the memory are the caller's contract.
-        let address = unsafe {
-            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
-        }?;
-        let size = index_type.size();
-        self.bound.indices = Some(BoundIndices {
-            address,
-            limit: u32::try_from(bytes / u64::from(size)).unwrap_or(u32::MAX),
-            size,
-        });
-        Ok(())
-    }
-
-    pub(super) fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
-        if enable
-            && self.bound.pipeline.as_ref().is_some_and(|pipeline| !pipeline.primitive_restart())
-        {
-            return Err(RuntimeError::NoRestart);
-        }
-        self.bound.restart = enable;
-        Ok(())
-    }
-
     /// Number of the state that a draw finds now.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
@@ -190,9 +38,15 @@ impl Capture {
             Some(_) => query(QueryKind::TransformFeedbackStream),
             None => Address::default(),
         };
+        let (predicate, inverted) = match self.bound.predicate {
+            Some(Predicate { address, inverted }) => (address, inverted),
+            None => (Address::default(), false),
+        };
+        let inverted = if inverted { flags::INVERTED } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
-            flags: draw_flags(topology, self.bound.provoking_vertex),
+            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted,
+            predicate,
             stream_query: stream,
             generated_query: query(QueryKind::PrimitivesGenerated),
             ..Default::default()
@@ -218,6 +72,7 @@ impl Capture {
             input.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
             input.index_address = split(indices.address);
             input.index_limit = indices.limit;
+            input.restart_index = indices.restart_index;
         }
         match arguments {
             Arguments::Draw(draw) => {
@@ -294,6 +149,15 @@ impl Capture {
             }?;
             input.count_address = split(address);
         }
+        if input.flags & flags::RESTART == 0 {
+            input.arguments = split(first);
+            (input.draw_count, input.stride) = (draw.draw_count, draw.stride);
+            return self.push_input(topology, input);
+        }
+        // Each has a table of where it restarts.
+        let what = || "the number of indirect draws with primitive restart".to_owned();
+        let (limit, max) = ("IndirectDraw::MAX_RESTARTED_DRAWS", IndirectDraw::MAX_RESTARTED_DRAWS);
+        check_limit(what, draw.draw_count, limit, max)?;
         for index in 0..draw.draw_count {
             let offset = u64::from(index) * u64::from(draw.stride);
             input.draw_index = index;
@@ -320,7 +184,9 @@ impl Capture {
         }
         draw.invocations = self.most_invocations(&draw);
         if draw.is_known() || !self.ctx.has_indirect_dispatch() {
-            self.dispatch_size(draw.invocations, self.workgroup_size_of(draw.state))?;
+            let size = self.workgroup_size_of(draw.state);
+            let workgroups = most_workgroups(&draw, size);
+            self.dispatch_size(workgroups * u64::from(size), size)?;
         }
         self.pending.draws.push(draw);
         Ok(())
@@ -356,6 +222,12 @@ impl Capture {
         }
         most_items(draw.topology, count, instance_count, room) * per_item
     }
+}
+
+/// Workgroups of that many invocations that draws take at most, each with workgroups of its own.
+pub(super) fn most_workgroups(draw: &PendingDraw, size: u32) -> u64 {
+    let more = (draw.count() - 1).min(draw.invocations);
+    draw.invocations.div_ceil(u64::from(size)) + more
 }
 
 /// Items of a draw of at most `count` vertices and `instance_count` instances, of which `room` primitives

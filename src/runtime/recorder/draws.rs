@@ -113,6 +113,11 @@ impl Recorder<'_> {
 
     /// Captures draws whose arguments the GPU reads.
     ///
+    /// On the compute backend they are collected as one draw, however many they may be: the GPU finds out how many there
+    /// are, and goes through those alone. Where nothing more fits and no query counts it passes over them. They take
+    /// scratch of the [arena](crate::runtime::ArenaDesc) for no more draws than records fit. The first 2^24 - 1 draws
+    /// are made: what further ones would write is missing, and nothing counts it.
+    ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
@@ -135,11 +140,15 @@ impl Recorder<'_> {
         unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
     }
 
-    /// Captures indexed draws whose arguments the GPU reads. With primitive restart each has the limit of
-    /// [`draw_indexed`](Self::draw_indexed).
+    /// Captures indexed draws whose arguments the GPU reads.
+    ///
+    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed), and the compute backend
+    /// collects as many draws as there may be, as each needs memory: up to
+    /// [`IndirectDraw::MAX_RESTARTED_DRAWS`].
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].
+    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Limit`] for
+    /// more draws with primitive restart.
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

@@ -10,6 +10,7 @@
 use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
+use super::collect::most_workgroups;
 use super::play::{After, Playback};
 use super::queries::Order;
 use crate::capture::MAX_XFB_BUFFERS;
@@ -20,7 +21,7 @@ use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{
-    BATCH_SIZE, Group, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
+    BATCH_SIZE, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
     restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, DrawSysvals, split};
@@ -31,7 +32,7 @@ const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 /// Consecutive draws that one dispatch captures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuGroup {
-    group: Group,
+    workgroup_size: u32,
     state: usize,
     /// Workgroups at most, or `None` where the GPU gives the size of the dispatch.
     workgroups: Option<u64>,
@@ -130,7 +131,7 @@ impl Capture {
             let draw = self.pending.draws[number];
             let size = self.workgroup_size_of(draw.state);
             let is_sized = draw.is_known() || !indirect;
-            let workgroups = is_sized.then(|| draw.invocations.div_ceil(u64::from(size)));
+            let workgroups = is_sized.then(|| most_workgroups(&draw, size));
             let groups = &mut self.plan.groups;
             let joined = match groups.last_mut() {
                 Some(last) if last.state == draw.state => {
@@ -146,20 +147,30 @@ impl Capture {
                 _ => false,
             };
             match groups.last_mut() {
-                Some(last) if joined => last.group.count += 1,
-                _ => groups.push(GpuGroup {
-                    group: Group {
-                        first: number as u32,
-                        count: 1,
-                        workgroup_size: size,
-                        reserved: 0,
-                    },
-                    state: draw.state,
-                    workgroups,
-                }),
+                Some(_) if joined => {}
+                _ => groups.push(GpuGroup { workgroup_size: size, state: draw.state, workgroups }),
             }
             self.pending.draws[number].input.group = groups.len() as u32 - 1;
         }
+    }
+
+    /// Whether an indirect draw may be several.
+    fn has_several(&self) -> bool {
+        self.pending.draws.iter().any(|draw| draw.count() > 1)
+    }
+
+    /// Draws that the setup kernel makes at most. Of several it makes those that write something, of which there are
+    /// no more than records fit, and one of each group.
+    fn most_placed_draws(&self) -> u64 {
+        let inputs = self.pending.draws.len() as u64;
+        if !self.has_several() {
+            return inputs;
+        }
+        let all = self.pending.draws.iter().map(PendingDraw::count).fold(0, u64::saturating_add);
+        // As room_at in shaders/setup.wgsl has it, wherever the capture begins.
+        let targets = self.targets.iter().flatten().filter(|target| target.buffer.stride != 0);
+        let room = targets.map(|t| t.buffer.size / u64::from(t.buffer.stride)).min();
+        all.min(room.unwrap_or(0).saturating_add(self.plan.groups.len() as u64))
     }
 
     /// Upload and scratch of a setup, but for its restart tables.
@@ -168,14 +179,16 @@ impl Capture {
         let (scans, reductions) = (self.plan.scans.len(), self.plan.reductions.len());
         let size = |count: u64, size: usize| aligned(count * size as u64);
         let mut upload = size(draws, size_of::<Input>())
-            + size(groups, size_of::<Group>())
+            + size(groups, size_of::<u32>())
             + size(scans as u64, size_of::<u32>())
             + size(1, size_of::<Setup>());
         if reductions > 0 {
             upload += size(reductions as u64, size_of::<ReductionEntry>())
                 + size(1, size_of::<Reduction>());
         }
-        let scratch = size(draws, size_of::<DrawSysvals>()) + groups * BATCH_SIZE + 2 * STATE_SIZE;
+        let scratch = size(self.most_placed_draws(), size_of::<DrawSysvals>())
+            + groups * BATCH_SIZE
+            + 2 * STATE_SIZE;
         (upload, scratch)
     }
 
@@ -190,7 +203,7 @@ impl Capture {
             draw.input.restart_table = split(table.address);
         }
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
-        let draws = scratch.take(input_count as u64 * size_of::<DrawSysvals>() as u64)?;
+        let draws = scratch.take(self.most_placed_draws() * size_of::<DrawSysvals>() as u64)?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
         let moved_state = match self.position {
@@ -205,7 +218,7 @@ impl Capture {
         let upload = playback.arena.upload();
         let inputs =
             upload.push(self.pending.draws.iter().map(|draw| self.resolved_input(draw.input)))?;
-        let groups = upload.push(self.plan.groups.iter().map(|group| group.group))?;
+        let groups = upload.push(self.plan.groups.iter().map(|group| group.workgroup_size))?;
         let scans = upload.push(self.plan.scans.iter().copied())?;
         let has_queries = self.pending.draws.iter().any(|draw| {
             [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
@@ -240,7 +253,7 @@ impl Capture {
             scans: split(scans.address),
             scan_count: self.plan.scans.len() as u32,
             input_count: input_count as u32,
-            group_count: group_count as u32,
+            has_several: self.has_several().into(),
             reserved: 0,
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
             has_queries: has_queries.into(),

@@ -8,7 +8,7 @@
 //! | compute | nothing: [`Recorder::end`], or [`Recorder::flush`], records all of them |
 //!
 //! What the compute backend collects is a value, [`Capture`], which the recorder borrows: state.rs and draws.rs are
-//! the commands, collect.rs what a capture makes of them, play.rs what it records, by direct.rs or gpu.rs.
+//! the commands, bind.rs and collect.rs what a capture makes of them, play.rs what it records, by direct.rs or gpu.rs.
 //!
 //! The compute backend collects draws because together they cost less. As long as the CPU knows
 //! everything (direct draws into buffers that are written from a known position on), it computes all
@@ -16,6 +16,7 @@
 //! for all small draws between two large ones, no barrier. Otherwise one setup kernel does for the
 //! whole lot what the CPU cannot, and then all draws are dispatched.
 
+mod bind;
 mod capture;
 mod checks;
 mod collect;
@@ -78,7 +79,7 @@ impl Captured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recorded {
     /// What the capture does, where that is known while recording: `None` once it depends on a
-    /// counter, indirect arguments or an index buffer with restarts.
+    /// counter, indirect arguments, a predicate or an index buffer with restarts.
     pub captured: Option<Captured>,
     /// Dispatches that capture.
     pub captures: u32,
@@ -103,7 +104,7 @@ pub struct Recorded {
 ///
 /// Where [`Context::resource_plan`](super::Context::resource_plan) is by descriptors, kernels that are recorded
 /// before the draws take the place of all sets, and only those of `bind_descriptor_sets` are bound once more. So
-/// with counters, indirect draws or primitive restart, or behind a flush with queries or counters, draws that read
+/// with counters, indirect draws, predicates or primitive restart, or behind a flush with queries or counters, draws that read
 /// others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory

@@ -8,7 +8,7 @@ use super::graphics::Graphics;
 use super::play::Playback;
 use super::{CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
-use crate::runtime::draws::{CounterBuffer, IndexBuffer, VertexBuffer};
+use crate::runtime::draws::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::topology::ProvokingVertex;
 
@@ -31,7 +31,7 @@ impl<'a> Recorder<'a> {
     /// On the native and vertex backends none is recorded: see [`Context::write_scope`](crate::runtime::Context::write_scope) for what the
     /// application orders before, and [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. On the compute
     /// backend none either as long as the CPU knows everything. Captures that use counters, indirect
-    /// arguments, restarts or queries record global barriers between compute shaders, which also
+    /// arguments, predicates, restarts or queries record global barriers between compute shaders, which also
     /// order them behind all earlier captures; so between a capture that ends in a counter and one
     /// that resumes from it the application needs none. Behind the ends of queries, one makes their values available
     /// to the host, and another one their availability. Where the draws reach more places than there are
@@ -221,7 +221,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Whether the largest index restarts primitives in the draws that follow
+    /// Whether an index restarts primitives in the draws that follow: the largest of its type, or what
+    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set
     /// ([`vkCmdSetPrimitiveRestartEnable`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartEnable.html)).
     /// A capture begins with what the pipeline says.
     ///
@@ -232,6 +233,56 @@ impl<'a> Recorder<'a> {
         match self.target() {
             Target::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
             Target::Capture(capture) => capture.set_primitive_restart(enable),
+        }
+    }
+
+    /// The index that restarts primitives in the draws that follow, where that is enabled, in place of the largest one
+    /// ([`vkCmdSetPrimitiveRestartIndexEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartIndexEXT.html)).
+    /// It holds until an index buffer is bound. Indices beyond the bound range, which are 0, restart nothing.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the native and vertex backends, where the
+    /// application records Vulkan's own command.
+    pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
+        match self.target() {
+            Target::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
+            Target::Capture(capture) => capture.set_primitive_restart_index(index),
+        }
+    }
+
+    /// Begins conditional rendering: the draws that follow are discarded where a dword says so when they are executed.
+    /// A draw that is discarded captures nothing, counts for no query and moves no counter
+    /// ([`vkCmdBeginConditionalRenderingEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginConditionalRenderingEXT.html)).
+    ///
+    /// # Errors
+    /// [`RuntimeError::ConditionalRenderingActive`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`];
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the application records Vulkan's own
+    /// command.
+    ///
+    /// # Safety
+    /// As [`begin`](Self::begin). The dword is visible to
+    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope) of the compute backend.
+    pub unsafe fn begin_conditional_rendering(
+        &mut self,
+        condition: &ConditionalRendering,
+    ) -> Result<(), RuntimeError> {
+        match self.target() {
+            Target::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+            // SAFETY: the caller's contract.
+            Target::Capture(capture) => unsafe { capture.begin_conditional_rendering(condition) },
+        }
+    }
+
+    /// Ends conditional rendering. The end of a capture does, too.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] as
+    /// [`begin_conditional_rendering`](Self::begin_conditional_rendering).
+    pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
+        match self.target() {
+            Target::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+            Target::Capture(capture) => capture.end_conditional_rendering(),
         }
     }
 

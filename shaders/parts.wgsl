@@ -1,0 +1,131 @@
+// Inputs that are several draws, which the setup kernel takes block by block: as many draws as it has invocations.
+
+// What consecutive draws have in common.
+struct Member {
+    group: u32,
+    stream_query: vec2<u32>,
+    generated_query: vec2<u32>,
+}
+
+fn load_member(inputs: vec2<u32>, number: u32) -> Member {
+    let at = multiply_add(inputs, number, INPUT_SIZE);
+    let queries = load4(multiply_add(at, 1u, INPUT_QUERIES));
+    return Member(load1(multiply_add(at, 1u, INPUT_GROUP)), queries.xy, queries.zw);
+}
+
+// Of the inputs that are taken together, the number of the first draw of each, behind the last the number of all.
+var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
+// That number.
+var<workgroup> all_draws: u32;
+// The first draw of the next block.
+var<workgroup> next_first: u32;
+
+// Counts the draws of the inputs from `first` on, as many as there are invocations. With at most MOST_DRAWS each they
+// stay a block below 2^32: no number of a draw wraps, nor that of the next block.
+fn count_draws(setup: Setup, first: u32, local: u32) -> u32 {
+    let width = kernel_width();
+    let inputs = min(width, setup.input_count - first);
+    if setup.has_several == 0u {
+        return inputs;
+    }
+    var draws = 0u;
+    if local < inputs {
+        draws = draws_of_input(load_input(setup.inputs, first + local));
+    }
+    let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), vec4<u32>());
+    first_draws[local] = sum.before.x;
+    if local == 0u {
+        all_draws = sum.last.x;
+    }
+    return workgroupUniformLoad(&all_draws);
+}
+
+// One of the draws of an input.
+struct Part {
+    input: u32,
+    index: u32,
+}
+
+// What a draw of the inputs from `first` on is part of: the last input whose draws begin at or before it.
+fn part_of(setup: Setup, first: u32, number: u32) -> Part {
+    if setup.has_several == 0u {
+        return Part(first + number, 0u);
+    }
+    var low = 0u;
+    low = later_input(low, number, 128u);
+    low = later_input(low, number, 64u);
+    low = later_input(low, number, 32u);
+    low = later_input(low, number, 16u);
+    low = later_input(low, number, 8u);
+    low = later_input(low, number, 4u);
+    low = later_input(low, number, 2u);
+    low = later_input(low, number, 1u);
+    return Part(first + low, number - first_draws[low]);
+}
+
+// A step of the binary search.
+fn later_input(low: u32, number: u32, step: u32) -> u32 {
+    if step >= kernel_width() || first_draws[low + step] > number {
+        return low;
+    }
+    return low + step;
+}
+
+// The first draw of the block behind the one from `first_draw` on. `part` and `fits`: of the invocation's draw, and
+// whether there is room for a primitive of its input behind this block. Where there is none for the input of the last
+// draw, and no query counts, its other draws change nothing, however many they are: they are skipped.
+fn next_block(setup: Setup, first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
+    let width = kernel_width();
+    if setup.has_several == 0u || setup.has_queries != 0u {
+        return first_draw + width;
+    }
+    if local == width - 1u {
+        next_first = first_draw + width;
+        let next_input = part.input - first + 1u;
+        if !fits && next_first < draw_count {
+            next_first = draw_count;
+            if next_input < width {
+                next_first = max(first_draw + width, min(draw_count, first_draws[next_input]));
+            }
+        }
+    }
+    return workgroupUniformLoad(&next_first);
+}
+
+// -- Draws that are kept: of several those that write something, and the first of each group.
+
+// A bit for each draw of a block.
+var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
+
+// How many draws of the block before the invocation's are kept. The barriers of the sums between two blocks keep the
+// bits of one from those of the next.
+fn count_kept_before(local: u32, is_kept: bool) -> u32 {
+    let word = local / 32u;
+    let bit = local % 32u;
+    if bit == 0u {
+        atomicStore(&kept[word], 0u);
+    }
+    workgroupBarrier();
+    if is_kept {
+        atomicOr(&kept[word], 1u << bit);
+    }
+    workgroupBarrier();
+    return kept_in_words(word) + countOneBits(atomicLoad(&kept[word]) & ((1u << bit) - 1u));
+}
+
+// And how many in all.
+fn kept_of_block() -> u32 {
+    return kept_in_words((kernel_width() + 31u) / 32u);
+}
+
+fn kept_in_words(words: u32) -> u32 {
+    return kept_in_word(0u, words) + kept_in_word(1u, words) + kept_in_word(2u, words) + kept_in_word(3u, words)
+        + kept_in_word(4u, words) + kept_in_word(5u, words) + kept_in_word(6u, words) + kept_in_word(7u, words);
+}
+
+fn kept_in_word(word: u32, words: u32) -> u32 {
+    if word >= words {
+        return 0u;
+    }
+    return countOneBits(atomicLoad(&kept[word]));
+}

@@ -1,0 +1,193 @@
+//! What is bound: what the draws that follow find.
+
+use ash::vk;
+
+use super::capture::{Attributes, BoundIndices, Capture, Predicate};
+use super::checks::{check_set_range, check_strides};
+use super::sets::SetArguments;
+use crate::lower::Backend;
+use crate::runtime::checks::multiple_of_4;
+use crate::runtime::descriptors::Purpose;
+use crate::runtime::draws::{ConditionalRendering, IndexBuffer, VertexBuffer};
+use crate::runtime::{Pipeline, RuntimeError, pulling};
+use crate::sysval::{INLINE_ATTRIBUTES, split};
+
+impl Capture {
+    /// # Errors
+    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        self.check_pipeline(pipeline)?;
+        if self.bound.pipeline.is_none() {
+            let what = "a pipeline among draws that are counted only";
+            return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
+        }
+        check_strides(&self.strides, pipeline)?;
+        self.set_pipeline(pipeline);
+        Ok(())
+    }
+
+    /// Binds a pipeline that was checked.
+    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
+        self.bound.provoking_vertex = pipeline.provoking_vertex();
+        self.bound.restart = pipeline.primitive_restart();
+        let is_last = |last: &Pipeline| last.raw() == pipeline.raw();
+        if !self.pending.pipelines.last().is_some_and(is_last) {
+            self.pending.pipelines.push(pipeline.clone());
+            self.pending.sets.widen(pipeline.set_count());
+            self.bound.has_attributes = false;
+            self.bound.pipeline = Some(pipeline.clone());
+        }
+    }
+
+    /// # Errors
+    /// Those of [`check_bound`](pulling::check_bound).
+    pub(super) fn bind_vertex_buffers(
+        &mut self,
+        buffers: &[VertexBuffer],
+    ) -> Result<(), RuntimeError> {
+        pulling::check_bound(buffers)?;
+        let bound = &mut self.pending.vertex_buffers;
+        for buffer in buffers {
+            match bound.iter_mut().find(|old| old.binding == buffer.binding) {
+                Some(old) if old == buffer => {}
+                Some(old) => (*old, self.bound.has_attributes) = (*buffer, false),
+                None => {
+                    bound.push(*buffer);
+                    self.bound.has_attributes = false;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds what the pipeline reads of the vertex buffers that are bound.
+    ///
+    /// # Errors
+    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
+    ///
+    /// # Safety
+    /// As [`Recorder::draw`](super::Recorder::draw).
+    pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
+        if self.bound.has_attributes {
+            return Ok(());
+        }
+        let pipeline = self.bound.pipeline.clone();
+        let buffers = std::mem::take(&mut self.pending.vertex_buffers);
+        // SAFETY: the caller's contract.
+        let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
+        self.pending.vertex_buffers = buffers;
+        self.pending.attributes.push(attributes?);
+        self.bound.has_attributes = true;
+        Ok(())
+    }
+
+    /// What a pipeline, if there is one, reads of vertex buffers.
+    ///
+    /// # Safety
+    /// As [`find_attributes`](Self::find_attributes).
+    unsafe fn attributes_of(
+        &mut self,
+        pipeline: Option<&Pipeline>,
+        bound: &[VertexBuffer],
+    ) -> Result<Attributes, RuntimeError> {
+        let mut attributes = Attributes::default();
+        let Some(pipeline) = pipeline else { return Ok(attributes) };
+        pulling::check_buffers(pipeline.backend(), pipeline.attributes(), bound)?;
+        let mut descriptors = std::mem::take(&mut self.pending.descriptors);
+        descriptors.clear();
+        let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
+            let what = format_args!("the vertex buffer of binding {}", b.binding);
+            // SAFETY: the usage and the memory are the caller's contract.
+            unsafe { self.address(Purpose::Read, what, b.buffer, b.offset, b.size) }
+        });
+        let found = all.into_iter().try_for_each(|descriptor| {
+            descriptors.push(descriptor?);
+            Ok(())
+        });
+        for (inline, descriptor) in attributes.inline.iter_mut().zip(&descriptors) {
+            *inline = *descriptor;
+        }
+        let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
+        if found.is_ok() {
+            let table = &mut self.pending.attribute_table;
+            attributes.others = (table.len(), others.len());
+            table.extend_from_slice(others);
+        }
+        self.pending.descriptors = descriptors;
+        found.map(|()| attributes)
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(super) fn bind_descriptor_sets(
+        &mut self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) -> Result<(), RuntimeError> {
+        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
+        check_set_range(pipeline, first, sets)?;
+        let layout = pipeline.raw_layout();
+        self.pending.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn bind_index_buffer(
+        &mut self,
+        buffer: &IndexBuffer,
+    ) -> Result<(), RuntimeError> {
+        let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
+        // SAFETY: the usage and the memory are the caller's contract.
+        let address = unsafe {
+            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
+        }?;
+        let size = index_type.size();
+        self.bound.indices = Some(BoundIndices {
+            address,
+            limit: u32::try_from(bytes / u64::from(size)).unwrap_or(u32::MAX),
+            size,
+            restart_index: index_type.restart_index(),
+        });
+        Ok(())
+    }
+
+    pub(super) fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
+        if enable
+            && self.bound.pipeline.as_ref().is_some_and(|pipeline| !pipeline.primitive_restart())
+        {
+            return Err(RuntimeError::NoRestart);
+        }
+        self.bound.restart = enable;
+        Ok(())
+    }
+
+    pub(super) fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
+        let indices = self.bound.indices.as_mut().ok_or(RuntimeError::NoIndexBuffer)?;
+        indices.restart_index = index;
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin_conditional_rendering`](super::Recorder::begin_conditional_rendering).
+    pub(super) unsafe fn begin_conditional_rendering(
+        &mut self,
+        condition: &ConditionalRendering,
+    ) -> Result<(), RuntimeError> {
+        let ConditionalRendering { buffer, offset, inverted } = *condition;
+        if self.bound.predicate.is_some() {
+            return Err(RuntimeError::ConditionalRenderingActive);
+        }
+        multiple_of_4(|| "the offset of a predicate".to_owned(), offset)?;
+        // SAFETY: the caller's contract.
+        let address =
+            unsafe { self.address(Purpose::Read, format_args!("a predicate"), buffer, offset, 4) }?;
+        self.bound.predicate = Some(Predicate { address: split(address), inverted });
+        Ok(())
+    }
+
+    pub(super) fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
+        self.bound.predicate.take().map(|_| ()).ok_or(RuntimeError::NoConditionalRendering)
+    }
+}

@@ -1,0 +1,165 @@
+//! What captures draws into memory, and finds what is there.
+
+use ash::vk;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, MemoryLocation,
+    Pipeline, PipelineDesc, QueryPool, Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+
+use crate::common::{self, device};
+
+pub const COMPUTE: Backend = Backend::Compute;
+pub const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+/// Bytes of a record.
+pub const STRIDE: u32 = 16;
+/// What memory holds before it is captured to.
+pub const BEFORE: u8 = 0xa5;
+
+/// Captures which vertex it is, of which instance, of which draw.
+pub const WHICH: &str = "#version 460
+    layout(xfb_buffer = 0, xfb_stride = 16) out;
+    layout(location = 0, xfb_offset = 0) out flat uvec4 captured;
+    void main() {
+        captured = uvec4(gl_VertexIndex, gl_InstanceIndex, gl_DrawID, gl_BaseInstance);
+        gl_Position = vec4(0.0);
+    }";
+
+/// A device, a pipeline that captures [`WHICH`], and a counter.
+pub struct Bench {
+    pub gpu: Gpu,
+    pipeline: Pipeline,
+    counter: Buffer,
+}
+
+/// What is found behind a capture.
+pub struct Found {
+    /// Bytes of the capture buffer.
+    pub bytes: Vec<u8>,
+    /// What the counter holds.
+    pub position: u32,
+    /// What was taken of the arena.
+    pub taken: ArenaDesc,
+    /// Bytes that the CPU allocated while recording, in how many allocations.
+    pub allocated: (u64, u64),
+}
+
+impl Found {
+    /// `VertexIndex` of all records up to the position.
+    pub fn vertices(&self) -> Vec<u32> {
+        let records = self.bytes.chunks_exact(STRIDE as usize);
+        let captured = records.take((self.position / STRIDE) as usize);
+        captured.map(|record| u32::from_le_bytes(record[..4].try_into().unwrap())).collect()
+    }
+}
+
+impl Bench {
+    pub fn new(resources: Resources, profile: Profile) -> Self {
+        let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
+        let options =
+            OpenOptions { resources, profile, workgroup_invocations, ..Default::default() };
+        let mut gpu = device::open_with(options);
+        let none = VertexInput::default();
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let words = common::compile(WHICH, &[]);
+        let options = compute::Options { vertex_input: &none, target };
+        let desc = PipelineDesc {
+            shader: &compute::lower(&Shader::new(&words), &options).unwrap(),
+            topology: POINTS,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: true,
+            vertex_input: &none,
+            set_layouts: &[],
+            dynamic_topology: true,
+            render_pass: gpu.render_pass(),
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+        Self { gpu, pipeline, counter }
+    }
+
+    pub fn close(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        self.gpu.destroy_buffer(self.counter);
+        device::close(self.gpu);
+    }
+
+    /// A buffer of indirect arguments, counts, predicates and counters.
+    pub fn buffer(&mut self, words: &[u32]) -> Buffer {
+        let ctx = self.gpu.context();
+        let usage = ctx.indirect_buffer_usage(COMPUTE) | ctx.counter_buffer_usage(COMPUTE);
+        let size = 4 * words.len().max(1) as u64;
+        let buffer = self.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        self.gpu.write(&buffer, 0, bytemuck::cast_slice(words)).unwrap();
+        buffer
+    }
+
+    /// Captures from record `first` on, which the counter says, into a buffer that holds so many records.
+    pub fn capture(
+        &mut self,
+        first: u32,
+        room: u32,
+        arena: &ArenaDesc,
+        pools: &[QueryPool],
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Found {
+        let Self { gpu, pipeline, counter } = self;
+        let size = u64::from(room * STRIDE + STRIDE - 4);
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&target, 0, &vec![BEFORE; size as usize]).unwrap();
+        gpu.write(counter, 0, &(first * STRIDE).to_le_bytes()).unwrap();
+        let mut arena = gpu.create_arena(arena).unwrap();
+        let kernels = gpu.kernels();
+        let counters = [Some(CounterBuffer { buffer: counter.raw(), offset: 0 })];
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
+            vertex_buffers: &[],
+            counters: if first > 0 { &counters } else { &[] },
+        };
+        let allocated = gpu
+            .submit(|ctx, cmd| {
+                let mut result = Ok(());
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    for pool in pools {
+                        pool.reset(ctx, cmd, 0, pool.count())?;
+                    }
+                    let mut capture = Capture::new(ctx, &kernels);
+                    let capture = || {
+                        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                        record(&mut recorder)?;
+                        recorder.end(&counters).map(|_| ())
+                    };
+                    let counted = allocation_counter::measure(|| result = capture());
+                    result?;
+                    Ok((counted.bytes_total, counted.count_total))
+                }
+            })
+            .unwrap();
+        let taken = arena.used();
+        gpu.destroy_arena(arena);
+        let bytes = gpu.read(&target, 0..size).unwrap();
+        let position = gpu.read(counter, 0..4).unwrap();
+        gpu.destroy_buffer(target);
+        let position = u32::from_le_bytes(position.try_into().unwrap());
+        Found { bytes, position, taken, allocated }
+    }
+}
+
+/// By addresses and by descriptors, with dispatches that the GPU sizes and that the CPU does.
+pub fn benches() -> impl Iterator<Item = Bench> {
+    let ways = [
+        (Resources::Best, Profile::Full),
+        (Resources::Descriptors, Profile::Full),
+        (Resources::Best, Profile::Bifrost),
+    ];
+    ways.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
+}

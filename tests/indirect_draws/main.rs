@@ -1,0 +1,70 @@
+//! Indirect draws of which only the GPU knows how many there are, draws that a predicate discards, and restart indices
+//! of one's own, by the recorder of a capture by compute.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+#![cfg(feature = "probe")]
+
+mod bench;
+#[path = "../common/mod.rs"]
+mod common;
+mod conditions;
+mod model;
+mod restart_index;
+
+use vkxfb::runtime::{ArenaDesc, IndirectDraw, QueryKind};
+
+use bench::{POINTS, benches};
+
+/// What the CPU does for a million draws at most is what it does for one: it takes and allocates as many bytes. The GPU
+/// draws the three that there are. Those of a count that is larger fit as far as records do, and queries count all.
+#[test]
+fn a_million_draws_cost_what_one_does() {
+    const MOST: u32 = 1_000_000;
+    for mut bench in benches() {
+        // Every fourth draws nothing.
+        let command = |number: u32| [if number % 4 == 3 { 0 } else { 1 }, 1, number, 0];
+        let words: Vec<u32> = (0..MOST).flat_map(command).collect();
+        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3, MOST + 1]));
+        let pool = bench.gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1).unwrap();
+        let mut captured = |draw_count, place: u64, has_query| {
+            let count = Some((counts.raw(), 4 * place));
+            let buffer = arguments.raw();
+            let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
+            // As much as 100 records take, and a group.
+            let desc = ArenaDesc { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
+            let pools = std::slice::from_ref(&pool);
+            bench.capture(0, 100, &desc, pools, |recorder| {
+                // SAFETY: all buffers outlive the submission.
+                unsafe {
+                    if has_query {
+                        recorder.begin_query(&pool, 0)?;
+                    }
+                    recorder.draw_indirect(POINTS, &draw)?;
+                }
+                if has_query { recorder.end_query(pool.kind()) } else { Ok(()) }
+            })
+        };
+        // What only the first capture of a process allocates.
+        captured(1, 0, false);
+        let (one, some, all) =
+            (captured(1, 0, false), captured(MOST, 0, false), captured(MOST, 1, false));
+        assert_eq!(one.vertices(), [0]);
+        assert_eq!(some.vertices(), [0, 1, 2]);
+        let drawn: Vec<u32> = (0..).filter(|number| number % 4 != 3).take(100).collect();
+        assert_eq!(all.vertices(), drawn);
+        for many in [some, all] {
+            assert_eq!(many.taken.upload, one.taken.upload);
+            assert_eq!(many.allocated, one.allocated);
+        }
+
+        assert_eq!(captured(MOST, 1, true).vertices(), drawn);
+        // SAFETY: the device is live.
+        let counted = unsafe { pool.result(0) }.unwrap().unwrap();
+        assert_eq!([counted.first, counted.second], [100, 750_000]);
+        bench.gpu.destroy_query_pool(pool);
+        bench.gpu.destroy_buffer(arguments);
+        bench.gpu.destroy_buffer(counts);
+        bench.close();
+    }
+}
