@@ -1,5 +1,5 @@
-//! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there should be
-//! runs, and is right.
+//! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there
+//! should be runs, and is right.
 
 #![cfg(feature = "probe")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

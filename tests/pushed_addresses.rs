@@ -82,7 +82,14 @@ fn every_backend_follows_them() {
         })
         .collect();
     for backend in gpu.backends().to_vec() {
-        assert_eq!(capture(&mut gpu, backend, &push_constants), expected, "{backend}");
+        let found = capture(&mut gpu, backend, &push_constants);
+        // Natively lavapipe 22.3 has all vertices of a draw follow what the first one indexes. Once it is mended,
+        // this fails, and the exception goes.
+        if backend == Backend::Native && gpu.capabilities().driver_name == "llvmpipe" {
+            assert_ne!(found, expected, "lavapipe is mended");
+        } else {
+            assert_eq!(found, expected, "{backend}");
+        }
     }
     gpu.destroy_buffer(nodes);
     close(gpu);

@@ -311,8 +311,8 @@ fn sizes(kind: QueryKind, flags: Flags) -> (u64, u64) {
     (integer, integer * (kind.values() as u64 + availability))
 }
 
-/// `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and what it returns. (Of a query that
-/// has not begun, lavapipe gives what it has of another as partial values.)
+/// `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and what it returns. (Of a query
+/// that has not begun, lavapipe gives what it has of another as partial values.)
 #[test]
 fn the_host_reads_what_it_reads_natively() {
     for kind in KINDS {

@@ -56,6 +56,8 @@ struct Generator<'a> {
     in_pass: bool,
     /// What is bound.
     pipeline: Option<State>,
+    /// Whether the program has primitive restart indices of its own, with which no driver runs it.
+    restart_indices: bool,
     /// Facts that the program does without.
     avoided: Vec<Fact>,
 }
@@ -85,6 +87,7 @@ impl<'a> Generator<'a> {
             }
             _ => {}
         }
+        let restart_indices = space.restart_index && rng.percent(10);
         let dares = |rng: &mut Rng, fact| !avoided.contains(&fact) && rng.percent(15);
         let all_bound = !dares(&mut rng, Fact::Unbound);
         let is_bound = std::array::from_fn(|_| all_bound || rng.percent(60));
@@ -104,6 +107,7 @@ impl<'a> Generator<'a> {
             open: Vec::new(),
             in_pass: false,
             pipeline: None,
+            restart_indices,
             avoided,
         };
         generator.front_indices = generator.place_indices();
@@ -239,8 +243,10 @@ impl<'a> Generator<'a> {
         self.bind_vertices();
         self.maybe_begin_query(25);
         for _ in 0..self.rng.range(1, 2) {
+            self.change_state();
             self.draw();
         }
+        self.end_conditional_rendering();
         self.maybe_end_queries();
     }
 
@@ -332,6 +338,7 @@ impl<'a> Generator<'a> {
 
     fn end(&mut self, shader: Shader) {
         self.end_capture_queries();
+        self.end_conditional_rendering();
         let counters = self.some_counters(true);
         self.push(Step::End(counters.clone()));
         self.push(Step::Barrier);

@@ -115,6 +115,9 @@ const HARMS: &[(&str, Fact, &str)] = &[
 
 /// Why a program must not run natively.
 pub fn excluded(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Option<&'static str> {
+    if facts.contains(&Fact::RestartIndex) {
+        return Some("a primitive restart index, which no driver has yet");
+    }
     let driver = &gpu.capabilities().driver_name;
     let harms = |(of, fact, _): &&(&str, Fact, &str)| of == driver && facts.contains(fact);
     HARMS.iter().find(harms).map(|(_, _, reason)| *reason)

@@ -206,6 +206,9 @@ fn the_generator_reaches_everything() {
                 Step::Change(StateChange::ProvokingVertex(provoking)) => {
                     features.insert(format!("dynamic {provoking:?}"));
                 }
+                Step::Change(StateChange::BeginConditionalRendering(condition)) => {
+                    features.insert(format!("conditional rendering {}", condition.inverted));
+                }
                 Step::Change(StateChange::PrimitiveRestart(restart)) => {
                     features.insert(format!("dynamic restart {restart}"));
                 }
@@ -217,9 +220,9 @@ fn the_generator_reaches_everything() {
         }
     }
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
-    let facts = 16;
+    let facts = 18;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
-    let state = 3 + 2 + 2 + CONSTANTS;
+    let state = 3 + 2 + 2 + 2 + CONSTANTS;
     let all = commands + topologies + provoking + restart + indices + queries + state + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();

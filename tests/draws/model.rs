@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::program::{
-    BoundSet, Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind, Range, Span,
-    State, StateChange, Step,
+    BoundSet, Condition, Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind,
+    Range, Span, State, StateChange, Step,
 };
 use crate::sets::SETS;
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
@@ -42,6 +42,10 @@ pub enum Fact {
     IndirectIndexOffset,
     /// Primitives outside of transform feedback while queries of both kinds are active.
     StreamWhileInactive,
+    /// A draw within conditional rendering.
+    Conditional,
+    /// A primitive restart index other than the largest one.
+    RestartIndex,
     /// A captured vertex beyond the bound range: no program does it.
     VertexOutOfRange,
     /// An index beyond the bound range.
@@ -63,6 +67,8 @@ pub struct Model {
     pub state: Option<State>,
     pub vertices: Option<[Range; 2]>,
     pub indices: Option<IndexBuffer>,
+    restart_index: u32,
+    pub condition: Option<Condition>,
     sets: [Option<BoundSet>; SETS],
     /// Push constants, by dword.
     pub constants: [Option<u32>; CONSTANTS],
@@ -97,6 +103,8 @@ impl Model {
             state: None,
             vertices: None,
             indices: None,
+            restart_index: 0,
+            condition: None,
             sets: [None; SETS],
             constants: [None; CONSTANTS],
             captures: [None; 4],
@@ -111,6 +119,7 @@ impl Model {
     pub fn begin_round(&mut self) {
         (self.state, self.vertices, self.indices) = (None, None, None);
         (self.sets, self.captures) = ([None; SETS], [None; 4]);
+        self.condition = None;
         self.constants = [None; CONSTANTS];
         self.indirect_in_round = false;
         self.count_in_round = false;
@@ -143,7 +152,18 @@ impl Model {
             StateChange::ProvokingVertex(provoking) => self.bound_state().provoking = *provoking,
             StateChange::PrimitiveRestart(restart) => self.bound_state().restart = *restart,
             StateChange::VertexBuffers(ranges) => self.vertices = Some(*ranges),
-            StateChange::IndexBuffer(buffer) => self.indices = Some(*buffer),
+            StateChange::IndexBuffer(buffer) => {
+                self.indices = Some(*buffer);
+                self.restart_index = IndexBuffer::restart_index(buffer.index_size);
+            }
+            StateChange::PrimitiveRestartIndex(index) => {
+                self.facts.insert(Fact::RestartIndex);
+                self.restart_index = *index;
+            }
+            StateChange::BeginConditionalRendering(condition) => {
+                self.condition = Some(*condition);
+            }
+            StateChange::EndConditionalRendering => self.condition = None,
             StateChange::DescriptorSets { first, sets } => {
                 for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
                     *bound = Some(*set);
@@ -195,7 +215,15 @@ impl Model {
         }
     }
 
+    /// Whether conditional rendering discards draws.
+    fn is_discarding(&self) -> bool {
+        self.condition.is_some_and(|c| (self.dword(c.offset) == 0) != c.inverted)
+    }
+
     fn draw(&mut self, draw: &Draw) {
+        if self.condition.is_some() {
+            self.facts.insert(Fact::Conditional);
+        }
         match draw {
             Draw::Direct { indexed, span, instances } => self.one(*indexed, *span, *instances, 0),
             Draw::Multi { indexed, spans, instances, vertex_offset } => {
@@ -257,6 +285,9 @@ impl Model {
 
     /// One draw of a command.
     fn one(&mut self, indexed: bool, span: Span, instances: Instances, draw_index: u32) {
+        if self.is_discarding() {
+            return;
+        }
         let state = self.state.expect("a pipeline is bound");
         let base_vertex = if indexed { span.vertex_offset.cast_unsigned() } else { span.first };
         let segments = match indexed {
@@ -301,7 +332,7 @@ impl Model {
                 }
                 0
             };
-            if restart && index == IndexBuffer::restart_index(index_size) {
+            if restart && index == self.restart_index {
                 segments.push(Vec::new());
             } else if let Some(last) = segments.last_mut() {
                 last.push(index.wrapping_add_signed(span.vertex_offset));

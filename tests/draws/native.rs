@@ -10,8 +10,8 @@ use vkxfb::runtime::{ConsumerScope, Context, MemoryLocation};
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};
 use crate::program::{
-    Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, State, StateChange,
-    Step, place_queries,
+    Condition, Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, State,
+    StateChange, Step, place_queries,
 };
 use crate::sets::Sets;
 
@@ -20,6 +20,7 @@ pub struct Native {
     xfb: ext::transform_feedback::Device,
     multi_draw: ext::multi_draw::Device,
     indirect_count: khr::draw_indirect_count::Device,
+    conditional: ext::conditional_rendering::Device,
     pipelines: Pipelines,
     /// Where captures go on that another pipeline interrupts: a dword for each buffer, while a batch is run.
     hidden_counters: vk::Buffer,
@@ -56,6 +57,7 @@ impl Native {
             xfb: ext::transform_feedback::Device::new(instance, device),
             multi_draw: ext::multi_draw::Device::new(instance, device),
             indirect_count: khr::draw_indirect_count::Device::new(instance, device),
+            conditional: ext::conditional_rendering::Device::new(instance, device),
             pipelines: Pipelines::new(gpu.context())?,
             hidden_counters: vk::Buffer::null(),
         })
@@ -65,11 +67,14 @@ impl Native {
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         let queries = Queries::new(gpu.context(), programs)?;
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
-        let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+        let mut usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
             | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::INDEX_BUFFER
             | vk::BufferUsageFlags::INDIRECT_BUFFER;
+        if gpu.draw_features().conditional_rendering {
+            usage |= vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT;
+        }
         let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
         self.hidden_counters = hidden_counters.raw();
@@ -267,6 +272,23 @@ impl Native {
                         _ => vk::IndexType::UINT32,
                     };
                     device.cmd_bind_index_buffer(cmd, round.memory, range.offset, index_type);
+                }
+                StateChange::PrimitiveRestartIndex(_) => {
+                    panic!("no driver has VK_EXT_primitive_restart_index yet")
+                }
+                StateChange::BeginConditionalRendering(Condition { offset, inverted }) => {
+                    let flags = match inverted {
+                        true => vk::ConditionalRenderingFlagsEXT::INVERTED,
+                        false => vk::ConditionalRenderingFlagsEXT::empty(),
+                    };
+                    let begin = vk::ConditionalRenderingBeginInfoEXT::default()
+                        .buffer(round.memory)
+                        .offset(*offset)
+                        .flags(flags);
+                    (self.conditional.fp().cmd_begin_conditional_rendering_ext)(cmd, &begin);
+                }
+                StateChange::EndConditionalRendering => {
+                    (self.conditional.fp().cmd_end_conditional_rendering_ext)(cmd);
                 }
                 StateChange::DescriptorSets { first, sets: bound } => {
                     let (raw, offsets) = sets.arguments(round.number, *first, bound);

@@ -105,6 +105,10 @@ pub enum StateChange {
     ProvokingVertex(ProvokingVertex),
     /// Until a pipeline is bound, and enabled only where that is made with it.
     PrimitiveRestart(bool),
+    /// Until an index buffer is bound.
+    PrimitiveRestartIndex(u32),
+    BeginConditionalRendering(Condition),
+    EndConditionalRendering,
     VertexBuffers([Range; 2]),
     IndexBuffer(IndexBuffer),
     /// Descriptor sets from number `first` on.
@@ -117,6 +121,13 @@ pub enum StateChange {
         first: usize,
         dwords: Vec<u32>,
     },
+}
+
+/// Draws are discarded where a dword is 0, or inverted where it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Condition {
+    pub offset: u64,
+    pub inverted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

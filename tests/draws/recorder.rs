@@ -254,8 +254,9 @@ impl Machine<'_> {
             let mut recorder = Recorder::begin_inactive(&mut capture, arena, self.cmd)?;
             recorder.set_primitive_restart(bound.state.is_some_and(|state| state.restart))?;
             self.resume_queries(&mut recorder, bound)?;
-            if let Some(indices) = &bound.indices {
-                recorder.bind_index_buffer(indices)?;
+            bound.restore_indices(&mut recorder)?;
+            if let Some(condition) = &bound.condition {
+                recorder.begin_conditional_rendering(condition)?;
             }
             f(&mut recorder)?;
             recorder.end(&[])?;

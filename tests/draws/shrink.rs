@@ -44,11 +44,18 @@ fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program
     Some(smaller)
 }
 
-/// Without the draw there, or the push constants. Those that are pushed all at once may be the first.
+/// Without the draw there, or the change of state, if what follows can do without. Push constants that are pushed all
+/// at once may be the first, and so may be all that is bound.
 fn without_step(program: &Program, round: usize, at: usize) -> Option<Program> {
     let is_needless = match &program.rounds[round][at] {
         Step::Draw(_) => true,
-        Step::Change(StateChange::PushConstants { dwords, .. }) => dwords.len() < CONSTANTS,
+        Step::Change(change) => match change {
+            StateChange::PushConstants { dwords, .. } => dwords.len() < CONSTANTS,
+            StateChange::ProvokingVertex(_)
+            | StateChange::PrimitiveRestart(_)
+            | StateChange::PrimitiveRestartIndex(_) => true,
+            _ => false,
+        },
         _ => false,
     };
     is_needless.then(|| {

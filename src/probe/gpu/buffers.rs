@@ -55,6 +55,9 @@ impl Gpu {
             known |=
                 Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         }
+        if self.draw_features.conditional_rendering {
+            known |= Usage::CONDITIONAL_RENDERING_EXT;
+        }
         match known.contains(usage) {
             true => Ok(()),
             false => Err(GpuError::BufferUsage { usage: usage & !known }),

@@ -26,6 +26,9 @@ pub struct DrawFeatures {
     /// `primitivesGeneratedQuery`, and that with a discarding rasterizer, of
     /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
     pub primitives_generated_query: bool,
+    /// `conditionalRendering` of
+    /// [`VK_EXT_conditional_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_conditional_rendering.html)
+    pub conditional_rendering: bool,
     /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) counts.
     pub pipeline_statistics_query: bool,
 }
@@ -48,6 +51,7 @@ impl DrawFeatures {
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default();
         let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default();
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
         let mut features = vk::PhysicalDeviceFeatures2::default();
         if caps.has_extension(ext::index_type_uint8::NAME) {
             features = features.push_next(&mut uint8);
@@ -61,6 +65,9 @@ impl DrawFeatures {
         if caps.has_extension(ext::primitives_generated_query::NAME) {
             features = features.push_next(&mut generated);
         }
+        if caps.has_extension(ext::conditional_rendering::NAME) {
+            features = features.push_next(&mut conditional);
+        }
         // SAFETY: the caller's contract; only structures of extensions that the device has are chained.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         let core = features.features;
@@ -72,6 +79,7 @@ impl DrawFeatures {
             list_restart: restart.primitive_topology_list_restart == vk::TRUE,
             primitives_generated_query: generated.primitives_generated_query == vk::TRUE
                 && generated.primitives_generated_query_with_rasterizer_discard == vk::TRUE,
+            conditional_rendering: conditional.conditional_rendering == vk::TRUE,
             pipeline_statistics_query: core.pipeline_statistics_query == vk::TRUE,
         }
     }
@@ -100,6 +108,8 @@ impl DrawFeatures {
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
             .primitives_generated_query_with_rasterizer_discard(true);
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
+            .conditional_rendering(true);
         let mut info = info;
         if self.index_type_uint8 {
             names.push(ext::index_type_uint8::NAME);
@@ -116,6 +126,10 @@ impl DrawFeatures {
         if self.primitives_generated_query {
             names.push(ext::primitives_generated_query::NAME);
             info = info.push_next(&mut generated);
+        }
+        if self.conditional_rendering {
+            names.push(ext::conditional_rendering::NAME);
+            info = info.push_next(&mut conditional);
         }
         f(info, &names)
     }

@@ -30,6 +30,8 @@ pub struct Space {
     pub several_pipelines: bool,
     pub dynamic_provoking: bool,
     pub dynamic_restart: bool,
+    pub restart_index: bool,
+    pub conditional: bool,
     /// What the device is known to get wrong: most programs do without all of it but for one at most,
     /// so that the rest of them is tested, and each fault by itself.
     pub faulty: Vec<Fact>,
@@ -67,6 +69,8 @@ impl Space {
             several_pipelines: true,
             dynamic_provoking: true,
             dynamic_restart: true,
+            restart_index: true,
+            conditional: draws.conditional_rendering,
             faulty: known::faulty(&caps.driver_name),
         }
     }
@@ -92,6 +96,8 @@ impl Space {
             several_pipelines: true,
             dynamic_provoking: true,
             dynamic_restart: true,
+            restart_index: true,
+            conditional: true,
             faulty: Vec::new(),
         }
     }
@@ -101,6 +107,8 @@ impl Space {
         self.multi_draw = false;
         self.queries.clear();
         self.dynamic_restart = false;
+        self.restart_index = false;
+        self.conditional = false;
         self.several_pipelines &= backend != Backend::Native;
         self.dynamic_provoking &= backend != Backend::Native;
         if backend == Backend::Vertex {

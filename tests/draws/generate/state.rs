@@ -3,7 +3,7 @@
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::Generator;
-use crate::program::{BoundSet, Range, State, StateChange};
+use crate::program::{BoundSet, Condition, Range, State, StateChange};
 use crate::sets::{HANDLES, OBJECTS, SETS};
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
@@ -58,9 +58,45 @@ impl Generator<'_> {
             };
             self.change(StateChange::ProvokingVertex(provoking));
         }
+        if self.restart_indices && self.model.indices.is_some() && self.rng.percent(30) {
+            let index = match self.rng.percent(80) {
+                true => self.rng.below(40),
+                false => self.rng.u32(),
+            };
+            self.change(StateChange::PrimitiveRestartIndex(index));
+        }
+        self.change_condition();
         if self.space.dynamic_restart && restart && self.rng.percent(20) {
             let restart = self.rng.percent(50);
             self.change(StateChange::PrimitiveRestart(restart));
+        }
+    }
+
+    /// Begins or ends conditional rendering.
+    fn change_condition(&mut self) {
+        if self.model.condition.is_some() {
+            if self.rng.percent(40) {
+                self.end_conditional_rendering();
+            }
+        } else if self.space.conditional && self.rng.percent(12) {
+            // What a capture before counted, or what the application wrote.
+            let offset = match self.space.counters && self.rng.percent(50) {
+                true => self.rng.pick(&self.counters),
+                false => {
+                    let dword = self.rng.pick(&[0, 1, 0x100, 1 << 31]);
+                    self.place_dwords("predicate", &[!dword, dword, !dword]) + 4
+                }
+            };
+            let inverted = self.rng.percent(50);
+            let condition = Condition { offset, inverted };
+            self.change(StateChange::BeginConditionalRendering(condition));
+        }
+    }
+
+    /// Conditional rendering ends in the pass that it begins in.
+    pub(super) fn end_conditional_rendering(&mut self) {
+        if self.model.condition.is_some() {
+            self.change(StateChange::EndConditionalRendering);
         }
     }
 

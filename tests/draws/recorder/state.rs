@@ -1,10 +1,13 @@
 //! What draws find, in terms of the recorder.
 
 use ash::vk;
-use vkxfb::runtime::{CaptureBuffer, IndexBuffer, IndexType, Recorder, RuntimeError, VertexBuffer};
+use vkxfb::runtime::{
+    CaptureBuffer, ConditionalRendering, IndexBuffer, IndexType, Recorder, RuntimeError,
+    VertexBuffer,
+};
 
 use super::Machine;
-use crate::program::{BoundSet, Range, State, StateChange};
+use crate::program::{BoundSet, Condition, Range, State, StateChange};
 use crate::sets::SETS;
 use crate::shaders::CONSTANTS;
 
@@ -15,6 +18,9 @@ pub struct Bound {
     pub vertices: Vec<VertexBuffer>,
     pub indices: Option<IndexBuffer>,
     pub sets: [Option<BoundSet>; SETS],
+    /// What was set since the index buffer was bound.
+    restart_index: Option<u32>,
+    pub condition: Option<ConditionalRendering>,
     /// Whether the recorder of the capture has them.
     are_sets_recorded: bool,
     /// Push constants.
@@ -48,6 +54,7 @@ impl Bound {
                     .collect();
             }
             StateChange::IndexBuffer(indices) => {
+                self.restart_index = None;
                 self.indices = Some(IndexBuffer {
                     buffer,
                     offset: indices.range.offset,
@@ -59,6 +66,12 @@ impl Bound {
                     },
                 });
             }
+            StateChange::PrimitiveRestartIndex(index) => self.restart_index = Some(*index),
+            StateChange::BeginConditionalRendering(Condition { offset, inverted }) => {
+                let (offset, inverted) = (*offset, *inverted);
+                self.condition = Some(ConditionalRendering { buffer, offset, inverted });
+            }
+            StateChange::EndConditionalRendering => self.condition = None,
             StateChange::DescriptorSets { first, sets } => {
                 for (bound, set) in self.sets.iter_mut().skip(*first).zip(sets) {
                     *bound = Some(*set);
@@ -68,6 +81,17 @@ impl Bound {
                 self.constants[*first..*first + dwords.len()].copy_from_slice(dwords);
             }
         }
+    }
+
+    /// Has a recorder find the index buffer, if there is one.
+    ///
+    /// # Safety
+    /// As [`Recorder::bind_index_buffer`].
+    pub unsafe fn restore_indices(&self, recorder: &mut Recorder<'_>) -> Result<(), RuntimeError> {
+        let Some(indices) = &self.indices else { return Ok(()) };
+        // SAFETY: the caller's contract.
+        unsafe { recorder.bind_index_buffer(indices) }?;
+        self.restart_index.map_or(Ok(()), |index| recorder.set_primitive_restart_index(index))
     }
 
     pub fn bind_captures(&mut self, buffer: vk::Buffer, ranges: &[Option<Range>; 4]) {
@@ -92,8 +116,9 @@ impl Machine<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             self.restore_sets(recorder, bound)?;
-            if let Some(indices) = &bound.indices {
-                recorder.bind_index_buffer(indices)?;
+            bound.restore_indices(recorder)?;
+            if let Some(condition) = &bound.condition {
+                recorder.begin_conditional_rendering(condition)?;
             }
         }
         recorder.push_constants(0, bytemuck::cast_slice(&bound.constants))
@@ -141,6 +166,13 @@ impl Machine<'_> {
                 StateChange::PrimitiveRestart(restart) => recorder.set_primitive_restart(*restart),
                 StateChange::VertexBuffers(_) => recorder.bind_vertex_buffers(&bound.vertices),
                 StateChange::IndexBuffer(_) => recorder.bind_index_buffer(&bound.indices.unwrap()),
+                StateChange::PrimitiveRestartIndex(index) => {
+                    recorder.set_primitive_restart_index(*index)
+                }
+                StateChange::BeginConditionalRendering(_) => {
+                    recorder.begin_conditional_rendering(&bound.condition.unwrap())
+                }
+                StateChange::EndConditionalRendering => recorder.end_conditional_rendering(),
                 StateChange::DescriptorSets { first, sets } => {
                     self.bind_sets(recorder, *first, sets)
                 }
