@@ -1,10 +1,10 @@
 //! What a shader captures: which components of which outputs go where in which buffer.
 //!
-//! A [`Layout`] is the one description that all backends store by and that the probe checks against.
-//! It comes from the module's own decorations ([`Layout::from_decorations`], what Mesa calls
-//! `nir_gather_xfb_info`) or from a [`CaptureList`], and has two views. [`Layout::outputs`] are the pieces that are stored: scalars,
-//! vectors, columns of matrices. [`Layout::varyings`] are the same bytes as OpenGL's program interface
-//! lists them: whole matrices, arrays of basic types, members by name.
+//! A [`Layout`] is the one description that all backends store by and that the probe checks against. It comes from
+//! the module's own decorations ([`Layout::from_decorations`], what Mesa calls `nir_gather_xfb_info`) or from a
+//! [`CaptureList`], and has two views. [`Layout::outputs`] are the pieces that are stored: scalars, vectors, columns
+//! of matrices. [`Layout::varyings`] are the same bytes as OpenGL's program interface lists them: whole matrices,
+//! arrays of basic types, members by name.
 
 #![forbid(unsafe_code)]
 

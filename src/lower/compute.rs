@@ -1,9 +1,9 @@
 //! The vertex shader as a compute shader that pulls its vertices.
 //!
 //! `Input` and `Output` become `Private`, and lose the decorations that only an interface has; so does
-//! `PushConstant`. The entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the entry
-//! point, and stores. The shader's own descriptors stay where they are: their set layouts must be
-//! visible to the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
+//! `PushConstant`. The entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the
+//! entry point, and stores. The shader's own descriptors stay where they are: their set layouts must be visible to
+//! the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
 //!
 //! Inputs and outputs of 8 and 16 bits a component are held in 32. A module that has its 16-bit types by the
 //! capability `StorageInputOutput16` alone keeps it, so that the device must have the feature enabled, as for the

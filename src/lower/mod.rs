@@ -1,11 +1,11 @@
 //! Rewriting a shader for a backend: SPIR-V words in, words and a report of what they bind out.
 //!
-//! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures
-//! apart, so that this needs no outputs of its own. Both take tessellation evaluation and geometry shaders
-//! as well as vertex shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions
-//! while it goes on to rasterize. [`compute`] turns it into a compute shader. The two latter link in the functions of `shaders/*.wgsl`, in which
-//! the decomposition is written; `library` gives the stubs there their bodies. [`strip`] takes transform feedback
-//! out, for a driver that is not to capture.
+//! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures apart, so
+//! that this needs no outputs of its own. Both take tessellation evaluation and geometry shaders as well as vertex
+//! shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions while it goes on
+//! to rasterize. [`compute`] turns it into a compute shader. The two latter link in the functions of
+//! `shaders/*.wgsl`, in which the decomposition is written; `library` gives the stubs there their bodies. [`strip`]
+//! takes transform feedback out, for a driver that is not to capture.
 
 #![forbid(unsafe_code)]
 

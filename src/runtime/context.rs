@@ -247,11 +247,11 @@ impl Context {
         self.shared.indirect_dispatch
     }
 
-    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports. By default it
-    /// does, but where a [workaround](Effect::DirectDispatch) says otherwise. Without it a capture is dispatched over the most that it can be, as
-    /// far as the capture buffers bound it, and does nothing in the surplus. Of an indirect draw with primitive
-    /// restart those may be as many invocations as there are bound indices, times the primitives that fit,
-    /// which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
+    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports. By default it does, but
+    /// where a [workaround](Effect::DirectDispatch) says otherwise. Without it a capture is dispatched over the most
+    /// that it can be, as far as the capture buffers bound it, and does nothing in the surplus. Of an indirect draw
+    /// with primitive restart those may be as many invocations as there are bound indices, times the primitives that
+    /// fit, which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
     /// needed.
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;

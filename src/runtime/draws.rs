@@ -38,8 +38,8 @@ pub struct VertexBuffer {
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
     /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There attributes that pass the end are out of range, whose components
-    /// are zero, as under
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There attributes that
+    /// pass the end are out of range, whose components are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
     /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
     pub size: u64,
@@ -102,8 +102,9 @@ pub struct IndexBuffer {
     /// Bytes from its start, a multiple of the size of an index.
     pub offset: u64,
     /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There indices that pass the end are 0; on the native backend the
-    /// device's rules hold, and the range ends with the buffer. Not `VK_WHOLE_SIZE`.
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There indices that
+    /// pass the end are 0; on the native backend the device's rules hold, and the range ends with the buffer. Not
+    /// `VK_WHOLE_SIZE`.
     pub size: u64,
     /// What it holds.
     pub index_type: IndexType,

@@ -73,8 +73,8 @@ impl Kernels {
     /// Destroys the pipelines.
     ///
     /// # Safety
-    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and `ctx`
-    /// is the one that they were made with.
+    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and
+    /// `ctx` is the one that they were made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         let Some(Pipelines { layout, pipelines }) = self.pipelines.as_deref() else { return };
         // SAFETY: the caller's contract; null handles are ignored.

@@ -30,12 +30,12 @@
 //!
 //! # What the runtime never does
 //!
-//! It does not submit, wait, allocate device memory or create objects behind the caller's back:
-//! recording only records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that
-//! allocator where the caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the application's own commands are
-//! recorded when it asks for them ([`Context::capture_barrier`]); those between the kernels and the
-//! captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs is
-//! listed on the function.
+//! It does not submit, wait, allocate device memory or create objects behind the caller's back: recording only
+//! records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that allocator where the
+//! caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the
+//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]); those between the
+//! kernels and the captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs
+//! is listed on the function.
 //!
 //! # Resources
 //!

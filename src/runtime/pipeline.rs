@@ -161,8 +161,8 @@ impl Pipeline {
     /// `raw` is made of [`Lowered::words`] for the vertex stage, with [`PipelineDesc::specialization`], of the other
     /// stages from the modules that they were in before, and of `raw_layout`, which has
     /// [`PipelineDesc::push_constant_range`]. Where the other stages have push constants of their own,
-    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes. Topology, vertex input state and set
-    /// layouts are those of `desc`, whose render pass and cache are not used.
+    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes.
+    /// Topology, vertex input state and set layouts are those of `desc`, whose render pass and cache are not used.
     ///
     /// The objects stay the application's: [`destroy`](Self::destroy) leaves them alone.
     ///
@@ -351,8 +351,8 @@ impl Pipeline {
     /// Destroys the pipeline and its layout, unless they are the [application's own](Self::from_raw).
     ///
     /// # Safety
-    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and `ctx`
-    /// is the one that it was made with.
+    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and
+    /// `ctx` is the one that it was made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         let Objects { raw, plain, raw_layout, are_foreign } = self.shared.objects;
         if are_foreign {

@@ -6,10 +6,10 @@
 //! heard of (newer opcodes, vendor extensions, debug info) go through untouched: parsing and
 //! [`Module::words`] are inverse to the bit. One thing is written out on the way in, decoration groups.
 //!
-//! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv`
-//! tabulates it (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`]
-//! writes new code; `assignment` finds what is read or left before it is written; [`entry_point`] isolates an entry point; [`specialization`] makes constants of
-//! specialisation constants; [`link`] brings functions of another module in.
+//! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv` tabulates it
+//! (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`] writes new code;
+//! `assignment` finds what is read or left before it is written; [`entry_point`] isolates an entry point;
+//! [`specialization`] makes constants of specialisation constants; [`link`] brings functions of another module in.
 
 #![forbid(unsafe_code)]
 

@@ -40,9 +40,10 @@ pub struct Expectation<'a> {
     pub topology: PrimitiveTopology,
     /// The convention of the pipeline.
     pub provoking: ProvokingVertex,
-    /// Whether the capture promises the order within a primitive: `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex`
-    /// of the native backend (for fans `transformFeedbackPreservesTriangleFanProvokingVertex` as
-    /// well), always true for ours. Without it a rotated triangle is legal.
+    /// Whether the capture promises the order within a primitive:
+    /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` of the native backend
+    /// (for fans `transformFeedbackPreservesTriangleFanProvokingVertex` as well), always true for ours. Without it a
+    /// rotated triangle is legal.
     pub preserves_provoking_vertex: bool,
     /// Vertices of one instance, after the index buffer where there is one.
     pub vertex_count: u32,

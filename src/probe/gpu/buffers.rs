@@ -178,7 +178,8 @@ impl Gpu {
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
+    /// allocation.
     pub fn write(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), GpuError> {
         let len = bytes.len() as u64;
         let range = offset..offset.saturating_add(len);
@@ -203,7 +204,8 @@ impl Gpu {
     /// Copies bytes out of a buffer in device memory.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
+    /// allocation.
     pub fn read(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>, GpuError> {
         self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_SRC, &range)?;
         let size = range.end - range.start;

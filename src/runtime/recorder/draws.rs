@@ -21,13 +21,14 @@ impl Recorder<'_> {
     /// Captures a draw, behind those before it.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; of the vertex buffers that the pipeline reads
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`], [`RuntimeError::DispatchTooLarge`],
+    /// [`RuntimeError::NotBegun`]; of the vertex buffers that the pipeline reads
     /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
     /// [`RuntimeError::PastTheEnd`]; of push constants [`RuntimeError::ArenaFull`] and a failed allocation (vertex);
     /// [`RuntimeError::Limit`] (vertex: a triangle fan of more than
-    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture may go on.
+    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture
+    /// may go on.
     ///
     /// # Safety
     /// As [`begin`](Self::begin), with the same render pass instance if there is one. On the native
@@ -113,10 +114,10 @@ impl Recorder<'_> {
 
     /// Captures draws whose arguments the GPU reads.
     ///
-    /// On the compute backend they are collected as one draw, however many they may be: the GPU finds out how many there
-    /// are, and goes through those alone. Where nothing more fits and no query counts it passes over them. They take
-    /// scratch of the [arena](crate::runtime::ArenaDesc) for no more draws than records fit. The first 2^24 - 1 draws
-    /// are made: what further ones would write is missing, and nothing counts it.
+    /// On the compute backend they are collected as one draw, however many they may be: the GPU finds out how many
+    /// there are, and goes through those alone. Where nothing more fits and no query counts it passes over them. They
+    /// take scratch of the [arena](crate::runtime::ArenaDesc) for no more draws than records fit. The first 2^24 - 1
+    /// draws are made: what further ones would write is missing, and nothing counts it.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
@@ -165,9 +166,9 @@ impl Recorder<'_> {
     /// Captures a draw of as many vertices as an earlier capture wrote.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::FeatureNotEnabled`]; [`RuntimeError::Misaligned`] for a stride of 0, too,
-    /// [`RuntimeError::IndexOverflow`], and [`RuntimeError::MissingProperty`] (native, without
-    /// `transformFeedbackDraw`).
+    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::FeatureNotEnabled`];
+    /// [`RuntimeError::Misaligned`] for a stride of 0, too, [`RuntimeError::IndexOverflow`], and
+    /// [`RuntimeError::MissingProperty`] (native, without `transformFeedbackDraw`).
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

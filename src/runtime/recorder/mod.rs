@@ -103,9 +103,9 @@ pub struct Recorded {
 /// count whatever else was bound.
 ///
 /// Where [`Context::resource_plan`](super::Context::resource_plan) is by descriptors, kernels that are recorded
-/// before the draws take the place of all sets, and only those of `bind_descriptor_sets` are bound once more. So
-/// with counters, indirect draws, predicates or primitive restart, or behind a flush with queries or counters, draws that read
-/// others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
+/// before the draws take the place of all sets, and only those of `bind_descriptor_sets` are bound once more. So with
+/// counters, indirect draws, predicates or primitive restart, or behind a flush with queries or counters, draws that
+/// read others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
 /// Draws are kept in memory of the [`Capture`], which grows to what its largest record needed: once it has

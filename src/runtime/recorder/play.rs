@@ -198,7 +198,8 @@ impl Capture {
         self.bound.pipeline.is_some() && self.targets.iter().any(Option::is_some)
     }
 
-    /// Asks for what a plan needs beside its tables and the ends of queries, puts descriptors to what is reached, and places the tables.
+    /// Asks for what a plan needs beside its tables and the ends of queries, puts descriptors to what is reached, and
+    /// places the tables.
     ///
     /// # Errors
     /// Those of [`ArenaAccess::reserve`].

@@ -28,15 +28,16 @@ impl<'a> Recorder<'a> {
     ///   those of the pipeline, and all of them where kernels are recorded.
     ///
     /// # Barriers
-    /// On the native and vertex backends none is recorded: see [`Context::write_scope`](crate::runtime::Context::write_scope) for what the
-    /// application orders before, and [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. On the compute
-    /// backend none either as long as the CPU knows everything. Captures that use counters, indirect
-    /// arguments, predicates, restarts or queries record global barriers between compute shaders, which also
-    /// order them behind all earlier captures; so between a capture that ends in a counter and one
-    /// that resumes from it the application needs none. Behind the ends of queries, one makes their values available
-    /// to the host, and another one their availability. Where the draws reach more places than there are
-    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before,
-    /// between and behind the captures.
+    /// On the native and vertex backends none is recorded: see
+    /// [`Context::write_scope`](crate::runtime::Context::write_scope) for what the application orders before, and
+    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. On the compute backend
+    /// none either as long as the CPU knows everything. Captures that use counters, indirect arguments, predicates,
+    /// restarts or queries record global barriers between compute shaders, which also order them behind all earlier
+    /// captures; so between a capture that ends in a counter and one that resumes from it the application needs none.
+    /// Behind the ends of queries, one makes their values available to the host, and another one their availability.
+    /// Where the draws reach more places than there are
+    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before, between and
+    /// behind the captures.
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
@@ -154,8 +155,8 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`], [`RuntimeError::Limit`] (native and vertex).
-    /// Whether they are what the pipeline reads is checked as it draws.
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`], [`RuntimeError::Limit`] (native and
+    /// vertex). Whether they are what the pipeline reads is checked as it draws.
     ///
     /// # Safety
     /// As [`begin`](Self::begin). On the native and vertex backends a null buffer needs the feature
