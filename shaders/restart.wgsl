@@ -231,9 +231,10 @@ fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
         carried = advance(input.topology, vertices, carried, runs[width - 1u]);
         workgroupBarrier();
     }
-    // Stored by the invocation that reads it, once what stands there was loaded.
+    // Stored once what stands there was loaded, and by all invocations: whichever has a draw of the input then reads
+    // what it stored itself.
     storageBarrier();
-    if count != 0u && local == number % width {
+    if count != 0u {
         let words = vec2<u32>(carried.primitives, carried.open);
         store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
     }

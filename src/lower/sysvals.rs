@@ -23,7 +23,8 @@ pub enum SysvalsPlace {
         offset: u32,
     },
     /// In memory, at the device address in 8 bytes of push constants: for the vertex backend, where other stages
-    /// of the pipeline need the rest.
+    /// of the pipeline need the rest. Each draw takes [`SYSVALS_SIZE`] bytes of upload from the
+    /// [`Arena`](crate::runtime::Arena).
     Memory {
         /// Byte that the address begins at.
         offset: u32,

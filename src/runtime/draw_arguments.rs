@@ -51,7 +51,8 @@ impl Kernels {
     /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded then.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with graphics and compute, outside of a render pass instance. The kernels
+    /// `cmd` is being recorded, for a queue with graphics and compute, outside of a render pass instance and of
+    /// conditional rendering, which would discard it. The kernels
     /// and what is taken from the arena live until it is reset, and are of the device of `ctx`; so are the buffers,
     /// which have the usages that [`Context`] names, and of which that of `commands` holds all of them. The
     /// `first_instance` of the draws is 0 unless `drawIndirectFirstInstance` is enabled.

@@ -133,6 +133,8 @@ impl Pipeline {
     /// # Safety
     /// The device of `ctx` is live, the handles of `desc` are its, and the shader is what [`lower`](crate::lower)
     /// made of a valid module, whose interface `desc` matches.
+    /// Native and vertex: the device has the vertex formats as such (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and with
+    /// primitive restart in lists `primitiveTopologyListRestart` is enabled.
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
@@ -200,7 +202,9 @@ impl Pipeline {
     ///
     /// # Safety
     /// As [`new`](Self::new), and both objects are of that device, are made as above, and live as long as something
-    /// is recorded with the pipeline.
+    /// is recorded with the pipeline. Every draw with `raw` is one of [`Recorder::draw`](super::Recorder::draw): the
+    /// shader stores wherever its push constants say, and behind another draw those are the last capture's, or nobody's.
+    /// What is drawn without being captured is drawn with a pipeline of the application's module.
     pub unsafe fn from_raw(
         ctx: &Context,
         desc: &PipelineDesc<'_>,

@@ -174,7 +174,8 @@ impl QueryPool {
     /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the pool lives until it is reset.
+    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance; the pool lives until it is
+    /// reset.
     pub unsafe fn reset(
         &self,
         ctx: &Context,

@@ -242,7 +242,8 @@ impl QueryPool {
     /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`]. Nothing is recorded then.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance. The pool, the kernels
+    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance and of conditional
+    /// rendering, which would discard it. The pool, the kernels
     /// and what is taken from the arena live until it is reset, and are of the device of `ctx`; so is the buffer of
     /// `target`, which holds all results.
     #[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]

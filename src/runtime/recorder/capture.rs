@@ -61,6 +61,8 @@ pub(super) struct Flushed {
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
     pub(super) sets_disturbed: bool,
+    /// That of the last pipeline.
+    pub(super) layout: Option<vk::PipelineLayout>,
 }
 
 /// What the next draw finds.
@@ -318,8 +320,9 @@ impl Capture {
     }
 
     /// Records what was collected. It can be played again, into the same command buffer or another one: each time it
-    /// begins where it began. So with counters it begins where they stand as the commands are executed, and queries
-    /// add up what each time counts.
+    /// begins where it began. So with counters it begins where they stand as the commands are executed. Queries
+    /// are [reset](crate::runtime::QueryPool::reset) between, or add up what each time counts: a host that polls may
+    /// then see a value of which the first part is of one time and the second of another.
     ///
     /// What is disturbed and which barriers are recorded is said at [`Recorder::begin`]; those towards other captures
     /// of the same buffers, also of the same capture played before, are the application's. Descriptor sets that were
@@ -328,8 +331,7 @@ impl Capture {
     /// A capture of which a recorder flushed some draws goes on behind them, in the same command buffer.
     ///
     /// # Errors
-    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`], [`RuntimeError::OtherContext`];
-    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither where the arena is
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`]; [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither where the arena is
     /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
     /// recorded then, and nothing is lost.
@@ -348,6 +350,7 @@ impl Capture {
             }
             playback.recorded = flushed.recorded;
             playback.sets_disturbed = flushed.sets_disturbed;
+            playback.layout = flushed.layout;
         }
         // SAFETY: the caller's contract.
         unsafe { self.record(&mut playback, self.end_counters) }?;

@@ -25,7 +25,8 @@ impl Recorder<'_> {
     /// [`RuntimeError::NotBegun`]; of the vertex buffers that the pipeline reads
     /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`]; of push constants [`RuntimeError::ArenaFull`] and a failed allocation (vertex);
+    /// [`RuntimeError::PastTheEnd`]; of push constants, and of sysvals in memory, [`RuntimeError::ArenaFull`] and a
+    /// failed allocation (vertex);
     /// [`RuntimeError::Limit`] (vertex: a triangle fan of more than
     /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture
     /// may go on.

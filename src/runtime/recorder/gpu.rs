@@ -136,7 +136,7 @@ impl Capture {
             let joined = match groups.last_mut() {
                 Some(last) if last.state == draw.state => {
                     match (&mut last.workgroups, workgroups) {
-                        (Some(sum), Some(more)) if *sum + more <= per_axis * per_axis / 2 => {
+                        (Some(sum), Some(more)) if *sum + more <= most_joined(per_axis, size) => {
                             *sum += more;
                             true
                         }
@@ -354,4 +354,10 @@ impl Capture {
 /// Blocks of indices that are looked through for restarts.
 fn blocks_of(draw: &PendingDraw) -> u64 {
     restart_blocks(draw.restart_indices, draw.restart_indices)
+}
+
+/// Workgroups of a dispatch that several draws may share: no more than two axes hold, and than have numbers of their
+/// own for all invocations.
+fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
+    (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }

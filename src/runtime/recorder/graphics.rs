@@ -94,10 +94,11 @@ impl<'a> Graphics<'a> {
         if native.is_none() && resumes {
             return Err(this.unsupported("counters"));
         }
+        this.set_vertex_buffers(desc.vertex_buffers)?;
+        this.check_buffers()?;
         // SAFETY: the caller's contract.
         unsafe {
-            this.bind_vertex_buffers(desc.vertex_buffers)?;
-            this.check_buffers()?;
+            this.record_vertex_buffers(desc.vertex_buffers);
             this.record_pipeline();
             if let Some(native) = native {
                 for (index, bound) in (0u32..).zip(desc.buffers) {
@@ -247,12 +248,8 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
-    pub(super) unsafe fn bind_vertex_buffers(
-        &mut self,
-        buffers: &[VertexBuffer],
-    ) -> Result<(), RuntimeError> {
+    /// Checks vertex buffers, and has them be what is bound.
+    fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
             check_limit(
@@ -266,16 +263,30 @@ impl<'a> Graphics<'a> {
         for b in buffers {
             self.vertex_buffers.retain(|old| old.binding != b.binding);
             self.vertex_buffers.push(*b);
-            // SAFETY: the caller's contract.
-            unsafe {
-                self.ctx.device().cmd_bind_vertex_buffers(
-                    self.cmd,
-                    b.binding,
-                    &[b.buffer],
-                    &[b.offset],
-                );
-            }
         }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    unsafe fn record_vertex_buffers(&self, buffers: &[VertexBuffer]) {
+        for b in buffers {
+            let (buffers, offsets) = ([b.buffer], [b.offset]);
+            let device = self.ctx.device();
+            // SAFETY: the caller's contract.
+            unsafe { device.cmd_bind_vertex_buffers(self.cmd, b.binding, &buffers, &offsets) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn bind_vertex_buffers(
+        &mut self,
+        buffers: &[VertexBuffer],
+    ) -> Result<(), RuntimeError> {
+        self.set_vertex_buffers(buffers)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.record_vertex_buffers(buffers) };
         Ok(())
     }
 
@@ -310,24 +321,28 @@ impl<'a> Graphics<'a> {
     ) -> Result<(), RuntimeError> {
         check_topology(self.pipeline.fixed_topology(), topology)?;
         self.check_buffers()?;
-        if self.pipeline.backend() == Backend::Native {
-            // SAFETY: the caller's contract.
-            unsafe { self.record_constants() };
-        }
-        let device = self.ctx.device();
-        let Some(native) = self.native()? else {
+        if self.pipeline.backend() != Backend::Native {
             let Arguments::Draw(draw) = arguments else {
                 return Err(self.unsupported("draws that are indexed or indirect"));
             };
             // SAFETY: the caller's contract.
             return unsafe { self.vertex_draw(topology, draw) };
-        };
+        }
         let is_indexed = matches!(arguments, Arguments::Indexed(_) | Arguments::IndexedIndirect(_));
         if is_indexed && !self.has_indices {
             return Err(RuntimeError::NoIndexBuffer);
         }
+        match arguments {
+            Arguments::Draw(_) | Arguments::Indexed(_) => {}
+            Arguments::Indirect(draw) | Arguments::IndexedIndirect(draw) => {
+                check_native_indirect(&self.ctx, draw)?;
+            }
+            Arguments::ByteCount(draw) => check_native_byte_count(&self.ctx, draw)?,
+        }
         // SAFETY: the caller's contract.
         unsafe {
+            self.record_constants();
+            let device = self.ctx.device();
             match arguments {
                 Arguments::Draw(draw) => self.cmd_draw(draw),
                 Arguments::Indexed(draw) => device.cmd_draw_indexed(
@@ -341,8 +356,7 @@ impl<'a> Graphics<'a> {
                 Arguments::Indirect(draw) => self.indirect(draw, false)?,
                 Arguments::IndexedIndirect(draw) => self.indirect(draw, true)?,
                 Arguments::ByteCount(draw) => {
-                    check_native_byte_count(&self.ctx, draw)?;
-                    native.draw_byte_count(self.cmd, draw);
+                    self.ctx.transform_feedback()?.draw_byte_count(self.cmd, draw);
                 }
             }
         }
@@ -361,7 +375,6 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
-        check_native_indirect(&self.ctx, draw)?;
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
         // With a count Vulkan wants a valid one in any case.

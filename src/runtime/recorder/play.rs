@@ -67,7 +67,7 @@ pub(super) struct Playback<'a> {
     /// Whether kernels, or sets of buffers, have taken the place of the application's descriptor sets.
     pub(super) sets_disturbed: bool,
     /// The layout of the last pipeline, where the set of the buffers is bound.
-    layout: Option<vk::PipelineLayout>,
+    pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
     /// What dispatches find bound.
     found: Found,

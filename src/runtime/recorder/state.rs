@@ -59,6 +59,11 @@ impl<'a> Recorder<'a> {
     ///   taken from the arena stay so until `cmd` is reset.
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
+    /// * What the draws read is visible to the capture: vertices and index buffers, arguments, counters and predicates
+    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). What others do with the capture buffers
+    ///   before is ordered before it ([`Context::write_scope`](crate::runtime::Context::write_scope)).
+    /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are recorded: it would discard
+    ///   kernels, and with them counters and ends of queries. That of the recorder discards draws alone.
     /// * The capture buffers' ranges do not overlap each other, or anything that the draws read. What
     ///   [`end`](Self::end) and queries write, counters and the memory of pools, is neither read by the draws' shaders
     ///   nor captured to.
@@ -315,7 +320,7 @@ impl<'a> Recorder<'a> {
     /// vertex backend.
     ///
     /// # Safety
-    /// The pool lives until the command buffer is reset.
+    /// The pool lives until every command buffer is reset that the capture is recorded into.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match self.target() {
             Target::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -411,8 +416,8 @@ impl Immediate<'_> {
         let Self { capture, playback } = self;
         // SAFETY: the caller's contract.
         let after = unsafe { capture.record(playback, Default::default()) }?;
-        let Playback { cmd, recorded, sets_disturbed, .. } = *playback;
-        capture.advance(&after, Flushed { cmd, recorded, sets_disturbed });
+        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+        capture.advance(&after, Flushed { cmd, recorded, sets_disturbed, layout });
         Ok(())
     }
 
