@@ -459,3 +459,69 @@ fn sets_that_cannot_hold_are_refused() {
         bench.close();
     }
 }
+
+/// A set of buffers takes the place of the application's sets where an earlier pipeline has fewer: that is known to
+/// whoever plays the rest of a capture, too.
+#[test]
+fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
+    const WITHOUT_SETS: &str = "#version 450
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out flat uvec3 captured;
+        void main() {
+            captured = uvec3(gl_VertexIndex);
+            gl_Position = vec4(0.0);
+            gl_PointSize = 1.0;
+        }";
+    let resources = Resources::Descriptors;
+    let options = OpenOptions { resources, ..Default::default() };
+    let mut bench = Bench::new(options, Backend::Compute);
+    let words = common::compile(WITHOUT_SETS, &[]);
+    let vertex_input = VertexInput::default();
+    let target = bench.gpu.context().compute_target(0).unwrap();
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let desc = PipelineDesc {
+        shader: &compute::lower(&Shader::new(&words), &options).unwrap(),
+        topology: POINTS,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+        vertex_input: &vertex_input,
+        set_layouts: &[],
+        dynamic_topology: false,
+        render_pass: vk::RenderPass::null(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    let without_sets = unsafe { Pipeline::new(bench.gpu.context(), &desc) }.unwrap();
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
+    let kernels = bench.gpu.kernels();
+    let Bench { gpu, pipeline, target, .. } = &mut bench;
+    let desc = CaptureDesc {
+        pipeline: &without_sets,
+        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })],
+        vertex_buffers: &[],
+        counters: &[],
+    };
+    let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Default::default() };
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.draw(POINTS, &draw)?;
+            recorder.flush()?;
+            drop(recorder);
+            let mut recorder = capture.recorder();
+            recorder.bind_pipeline(pipeline)?;
+            recorder.draw(POINTS, &draw)?;
+            drop(recorder);
+            capture.end(&[])?;
+            let error = capture.play(&mut arena, cmd).unwrap_err();
+            let is_known = matches!(error, RuntimeError::DescriptorSetUnknown { set: 0 });
+            assert!(is_known, "{error}");
+        }
+        Ok(())
+    })
+    .unwrap();
+    bench.gpu.destroy_arena(arena);
+    bench.gpu.destroy_pipeline(without_sets);
+    bench.close();
+}
