@@ -38,7 +38,7 @@ send_and_sync! {
     vkxfb::draw { BoundBuffer, DrawCounts }
     vkxfb::lower {
         Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, ResourcePlan, Shader<'static>,
-        SpecIds,
+        SpecIds, SysvalsPlace,
     }
     vkxfb::lower::broadcast { Broadcast, BroadcastError, Options<'static>, Output }
     vkxfb::lower::compute { Options<'static>, Target }
@@ -66,15 +66,14 @@ send_and_sync! {
     vkxfb::probe::shaders { ProbeBuffer, ProbeField, ProbeShader }
     vkxfb::probe::subject { Subject, SubjectError }
     vkxfb::runtime {
-        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, Barrier, Buffer,
-        BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc<'static>,
-        Captured, CaptureNeeds, ConditionalRendering, ConsumerScope, Context, CounterBuffer, DeviceIdentity, Draw,
-        DrawCommands,
-        DrawIndexed,
-        Effect, IndexBuffer, IndexType, IndirectDraw, Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>,
+        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc,
+        Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
+        CaptureDesc<'static>, CaptureNeeds, ConditionalRendering, ConsumerScope, Context, CounterBuffer,
+        DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, IndexBuffer, IndexType, IndirectDraw,
+        Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
-        RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable, VertexBuffer,
-        VariantDesc<'static>, VariantError, Variants, VertexDivisorSupport, Workaround,
+        RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
+        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, ParseError, ParseErrorKind, Section }
