@@ -58,20 +58,10 @@ fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
     )
 }
 
-const VERSIONS: [(&str, &str); 7] = [
-    ("spirv1.0", "vulkan1.0"),
-    ("spirv1.1", "vulkan1.1"),
-    ("spirv1.2", "vulkan1.1"),
-    ("spirv1.3", "vulkan1.1"),
-    ("spirv1.4", "vulkan1.1spv1.4"),
-    ("spirv1.5", "vulkan1.2"),
-    ("spirv1.6", "vulkan1.3"),
-];
-
 /// Holds all that becomes of a shader in every version against spirv-val, and says what bytes it reads.
 fn valid(source: &str) -> Range<u32> {
     let mut found = None;
-    for (version, target) in VERSIONS {
+    for (version, target) in common::VERSIONS {
         for debug in [&[][..], &["-gVS"]] {
             // Its extension is not of 1.0, and glslang's debug info of pointers has ids that are 0.
             if !debug.is_empty() && (version == "spirv1.0" || source.contains("reference")) {

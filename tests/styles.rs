@@ -68,17 +68,6 @@ void main() {
 }
 "#;
 
-/// SPIR-V versions as glslang makes them, and the environments that take them.
-const VERSIONS: [(&str, &str); 7] = [
-    ("spirv1.0", "vulkan1.0"),
-    ("spirv1.1", "vulkan1.1"),
-    ("spirv1.2", "vulkan1.1"),
-    ("spirv1.3", "vulkan1.1"),
-    ("spirv1.4", "vulkan1.1spv1.4"),
-    ("spirv1.5", "vulkan1.2"),
-    ("spirv1.6", "vulkan1.3"),
-];
-
 /// What of a layout must not depend on who wrote the module: all but ids and names.
 fn places(layout: &Layout) -> Vec<Output> {
     let place = |o: &Output| Output { variable: Id(0), name: None, ..o.clone() };
@@ -143,7 +132,7 @@ fn optimize(words: &[u32], passes: &[&str]) -> Vec<u32> {
 #[test]
 fn every_version_and_amount_of_debug_information() {
     let expected = places(&layout(&common::compile(BRANCHING, &[])));
-    for (version, target) in VERSIONS {
+    for (version, target) in common::VERSIONS {
         for debug in [None, Some("-g"), Some("-gVS"), Some("-Od"), Some("-g0")] {
             let mut arguments = vec!["--target-env", version];
             arguments.extend(debug);

@@ -41,6 +41,17 @@ pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// SPIR-V versions as glslang makes them, and the environments that take them.
+pub const VERSIONS: [(&str, &str); 7] = [
+    ("spirv1.0", "vulkan1.0"),
+    ("spirv1.1", "vulkan1.1"),
+    ("spirv1.2", "vulkan1.1"),
+    ("spirv1.3", "vulkan1.1"),
+    ("spirv1.4", "vulkan1.1spv1.4"),
+    ("spirv1.5", "vulkan1.2"),
+    ("spirv1.6", "vulkan1.3"),
+];
+
 /// A GLSL vertex shader compiled by glslang.
 pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
     compile_stage("vert", source, arguments)

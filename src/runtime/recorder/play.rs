@@ -5,7 +5,7 @@
 
 use ash::vk;
 
-use super::capture::{Capture, DrawState, PendingDraw, Position};
+use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, Target};
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
 use super::queries::operations_upload;
@@ -17,7 +17,7 @@ use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::{LastSets, User};
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{Operation, ReductionEntry, operation};
-use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals};
+use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
 
 /// What playing makes of the collected draws. Its memory is kept for the next time.
 #[derive(Debug, Default)]
@@ -280,7 +280,7 @@ impl Capture {
         let constants = self.bound.constants.bytes(state.constants, len);
         let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
         self.plan.descriptors = others;
-        Ok(crate::sysval::split(place?.address))
+        Ok(split(place?.address))
     }
 
     /// The pipeline of a state, if anything is captured.
@@ -311,12 +311,11 @@ impl Capture {
             if last.replace(number) == Some(number) {
                 continue;
             }
-            let super::capture::Attributes { inline, others: (first, count) } =
-                pending.attributes[number];
+            let Attributes { inline, others: (first, count) } = pending.attributes[number];
             let others = &pending.attribute_table[first..first + count];
             addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
         }
-        self.table.assign(limits, addresses.iter().copied().map(crate::sysval::join));
+        self.table.assign(limits, addresses.iter().copied().map(join));
     }
 
     /// The descriptor set for a user, where there are no device addresses.
@@ -358,9 +357,7 @@ impl Capture {
 
     /// The sysvals of a state, without a draw or batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
-        let target = |t: Option<super::capture::Target>| {
-            t.map_or(Address::default(), |t| self.resolve(t.address))
-        };
+        let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let attributes = self.pending.attributes[self.pending.states[number].attributes];
         Sysvals {
             draw: DrawSysvals::default(),
