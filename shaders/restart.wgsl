@@ -1,21 +1,20 @@
 // Primitive restart: which segment an index is in, and how many primitives lie before it.
 //
-// A segment is what lies between two restart indices. Runs of indices are summarised by an associative
-// operation (`join`), so that a reduction and a scan, of any number of workgroups and without
+// A segment is what lies between two restart indices. Where those are belongs to the index buffer, not to a draw:
+// draws of one range of indices share a table of them, for a topology each. Runs of indices are summarised by an
+// associative operation (`join`), so that a reduction and a scan, of any number of workgroups and without
 // communication between them, find the state before each run:
 //
-//   xfb_restart   each invocation summarises a block of 32 indices, or several, each workgroup 256 blocks;
-//   xfb_setup     one workgroup scans over the workgroups' summaries;
-//   xfb_compute   each invocation joins the state before its workgroup of blocks, the summary of the
-//                 blocks between, and the bit mask of its own block.
+//   xfb_restart        each invocation summarises a block of 32 indices, or several, each workgroup 256 blocks;
+//   xfb_restart_scan   one workgroup scans over the workgroups' summaries of a table;
+//   xfb_setup          each draw finds what of the table lies before its first restart;
+//   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of the
+//                      blocks between, and the bit mask of its own block.
 //
-// In memory, for each workgroup 16 bytes (its summary, which xfb_setup replaces by the state before it),
-// then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup).
-// The last workgroup's entry has the state behind all of them besides, in its last 8 bytes. The last block holds
-// no restart: it stands for all indices from its first on, which lie beyond the index buffer or the draw.
-//
-// The place of a block does not depend on how many there are: of an instance of more than MOST_ITEMS indices, a
-// capture stops short of them.
+// A table is, for each workgroup, 16 bytes (`State` before it, 0, and the first restart behind it; before the scan its
+// `Run`), then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup; the
+// first restart behind it there). Restarts are numbered by the position of their index in the range, or NONE. The last
+// block holds none: it stands for all positions from its first on, which lie beyond the index buffer.
 
 const BLOCK: u32 = 32u; // indices
 const BLOCKS: u32 = 256u; // of a workgroup
@@ -53,10 +52,9 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// Blocks of a draw of `count` indices, of which the buffer holds `limit`.
-fn block_count(count: u32, limit: u32) -> u32 {
-    let indices = min(count, limit);
-    return indices / BLOCK + select(0u, 1u, indices % BLOCK != 0u) + 1u;
+// Blocks of a range of `limit` indices.
+fn block_count(limit: u32) -> u32 {
+    return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
 // Numbers of 16 bytes in a table.
@@ -75,30 +73,83 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
         return Run(0u, length, 0u, length);
     }
     let first = firstTrailingBit(mask);
-    var last = first;
-    var primitives = 0u;
-    for (var rest = mask & (mask - 1u); rest != 0u; rest &= rest - 1u) {
-        let next = firstTrailingBit(rest);
-        primitives += primitive_count(topology, vertices, next - last - 1u);
-        last = next;
+    let last = firstLeadingBit(mask);
+    // The segments that begin and end within, as runs of ones.
+    let whole = ~mask & ((1u << last) - 1u) & ~((1u << first) - 1u);
+    return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
+}
+
+// Primitives of runs of ones, each of which is a segment of as many vertices: primitive_count of all of them. Without
+// a loop, of which llvmpipe lets a kernel have few rounds.
+fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
+    // Without the first vertices of each run, as many as primitives overlap by.
+    let overlap = primitive_overlap(topology);
+    var runs = whole;
+    runs = select(runs, runs & (runs << 1u), overlap >= 1u);
+    runs = select(runs, runs & (runs << 1u), overlap >= 2u);
+    runs = select(runs, runs & (runs << 1u), overlap >= 3u);
+    runs = select(runs, runs & (runs << 1u), overlap >= 4u);
+    let step = primitive_step(topology, vertices);
+    if step == 1u {
+        return countOneBits(runs);
     }
-    return Run(1u, first, primitives, length - last - 1u);
+    return last_of_steps(runs, step, 0u) + last_of_steps(runs, step, 1u) + last_of_steps(runs, step, 2u)
+        + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
+}
+
+// Of the runs of ones that begin at bits `phase`, `phase + step` and so on: how many of their bits are the last of a step.
+fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
+    if phase >= step {
+        return 0u;
+    }
+    // Every second, third, fourth or sixth bit.
+    var bits = select(0x55555555u, 0x49249249u, step == 3u);
+    bits = select(bits, 0x11111111u, step == 4u);
+    bits = select(bits, 0x41041041u, step == 6u);
+    // A one that is added at the first bit of a run clears the run, and is carried no further.
+    let starts = runs & ~(runs << 1u) & (bits << phase);
+    let begun_there = runs & ~(runs + starts);
+    return countOneBits(begun_there & (bits << select(phase - 1u, step - 1u, phase == 0u)));
 }
 
 // -- Reduction
 
-// Draws whose indices are reduced in one dispatch.
+// A range of indices, and where its table goes.
+struct RestartTable {
+    // Of index 0 of the buffer; the range begins at index `first`.
+    index_address: vec2<u32>,
+    table: vec2<u32>,
+    first: u32,
+    limit: u32, // indices of the range
+    topology: u32,
+    flags: u32, // INDEX_SIZE and the vertices of a primitive
+    restart_index: u32,
+    first_workgroup: u32, // in the dispatch
+    reserved: vec2<u32>,
+}
+
+const RESTART_TABLE_SIZE: u32 = 48u;
+const RESTART_TABLE_FIRST_WORKGROUP: u32 = 36u;
+
+// Tables that one dispatch makes, those of more than one workgroup first.
 struct Reduction {
-    inputs: vec2<u32>,
-    // Pairs: number of the input, and its first workgroup.
-    list: vec2<u32>,
+    tables: vec2<u32>,
     count: u32,
     reserved: u32,
+}
+
+fn load_restart_table(at: vec2<u32>) -> RestartTable {
+    let a = load4(at);
+    let b = load4(multiply_add(at, 1u, 16u));
+    let c = load2(multiply_add(at, 2u, 16u));
+    return RestartTable(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
 
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // Of each block, by bits.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
+// A bit for each block, or each workgroup of blocks, that holds a restart.
+var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_restart(
@@ -107,81 +158,119 @@ fn xfb_restart(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let head = load4(kernel.parameters);
-    let count = load1(multiply_add(kernel.parameters, 1u, 16u));
+    let reduction = load3(kernel.parameters);
     var low = 0u;
-    var high = count;
+    var high = reduction.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        if load1(multiply_add(multiply_add(head.zw, middle, 8u), 1u, 4u)) <= workgroup {
+        let at = multiply_add(reduction.xy, middle, RESTART_TABLE_SIZE);
+        if load1(multiply_add(at, 1u, RESTART_TABLE_FIRST_WORKGROUP)) <= workgroup {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let entry = load2(multiply_add(head.zw, low, 8u));
-    let input = load_input(head.xy, entry.x);
-    let arguments = arguments_of(input);
-    let vertices = vertices_per_primitive(input.flags);
-    let blocks = block_count(arguments.count, arguments.index_limit);
-    let first_block = (workgroup - entry.y) * BLOCKS;
+    let made = load_restart_table(multiply_add(reduction.xy, low, RESTART_TABLE_SIZE));
+    let vertices = vertices_per_primitive(made.flags);
+    let blocks = block_count(made.limit);
+    let first_block = (workgroup - made.first_workgroup) * BLOCKS;
 
-    find_restarts(arguments, input.flags & INDEX_SIZE, input.restart_index, first_block * BLOCK, local);
+    find_restarts(made, first_block * BLOCK, local);
     // Blocks of the invocation, one behind the other.
     let width = kernel_width();
     let share = BLOCKS / width;
     var run = Run();
     for (var i = 0u; i < share; i++) {
-        let next = run_of_block(input.topology, vertices, arguments.count, blocks, first_block, local * share + i);
-        run = join(input.topology, vertices, run, next);
+        let next = run_of_block(made, vertices, blocks, first_block, local * share + i);
+        run = join(made.topology, vertices, run, next);
     }
 
-    var before = scan_runs(input.topology, vertices, local, run);
+    var before = scan_runs(made.topology, vertices, local, run);
     for (var i = 0u; i < share; i++) {
         let number = local * share + i;
         if first_block + number < blocks {
             // At most 8192 indices: 14 bits each.
             let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
-            let words = vec4<u32>(atomicLoad(&restarts[number]), packed, before.primitives, 0u);
-            store4(input.restart_table, 4u * block_entry(first_block + number), words);
+            var next = marked_from(number + 1u);
+            if next != NONE {
+                next = (first_block + next) * BLOCK + firstTrailingBit(atomicLoad(&restarts[next]));
+            }
+            let words = vec4<u32>(atomicLoad(&restarts[number]), packed, before.primitives, next);
+            store4(made.table, 4u * block_entry(first_block + number), words);
         }
-        let next = run_of_block(input.topology, vertices, arguments.count, blocks, first_block, number);
-        before = join(input.topology, vertices, before, next);
+        let next = run_of_block(made, vertices, blocks, first_block, number);
+        before = join(made.topology, vertices, before, next);
     }
     if local == 0u && first_block < blocks {
         let all = runs[width - 1u];
-        let state = vec4<u32>(all.restarts, all.head, all.primitives, all.tail);
-        store4(input.restart_table, 4u * state_entry(first_block / BLOCKS), state);
+        var words = vec4<u32>(all.head | (all.restarts << 31u), all.primitives, all.tail, 0u);
+        if blocks <= BLOCKS {
+            // The only one of a table is not scanned: nothing lies before it, and nothing behind.
+            words = vec4<u32>(0u, 0u, 0u, NONE);
+        }
+        store4(made.table, 4u * state_entry(first_block / BLOCKS), words);
     }
 }
 
-// The run of a block, by its number in the workgroup. The last block of a draw has none, and neither has what
-// lies behind it.
-fn run_of_block(topology: u32, vertices: u32, count: u32, blocks: u32, first_block: u32, number: u32) -> Run {
+// The run of a block, by its number in the workgroup. The last block of a range has none, and neither has what lies
+// behind it.
+fn run_of_block(made: RestartTable, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
     let block = first_block + number;
     if block >= blocks - 1u {
         return Run();
     }
     let mask = atomicLoad(&restarts[number]);
-    return run_of_mask(topology, vertices, mask, min(BLOCK, count - block * BLOCK));
+    // A range may end within a block: what counts on beyond is the same segment.
+    return run_of_mask(made.topology, vertices, mask, BLOCK);
 }
 
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices. Those beyond
-// the index buffer, which are 0, restart nothing.
-fn find_restarts(arguments: Arguments, size: u32, restart: u32, start: u32, local: u32) {
-    let end = min(arguments.count, arguments.index_limit);
-    let count = min(BLOCKS * BLOCK, end - min(end, start));
+// the range restart nothing.
+fn find_restarts(made: RestartTable, start: u32, local: u32) {
+    let count = min(BLOCKS * BLOCK, made.limit - min(made.limit, start));
     let width = kernel_width();
     for (var i = local; i < BLOCKS; i += width) {
         atomicStore(&restarts[i], 0u);
     }
+    clear_marks(local);
     workgroupBarrier();
+    let size = made.flags & INDEX_SIZE;
+    let indices = multiply_add(made.index_address, made.first, size);
     for (var i = local; i < count; i += width) {
-        if load_index(arguments.index_address, arguments.index_limit, size, start + i) == restart {
+        if load_index(indices, made.limit, size, start + i) == made.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
     }
     workgroupBarrier();
+    for (var i = local; i < BLOCKS; i += width) {
+        if atomicLoad(&restarts[i]) != 0u {
+            mark(i);
+        }
+    }
+    workgroupBarrier();
+}
+
+fn clear_marks(local: u32) {
+    if local < BLOCKS / 32u {
+        atomicStore(&marks[local], 0u);
+    }
+}
+
+fn mark(number: u32) {
+    atomicOr(&marks[number / 32u], 1u << (number % 32u));
+}
+
+// The first that is marked, from a number on, or NONE.
+fn marked_from(number: u32) -> u32 {
+    var keep = 0xffffffffu << (number % 32u);
+    for (var word = number / 32u; word < BLOCKS / 32u; word++) {
+        let bits = atomicLoad(&marks[word]) & keep;
+        if bits != 0u {
+            return 32u * word + firstTrailingBit(bits);
+        }
+        keep = 0xffffffffu;
+    }
+    return NONE;
 }
 
 // Scans over the runs of a workgroup. What lies before the invocation's own is the result; all of them
@@ -204,65 +293,172 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     return runs[local - 1u];
 }
 
-// -- Use by the setup kernel
+// -- Scan
 
-// Replaces the summary of each of a draw's workgroups by the state before it. The last entry also takes the
-// state behind all of them.
-fn scan_states(inputs: vec2<u32>, number: u32, local: u32) {
-    let input = load_input(inputs, number);
-    let arguments = arguments_of(input);
-    let vertices = vertices_per_primitive(input.flags);
-    let blocks = block_count(arguments.count, arguments.index_limit);
-    // The CPU goes by the most that there can be. One alone is left to restarted_primitive_count.
-    let summaries = (blocks + BLOCKS - 1u) / BLOCKS;
-    let count = select(0u, summaries, summaries > 1u);
+// Replaces the summaries of a table's workgroups by the states before them and the first restarts behind them.
+@compute @workgroup_size(MAX_KERNEL_WIDTH)
+fn xfb_restart_scan(
+    @builtin(workgroup_id) workgroup_id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let number = workgroup_id.y * workgroups.x + workgroup_id.x;
+    let reduction = load3(kernel.parameters);
+    if number >= reduction.z {
+        return;
+    }
+    let made = load_restart_table(multiply_add(reduction.xy, number, RESTART_TABLE_SIZE));
+    let vertices = vertices_per_primitive(made.flags);
+    let count = (block_count(made.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
+
+    // The first restarts, from the last workgroup on.
+    var next = NONE;
+    var end = count;
+    while end > 0u {
+        let first = (end - 1u) / width * width;
+        clear_marks(local);
+        workgroupBarrier();
+        var run = Run();
+        if first + local < end {
+            run = load_run(made.table, first + local);
+        }
+        runs[local] = run;
+        if run.restarts != 0u {
+            mark(local);
+        }
+        workgroupBarrier();
+        if first + local < end {
+            store1(made.table, 4u * state_entry(first + local) + 3u, first_restart(first, local + 1u, next));
+        }
+        next = first_restart(first, 0u, next);
+        workgroupBarrier();
+        end = first;
+    }
+
     var carried = State();
     for (var first = 0u; first < count; first += width) {
         var run = Run();
         if first + local < count {
-            run = load_run(multiply_add(input.restart_table, state_entry(first + local), 16u));
+            run = load_run(made.table, first + local);
         }
-        let before = advance(input.topology, vertices, carried, scan_runs(input.topology, vertices, local, run));
+        let before = advance(made.topology, vertices, carried, scan_runs(made.topology, vertices, local, run));
         if first + local < count {
-            let words = vec2<u32>(before.primitives, before.open);
-            store2(input.restart_table, 4u * state_entry(first + local), words);
+            store2(made.table, 4u * state_entry(first + local), vec2<u32>(before.primitives, before.open));
         }
-        carried = advance(input.topology, vertices, carried, runs[width - 1u]);
+        carried = advance(made.topology, vertices, carried, runs[width - 1u]);
         workgroupBarrier();
     }
-    // Stored once what stands there was loaded, and by all invocations: whichever has a draw of the input then reads
-    // what it stored itself.
-    storageBarrier();
-    if count != 0u {
-        let words = vec2<u32>(carried.primitives, carried.open);
-        store2(input.restart_table, 4u * state_entry(count - 1u) + 2u, words);
+}
+
+fn load_run(table: vec2<u32>, workgroup: u32) -> Run {
+    let words = load3(multiply_add(table, state_entry(workgroup), 16u));
+    return Run(words.x >> 31u, words.x & 0x7fffffffu, words.y, words.z);
+}
+
+// The first restart of the workgroups from `first + number` on, of those whose runs are shared. `next`: behind them.
+fn first_restart(first: u32, number: u32, next: u32) -> u32 {
+    let marked = marked_from(number);
+    if marked == NONE {
+        return next;
     }
+    return (first + marked) * BLOCKS * BLOCK + runs[marked].head;
 }
 
-fn load_run(at: vec2<u32>) -> Run {
-    let words = load4(at);
-    return Run(words.x, words.y, words.z, words.w);
+// -- What stands in a table
+
+// A position, by its block, and its number there: below 32, but in the last block.
+struct Position {
+    block: u32,
+    number: u32,
 }
 
-// Primitives of an instance. Where one workgroup of blocks was enough, its state becomes the initial one.
-fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
+// The position `offset` behind another one. What passes 2^32 is in the last block.
+fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
+    let position = first + offset;
+    let last = block_count(limit) - 1u;
+    let block = select(min(position / BLOCK, last), last, position < first);
+    return Position(block, position - block * BLOCK);
+}
+
+fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
+    return load4(multiply_add(table, block_entry(block), 16u));
+}
+
+// What lies before a position. `entry`: of its block.
+fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
+    let before = load2(multiply_add(table, state_entry(position.block / BLOCKS), 16u));
+    let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
+    // Only the last block is longer than 32, and it has no restart.
+    let bit = min(position.number, 31u);
+    let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), position.number);
+    let state = advance(topology, vertices, State(before.x, before.y), between);
+    return advance(topology, vertices, state, here);
+}
+
+// The first restart at a position or behind it, or NONE.
+fn restart_from(table: vec2<u32>, position: Position) -> u32 {
+    let entry = load_block(table, position.block);
+    let mask = entry.x & (0xffffffffu << min(position.number, 31u));
+    if mask != 0u {
+        return position.block * BLOCK + firstTrailingBit(mask);
+    }
+    if entry.w != NONE {
+        return entry.w;
+    }
+    return load1(multiply_add(multiply_add(table, state_entry(position.block / BLOCKS), 16u), 12u, 1u));
+}
+
+// -- Draws
+
+// Where a draw stands in its table.
+struct Restarts {
+    // Position of its first index, and of the end of the range.
+    first: u32,
+    limit: u32,
+    // Indices before its first restart, or NONE.
+    head: u32,
+    // What the states behind that restart count beyond the draw's own primitives, modulo 2^32.
+    before: u32,
+}
+
+const RESTARTS_SIZE: u32 = 16u;
+
+// The table of an indirect draw is of all that is bound, that of another one of what it draws.
+fn restarts_of(input: Input, arguments: Arguments) -> Restarts {
+    var restarts = Restarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
+    if input.kind == INDIRECT {
+        restarts.first = input.index_limit - arguments.index_limit;
+        restarts.limit = input.index_limit;
+    }
+    let table = input.restart_table;
+    let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
+    if restart != NONE {
+        restarts.head = restart - restarts.first;
+        let vertices = vertices_per_primitive(input.flags);
+        let behind = position_behind(restarts.limit, restart, 1u);
+        let state = state_before(input.topology, vertices, table, load_block(table, behind.block), behind);
+        restarts.before = state.primitives - primitive_count(input.topology, vertices, restarts.head);
+    }
+    return restarts;
+}
+
+// What of the draw lies before its index `offset`. `state`: what of the table does.
+fn state_in_draw(restarts: Restarts, offset: u32, state: State) -> State {
+    if offset <= restarts.head {
+        return State(0u, offset);
+    }
+    return State(state.primitives - restarts.before, state.open);
+}
+
+// Primitives of an instance.
+fn restarted_primitive_count(input: Input, count: u32, restarts: Restarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
-    let blocks = block_count(arguments.count, arguments.index_limit);
-    let count = (blocks + BLOCKS - 1u) / BLOCKS;
-    let last = multiply_add(input.restart_table, state_entry(count - 1u), 16u);
-    var state = State();
-    if count == 1u {
-        state = advance(input.topology, vertices, state, load_run(last));
-        store4(last, 0u, vec4<u32>());
-    } else {
-        let behind = load2(multiply_add(last, 1u, 8u));
-        state = State(behind.x, behind.y);
-    }
-    // The blocks before the last pass 2^32 where as many indices are bound.
-    let before_last = saturated(product(BLOCK, blocks - 1u));
-    let rest = arguments.count - min(arguments.count, before_last);
-    return state.primitives + primitive_count(input.topology, vertices, state.open + rest);
+    let end = position_behind(restarts.limit, restarts.first, count);
+    let entry = load_block(input.restart_table, end.block);
+    let all = state_before(input.topology, vertices, input.restart_table, entry, end);
+    let state = state_in_draw(restarts, count, all);
+    return state.primitives + primitive_count(input.topology, vertices, state.open);
 }
 
 // -- Use by captures
@@ -271,7 +467,7 @@ fn restarted_primitive_count(input: Input, arguments: Arguments) -> u32 {
 struct Place {
     exists: bool, // false for a restart, and where nothing is written any more
     vertex: u32, // number in its segment
-    start: u32, // position of the segment's first index
+    start: u32, // number of the segment's first index in the draw
     first_record: u32, // of the segment, within the instance
     record_count: u32, // of the segment's primitives that the vertex can be in, or for a restart, of all
 }
@@ -279,31 +475,25 @@ struct Place {
 // Primitives end within 5 vertices behind any of theirs.
 const REACH: u32 = 5u;
 
-// The place of the index at `position`. For a restarted draw `item_count` is the number of indices.
-fn place_of_index(position: u32) -> Place {
+// The place of index `offset` of the draw. For a restarted draw `item_count` is the number of indices.
+fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
-    let blocks = block_count(draw.item_count, draw.index_limit);
-    let block = min(position / BLOCK, blocks - 1u);
-    let in_block = position - block * BLOCK;
-    let entry = load4(multiply_add(draw.restart_table, block_entry(block), 16u));
-    let before = load2(multiply_add(draw.restart_table, state_entry(block / BLOCKS), 16u));
-    let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
-    // Only the last block is longer than 32, and it has no restart.
-    let bit = min(in_block, 31u);
-    let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), in_block);
-    var state = advance(topology, vertices, State(before.x, before.y), between);
-    state = advance(topology, vertices, state, here);
+    let table = draw.restart_table;
+    let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
+    let entry = load_block(table, position.block);
+    let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
 
     // How much of the segment follows, as far as it matters.
     var next = 0u;
-    if block + 1u < blocks {
-        next = load1(multiply_add(draw.restart_table, block_entry(block + 1u), 16u));
+    if position.block + 1u < block_count(draw_restarts.limit) {
+        next = load1(multiply_add(table, block_entry(position.block + 1u), 16u));
     }
+    let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
     let until_restart = firstTrailingBit(following | (1u << REACH));
-    let is_restart = (entry.x & select(0u, 1u << bit, in_block < BLOCK)) != 0u;
-    let behind = 1u + min(until_restart, draw.item_count - 1u - position);
+    let is_restart = (entry.x & select(0u, 1u << bit, position.number < BLOCK)) != 0u;
+    let behind = 1u + min(until_restart, draw.item_count - 1u - offset);
     let visible = state.open + select(behind, 0u, is_restart);
 
     // What lies beyond the last record wraps nothing: the limit is at most 2^30.
@@ -313,7 +503,7 @@ fn place_of_index(position: u32) -> Place {
     return Place(
         !is_restart & (first_record < limit),
         state.open,
-        position - state.open,
+        offset - state.open,
         first_record,
         min(record_count, limit),
     );

@@ -10,23 +10,22 @@ struct Setup {
     inputs: vec2<u32>,
     draws: vec2<u32>,
     // Of groups of consecutive inputs: a dword each, the invocations of a workgroup of its pipeline; and where results
-    // go, what its dispatch is given (`Batch`, 32 bytes, then its workgroups, 12 bytes; 48 in all).
+    // go, what its dispatch is given (`Batch`, 48 bytes, then its workgroups, 12 bytes; 64 in all).
     groups: vec2<u32>,
     batches: vec2<u32>,
     // Positions in bytes, from an earlier setup or 0, and where the new ones go.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // Numbers of inputs with more than one workgroup of restart blocks.
-    scans: vec2<u32>,
-    scan_count: u32,
+    // Where the `Restarts` of restarted draws go, each at the number of its draw.
+    restarts: vec2<u32>,
     input_count: u32,
     // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
     // each group.
     has_several: u32,
-    reserved: u32,
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
+    reserved: vec2<u32>,
     // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
     // 0 where nothing is captured; counters to begin with and to end in, where there are any.
     positions: vec4<u32>,
@@ -42,7 +41,7 @@ struct GroupBatch {
     reserved: u32,
 }
 
-const BATCH_SIZE: u32 = 48u;
+const BATCH_SIZE: u32 = 64u;
 
 // Items of a restarted draw: a fan has two invocations for each.
 const MOST_ITEMS: u32 = 0x7fffffffu;
@@ -75,9 +74,6 @@ var<private> next_record: u32;
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     let width = kernel_width();
-    for (var i = 0u; i < setup.scan_count; i++) {
-        scan_states(setup.inputs, load1(multiply_add(setup.scans, i, 4u)), local);
-    }
     // Every invocation reads the counters before one of them writes them.
     let positions = start_positions(setup);
     storageBarrier();
@@ -99,6 +95,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var member = Member();
             var previous = Member();
             var arguments = Arguments();
+            var restarts = Restarts();
             var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
                 part = part_of(setup, first, first_draw + local);
@@ -109,7 +106,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     previous = load_member(setup.inputs, part.input - 1u);
                 }
                 arguments = arguments_of(input);
-                placed = needed_by(input, arguments);
+                if (input.flags & RESTART) != 0u {
+                    restarts = restarts_of(input, arguments);
+                }
+                placed = needed_by(input, arguments, restarts);
             }
             // Where nothing is captured nothing is stored, and nothing overflows.
             var written = placed.needed;
@@ -160,6 +160,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             }
             if is_kept {
                 store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made, first_workgroup);
+                if (input.flags & RESTART) != 0u {
+                    store_restarts(multiply_add(setup.restarts, number, RESTARTS_SIZE), restarts);
+                }
             }
             let fits = captures && room >= placed.vertices;
             first_draw = next_block(setup, first, first_draw, draw_count, part, fits, local);
@@ -204,7 +207,7 @@ fn load_setup() -> Setup {
         b.xy, b.zw,
         c.xy, c.zw,
         d.xy, d.z, d.w,
-        e.x, e.y, e.z, e.w,
+        e.x, e.y, e.zw,
         f, g, h,
         array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
         array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
@@ -238,11 +241,11 @@ fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
 }
 
 // The draw without a place.
-fn needed_by(input: Input, arguments: Arguments) -> Placed {
+fn needed_by(input: Input, arguments: Arguments, restarts: Restarts) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if (input.flags & RESTART) != 0u {
-        primitives = restarted_primitive_count(input, arguments);
+        primitives = restarted_primitive_count(input, arguments.count, restarts);
     }
     return Placed(primitives, vertices, product(primitives, arguments.instance_count), 0u, 0u);
 }
@@ -345,14 +348,15 @@ fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
 // and draws.
 fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, group, BATCH_SIZE);
-    let draws = multiply_add(setup.draws, end - sums.z, DRAW_SIZE);
-    store4(batch, 0u, vec4<u32>(draws, sums.z, 0u));
+    let first = end - sums.z;
+    store4(batch, 0u, vec4<u32>(multiply_add(setup.draws, first, DRAW_SIZE), sums.z, 0u));
     store4(batch, 4u, positions);
+    store2(batch, 8u, multiply_add(setup.restarts, first, RESTARTS_SIZE));
     let axis = setup.workgroups_per_axis;
     let count = min(saturated(sums.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
-    store3(batch, 8u, vec3<u32>(columns, rows, 1u));
+    store3(batch, 12u, vec3<u32>(columns, rows, 1u));
 }
 
 fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
@@ -360,4 +364,8 @@ fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
     store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
     store4(at, 12u, vec4<u32>(made.index_address, made.restart_table));
+}
+
+fn store_restarts(at: vec2<u32>, restarts: Restarts) {
+    store4(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
 }

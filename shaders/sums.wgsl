@@ -8,7 +8,7 @@ struct Sum {
     last: vec4<u32>,
 }
 
-// Each step reads one half and writes the other. With `runs` it is 14 KiB: every device has 16.
+// Each step reads one half and writes the other. With `has_start` it is 10 KiB: every device has 16.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
 // 1 where a run starts within what the sum is of: no bools, which NVIDIA's driver 580.159.04 loses in shared
 // memory.

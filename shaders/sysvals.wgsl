@@ -39,6 +39,9 @@ struct Batch {
     draw_count: u32,
     reserved: u32,
     positions: vec4<u32>,
+    // `Restarts` of the restarted ones among them, each at the number of its draw.
+    restarts: vec2<u32>,
+    reserved_behind: vec2<u32>,
 }
 
 const DRAW_SIZE: u32 = 64u;
@@ -55,6 +58,8 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and where its capture begins in each buffer, in dwords.
 var<private> draw: Draw;
 var<private> first_dwords: vec4<u32>;
+// With primitive restart: where the draw stands in its table.
+var<private> draw_restarts: Restarts;
 
 // The draw of the push constants.
 fn use_pushed_draw() {
@@ -78,6 +83,11 @@ fn use_draw_of(workgroup: u32) {
         }
     }
     draw = draw_at(multiply_add(head.xy, low, DRAW_SIZE));
+    if may_restart() && (draw.flags & RESTART) != 0u {
+        let restarts = load2(multiply_add(sysvals.batch, 1u, 32u));
+        let words = load4(multiply_add(restarts, low, RESTARTS_SIZE));
+        draw_restarts = Restarts(words.x, words.y, words.z, words.w);
+    }
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {

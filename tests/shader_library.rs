@@ -16,7 +16,7 @@ use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK, RESTART_BLOCKS,
-    Reduction, Setup, kind, operation,
+    Reduction, RestartTable, Restarts, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
@@ -136,7 +136,11 @@ fn sysvals_have_one_layout() {
             base_vertex, first_instance, draw_index, base_record, first_workgroup, index_limit,
             index_address, restart_table)
     );
-    assert_eq!(layout("Batch"), expected!(Batch: draws, draw_count, reserved, positions));
+    assert_eq!(
+        layout("Batch"),
+        expected!(Batch:
+            draws, draw_count, reserved, positions, restarts, reserved_behind)
+    );
     assert_eq!(
         layout("AttributeDescriptor"),
         expected!(AttributeDescriptor: address, limit, stride)
@@ -152,11 +156,17 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
-            inputs, draws, groups, batches, state, new_state, scans, scan_count, input_count,
-            has_several, reserved, workgroups_per_axis, has_queries, positions, sizes, strides,
-            counters, new_counters)
+            inputs, draws, groups, batches, state, new_state, restarts, input_count, has_several,
+            workgroups_per_axis, has_queries, reserved, positions, sizes, strides, counters,
+            new_counters)
     );
-    assert_eq!(layout("Reduction"), expected!(Reduction: inputs, list, count, reserved));
+    assert_eq!(layout("Reduction"), expected!(Reduction: tables, count, reserved));
+    assert_eq!(
+        layout("RestartTable"),
+        expected!(RestartTable:
+            index_address, table, first, limit, topology, flags, restart_index, first_workgroup, reserved)
+    );
+    assert_eq!(layout("Restarts"), expected!(Restarts: first, limit, head, before));
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
     assert_eq!(
@@ -209,6 +219,9 @@ fn constants_have_one_value() {
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),
+        ("RESTART_TABLE_SIZE", size(size_of::<RestartTable>())),
+        ("RESTART_TABLE_FIRST_WORKGROUP", size(offset_of!(RestartTable, first_workgroup))),
+        ("RESTARTS_SIZE", size(size_of::<Restarts>())),
         ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),
@@ -247,6 +260,7 @@ fn constants_have_one_value() {
         ("xfb_compute", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
         ("xfb_compute_staged", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_restart_scan", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_finish", [1, 1, 1]),
         ("xfb_results", [RESULTS_WIDTH, 1, 1]),

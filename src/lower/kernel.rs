@@ -21,6 +21,8 @@ pub enum Kernel {
     Setup,
     /// `shaders/restart.wgsl`: where the restarts of an index buffer are.
     Restart,
+    /// `shaders/restart.wgsl`: what lies before each part of an index buffer that one workgroup looked through.
+    RestartScan,
     /// `shaders/finish.wgsl`: counters and query results that the CPU knows, and the ends of queries.
     Finish,
     /// `shaders/results.wgsl`: copies of query results.
@@ -41,14 +43,21 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] =
-        [Self::Setup, Self::Restart, Self::Finish, Self::Results, Self::DrawArguments];
+    pub const ALL: [Self; 6] = [
+        Self::Setup,
+        Self::Restart,
+        Self::RestartScan,
+        Self::Finish,
+        Self::Results,
+        Self::DrawArguments,
+    ];
 
     /// Its entry point, in the library and in what [`lower`] makes.
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup => c"xfb_setup",
             Self::Restart => c"xfb_restart",
+            Self::RestartScan => c"xfb_restart_scan",
             Self::Finish => c"xfb_finish",
             Self::Results => c"xfb_results",
             Self::DrawArguments => c"xfb_draw_arguments",
@@ -58,10 +67,10 @@ impl Kernel {
     /// Invocations of its workgroup on a device that takes so many at most.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup | Self::Restart if max_invocations >= MAX_WORKGROUP_SIZE => {
-                MAX_WORKGROUP_SIZE
-            }
-            Self::Setup | Self::Restart => MIN_WORKGROUP_SIZE,
+            Self::Setup | Self::Restart | Self::RestartScan => match max_invocations {
+                MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
+                _ => MIN_WORKGROUP_SIZE,
+            },
             Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
         }

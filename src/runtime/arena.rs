@@ -62,17 +62,17 @@ impl ArenaDesc {
     /// Upload of a draw, at most.
     pub const UPLOAD_PER_DRAW: u64 = 128;
     /// Scratch of a draw, at most.
-    pub const SCRATCH_PER_DRAW: u64 = 112;
+    pub const SCRATCH_PER_DRAW: u64 = 144;
     /// Upload of a capture, at most.
     pub const UPLOAD_PER_SETUP: u64 = 512;
     /// Scratch of a capture, at most.
     pub const SCRATCH_PER_SETUP: u64 = 64;
 
-    /// Scratch of a draw with primitive restart whose `index_count` indices lie in the bound range.
-    /// For an indirect draw take all indices of the range.
-    pub fn restart_scratch(index_count: u64) -> u64 {
+    /// Scratch for the restarts of a draw whose `index_count` indices lie in the bound range. Indirect draws take all
+    /// indices of the range, once for those of one index buffer, restart index and topology.
+    pub const fn restart_scratch(index_count: u64) -> u64 {
         use crate::sysval::setup::{restart_blocks, restart_table_size};
-        restart_table_size(restart_blocks(index_count, index_count))
+        restart_table_size(restart_blocks(index_count))
     }
 
     /// An arena for captures of so many draws in all, without attributes or primitive restart. More than can

@@ -16,7 +16,9 @@ pub enum Barrier {
     /// Before the kernels of a capture: what earlier captures wrote, and the scratch memory that they
     /// may still read where the command buffer is executed again.
     BeforeSetup,
-    /// From the restart kernel to the setup kernel.
+    /// From the restart kernel to the scan over what it found.
+    RestartToScan,
+    /// From the kernels of primitive restart to the setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
@@ -84,7 +86,9 @@ impl Barrier {
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),
             Self::AfterMove => ((Stage::TRANSFER, Access::TRANSFER_WRITE), both),
-            Self::RestartToSetup | Self::Scarce | Self::CaptureToConsumer => (write, both),
+            Self::RestartToScan | Self::RestartToSetup | Self::Scarce | Self::CaptureToConsumer => {
+                (write, both)
+            }
         }
     }
 }

@@ -159,11 +159,6 @@ pub struct IndirectDraw {
 }
 
 impl IndirectDraw {
-    /// The most draws of one with primitive restart on the compute backend: the CPU collects each of them, as each has
-    /// memory of its own for where it restarts ([`ArenaDesc::restart_scratch`](super::ArenaDesc::restart_scratch)).
-    /// Without primitive restart there is no such limit.
-    pub const MAX_RESTARTED_DRAWS: u32 = 1 << 16;
-
     /// Bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
         match indexed {

@@ -48,7 +48,7 @@ pub struct Input {
     pub arguments: Address,
     /// Of a draw count that must be above the index of a draw, or 0.
     pub count_address: Address,
-    /// Scratch for primitive restart.
+    /// With primitive restart: where its [`RestartTable`] is made.
     pub restart_table: Address,
     /// Query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -57,8 +57,7 @@ pub struct Input {
     /// Of a dword that says whether the draws are discarded, or 0: where it is 0, or with
     /// [`INVERTED`](super::flags::INVERTED) where it is not.
     pub predicate: Address,
-    /// Indirect draws, at most, of which the first [`MAX_DRAWS`] are made. Restarted ones have an input each, as each
-    /// has a table.
+    /// Indirect draws, at most, of which the first [`MAX_DRAWS`] are made.
     pub draw_count: u32,
     /// Bytes from one indirect command to the next.
     pub stride: u32,
@@ -115,21 +114,19 @@ pub struct Setup {
     pub state: Address,
     /// Where the positions behind the last draw go.
     pub new_state: Address,
-    /// Of the numbers of inputs with more than one workgroup of restart blocks.
-    pub scans: Address,
-    /// How many those are.
-    pub scan_count: u32,
+    /// Where the [`Restarts`] of restarted draws go, each at the number of its draw.
+    pub restarts: Address,
     /// Inputs.
     pub input_count: u32,
     /// 1 if any input may be several draws, otherwise 0. Then only those go to `draws` that write something, and one
     /// of each group.
     pub has_several: u32,
-    /// 0.
-    pub reserved: u32,
     /// The most workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
+    /// 0.
+    pub reserved: [u32; 2],
     /// Bytes from the start of each bound range, where neither `state` nor a counter says.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// Bytes of each bound range.
@@ -142,28 +139,55 @@ pub struct Setup {
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of the restart kernel.
+/// Parameters of the restart kernel, and of the scan behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Reduction {
-    /// Of an array of [`Input`].
-    pub inputs: Address,
-    /// Of an array of [`ReductionEntry`], by rising `first_workgroup`.
-    pub list: Address,
-    /// How many entries, at least one.
+    /// Of an array of [`RestartTable`], by rising `first_workgroup`. Those of several workgroups, which are scanned,
+    /// come first.
+    pub tables: Address,
+    /// How many tables, at least one.
     pub count: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// A draw whose indices are reduced.
+/// Where a range of indices restarts primitives: what draws with these indices share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct RestartTable {
+    /// Of index 0 of the buffer.
+    pub index_address: Address,
+    /// Where the table goes: [`restart_table_size`] bytes.
+    pub table: Address,
+    /// First index of the range.
+    pub first: u32,
+    /// Indices of the range.
+    pub limit: u32,
+    /// [`XfbTopology`](crate::topology::XfbTopology).
+    pub topology: u32,
+    /// [`flags`](super::flags), of which the size of an index and the vertices of a primitive count.
+    pub flags: u32,
+    /// The index that restarts primitives.
+    pub restart_index: u32,
+    /// Its first workgroup in the dispatch of the restart kernel.
+    pub first_workgroup: u32,
+    /// 0.
+    pub reserved: [u32; 2],
+}
+
+/// Where a restarted draw stands in its [`RestartTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct ReductionEntry {
-    /// Number of the input.
-    pub input: u32,
-    /// Its first workgroup in the dispatch.
-    pub first_workgroup: u32,
+pub struct Restarts {
+    /// Position of its first index in the range.
+    pub first: u32,
+    /// Indices of the range.
+    pub limit: u32,
+    /// Its indices before the first restart, or 2^32 - 1.
+    pub head: u32,
+    /// What the states of the table behind that restart count beyond the draw's own primitives, modulo 2^32.
+    pub before: u32,
 }
 
 /// Indices that one block of the restart kernel stands for.
@@ -171,13 +195,13 @@ pub const RESTART_BLOCK: u64 = 32;
 /// Blocks of one of its workgroups.
 pub const RESTART_BLOCKS: u64 = 256;
 
-/// Blocks of a draw of `count` indices, of which the buffer holds `limit`.
-pub fn restart_blocks(count: u64, limit: u64) -> u64 {
-    count.min(limit).div_ceil(RESTART_BLOCK) + 1
+/// Blocks of a range of so many indices.
+pub const fn restart_blocks(indices: u64) -> u64 {
+    indices.div_ceil(RESTART_BLOCK) + 1
 }
 
 /// Bytes of the table of that many blocks: 16 for each, and for each workgroup of them.
-pub fn restart_table_size(blocks: u64) -> u64 {
+pub const fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 

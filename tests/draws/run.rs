@@ -23,6 +23,7 @@ fn omitted() -> Option<Barrier> {
     let all = [
         Barrier::CaptureToConsumer,
         Barrier::BeforeSetup,
+        Barrier::RestartToScan,
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,

@@ -12,7 +12,8 @@ mod conditions;
 mod model;
 mod restart_index;
 
-use vkxfb::runtime::{ArenaDesc, IndirectDraw, QueryKind};
+use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, QueryKind};
+use vkxfb::topology::PrimitiveTopology;
 
 use bench::{POINTS, benches};
 
@@ -65,6 +66,68 @@ fn a_million_draws_cost_what_one_does() {
         bench.gpu.destroy_query_pool(pool);
         bench.gpu.destroy_buffer(arguments);
         bench.gpu.destroy_buffer(counts);
+        bench.close();
+    }
+}
+
+/// Restarted ones, too: where the indices restart is found out once, for all draws that find them bound.
+#[test]
+fn a_million_restarted_draws_cost_what_one_does() {
+    const MOST: u32 = 1_000_000;
+    /// More than one workgroup looks through them.
+    const INDICES: u32 = 20_000;
+    const RESTART_EVERY: u32 = 7;
+    for mut bench in benches() {
+        let is_restart = |at: u32| at % RESTART_EVERY == RESTART_EVERY - 1;
+        let index = |at| if is_restart(at) { u16::MAX } else { at as u16 };
+        let data: Vec<u16> = (0..INDICES).map(index).collect();
+        let usage = bench.gpu.context().index_buffer_usage(bench::COMPUTE);
+        let size = 2 * u64::from(INDICES);
+        let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
+        let bound =
+            IndexBuffer { buffer: indices.raw(), offset: 0, size, index_type: IndexType::Uint16 };
+        // Each draws three indices, from anywhere on.
+        let first = |number: u32| number * 5 % INDICES;
+        let words: Vec<u32> = (0..MOST).flat_map(|number| [3, 1, first(number), 0, 0]).collect();
+        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3, MOST]));
+        let mut captured = |draw_count, place: u64| {
+            let count = Some((counts.raw(), 4 * place));
+            let buffer = arguments.raw();
+            let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
+            let scratch = (16 << 10) + ArenaDesc::restart_scratch(INDICES.into());
+            let desc = ArenaDesc { upload: 1 << 10, scratch, descriptor_sets: 2 };
+            bench.capture(0, 100, &desc, &[], |recorder| {
+                // SAFETY: all buffers outlive the submission.
+                unsafe {
+                    recorder.bind_index_buffer(&bound)?;
+                    recorder.draw_indexed_indirect(PrimitiveTopology::LineStrip, &draw)?;
+                    // Another draw of the same indices takes no memory for them.
+                    recorder.draw_indexed_indirect(PrimitiveTopology::LineStrip, &draw)
+                }
+            })
+        };
+        captured(1, 0);
+        let (one, some, all) = (captured(1, 0), captured(MOST, 0), captured(MOST, 1));
+        let lines = |draws: std::ops::Range<u32>| {
+            draws.flat_map(|number| {
+                let drawn = (first(number)..first(number) + 3).filter(|at| *at < INDICES);
+                let drawn: Vec<u32> = drawn.collect();
+                let pairs = drawn.windows(2).filter(|pair| !pair.iter().any(|at| is_restart(*at)));
+                pairs.flatten().copied().collect::<Vec<_>>()
+            })
+        };
+        let twice = |draws: u32| lines(0..draws).chain(lines(0..draws)).collect::<Vec<_>>();
+        assert_eq!(one.vertices(), twice(1));
+        assert_eq!(some.vertices(), twice(3));
+        assert_eq!(all.vertices(), lines(0..MOST).take(100).collect::<Vec<_>>());
+        for many in [some, all] {
+            assert_eq!(many.taken.upload, one.taken.upload);
+            assert_eq!(many.allocated, one.allocated);
+        }
+        for buffer in [indices, arguments, counts] {
+            bench.gpu.destroy_buffer(buffer);
+        }
         bench.close();
     }
 }

@@ -129,8 +129,6 @@ pub(super) struct PendingDraw {
     pub(super) state: usize,
     /// Invocations, at most.
     pub(super) invocations: u64,
-    /// Indices that are looked through for restarts, at most.
-    pub(super) restart_indices: u64,
 }
 
 impl PendingDraw {

@@ -4,7 +4,6 @@ use super::capture::{Capture, DrawState, PendingDraw, Predicate};
 use super::checks::check_topology;
 use super::draws::Arguments;
 use crate::draw::BoundBuffer;
-use crate::runtime::checks::check_limit;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::draws::{CounterBuffer, IndirectDraw};
 use crate::runtime::fold::dispatch_size;
@@ -149,22 +148,9 @@ impl Capture {
             }?;
             input.count_address = split(address);
         }
-        if input.flags & flags::RESTART == 0 {
-            input.arguments = split(first);
-            (input.draw_count, input.stride) = (draw.draw_count, draw.stride);
-            return self.push_input(topology, input);
-        }
-        // Each has a table of where it restarts.
-        let what = || "the number of indirect draws with primitive restart".to_owned();
-        let (limit, max) = ("IndirectDraw::MAX_RESTARTED_DRAWS", IndirectDraw::MAX_RESTARTED_DRAWS);
-        check_limit(what, draw.draw_count, limit, max)?;
-        for index in 0..draw.draw_count {
-            let offset = u64::from(index) * u64::from(draw.stride);
-            input.draw_index = index;
-            input.arguments = split(first.wrapping_add(offset));
-            self.push_input(topology, input)?;
-        }
-        Ok(())
+        input.arguments = split(first);
+        (input.draw_count, input.stride) = (draw.draw_count, draw.stride);
+        self.push_input(topology, input)
     }
 
     fn push_input(
@@ -172,16 +158,7 @@ impl Capture {
         topology: PrimitiveTopology,
         input: Input,
     ) -> Result<(), RuntimeError> {
-        let mut draw = PendingDraw {
-            topology,
-            input,
-            state: self.state(),
-            invocations: 0,
-            restart_indices: 0,
-        };
-        if draw.is_restarted() {
-            draw.restart_indices = u64::from(input.count.min(input.index_limit));
-        }
+        let mut draw = PendingDraw { topology, input, state: self.state(), invocations: 0 };
         draw.invocations = self.most_invocations(&draw);
         if draw.is_known() || !self.ctx.has_indirect_dispatch() {
             let size = self.workgroup_size_of(draw.state);

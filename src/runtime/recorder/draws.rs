@@ -144,13 +144,11 @@ impl Recorder<'_> {
 
     /// Captures indexed draws whose arguments the GPU reads.
     ///
-    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed), and the compute backend
-    /// collects as many draws as there may be, as each needs memory: up to
-    /// [`IndirectDraw::MAX_RESTARTED_DRAWS`].
+    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed), and the compute backend looks
+    /// through all indices that are bound, once for all indirect draws of one topology that find the same bound.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Limit`] for
-    /// more draws with primitive restart.
+    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! barrier; restarts of all index buffers, one dispatch;   (with primitive restart)
+//! barrier; scan over them;                                (of more than 8,192 indices)
 //! barrier; setup, one workgroup;
 //! barrier; captures
 //! ```
@@ -13,6 +14,7 @@ use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
 use super::play::{After, Playback};
 use super::queries::Order;
+use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::kernel::Kernel;
@@ -20,10 +22,7 @@ use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{
-    BATCH_SIZE, Input, RESTART_BLOCKS, Reduction, ReductionEntry, Setup, WORKGROUPS_OFFSET,
-    restart_blocks, restart_table_size,
-};
+use crate::sysval::setup::{BATCH_SIZE, Input, Restarts, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
 /// Bytes of the positions that a setup leaves to the next.
@@ -45,8 +44,7 @@ struct Placed {
     new_state: Place,
     /// From where and to where an earlier state is copied.
     moved_state: Option<(Place, Place)>,
-    /// Parameters of the restart kernel, and its workgroups.
-    reduction: Option<(Place, [u32; 2])>,
+    restarts: Option<RestartDispatches>,
 }
 
 impl Capture {
@@ -65,10 +63,10 @@ impl Capture {
         for group in &self.plan.groups {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
         }
-        let tables = self.find_reductions();
+        self.plan.restarts.find(&self.pending.draws);
         let (upload, scratch) = self.setup_memory();
         // SAFETY: the caller's contract.
-        unsafe { self.place_memory(playback, upload, scratch + tables, &counters) }?;
+        unsafe { self.place_memory(playback, upload, scratch, &counters) }?;
         let placed = self.place_setup(playback, &counters)?;
         // SAFETY: the caller's contract.
         let ends = unsafe { self.place_ends(playback) }?;
@@ -85,9 +83,14 @@ impl Capture {
             }
             self.record_ends(playback, &ends, Order::First)?;
             self.barrier(playback, Barrier::BeforeSetup);
-            if let Some((parameters, workgroups)) = placed.reduction {
+            if let Some(RestartDispatches { parameters, restart, scan }) = placed.restarts {
                 let kernel = Kernel::Restart;
-                self.dispatch_kernel(playback, for_kernels, kernel, parameters, workgroups)?;
+                self.dispatch_kernel(playback, for_kernels, kernel, parameters, restart)?;
+                if let Some(workgroups) = scan {
+                    self.barrier(playback, Barrier::RestartToScan);
+                    let kernel = Kernel::RestartScan;
+                    self.dispatch_kernel(playback, for_kernels, kernel, parameters, workgroups)?;
+                }
                 self.barrier(playback, Barrier::RestartToSetup);
             }
             self.dispatch_kernel(playback, for_kernels, Kernel::Setup, placed.setup, [1, 1])?;
@@ -173,22 +176,24 @@ impl Capture {
         all.min(room.unwrap_or(0).saturating_add(self.plan.groups.len() as u64))
     }
 
-    /// Upload and scratch of a setup, but for its restart tables.
+    /// Draws that have [`Restarts`]: all or none, as each stands at the number of its draw.
+    fn most_restarts(&self) -> u64 {
+        if self.plan.restarts.is_empty() { 0 } else { self.most_placed_draws() }
+    }
+
+    /// Upload and scratch of a setup.
     fn setup_memory(&self) -> (u64, u64) {
         let (draws, groups) = (self.pending.draws.len() as u64, self.plan.groups.len() as u64);
-        let (scans, reductions) = (self.plan.scans.len(), self.plan.reductions.len());
         let size = |count: u64, size: usize| aligned(count * size as u64);
-        let mut upload = size(draws, size_of::<Input>())
+        let upload = size(draws, size_of::<Input>())
             + size(groups, size_of::<u32>())
-            + size(scans as u64, size_of::<u32>())
-            + size(1, size_of::<Setup>());
-        if reductions > 0 {
-            upload += size(reductions as u64, size_of::<ReductionEntry>())
-                + size(1, size_of::<Reduction>());
-        }
+            + size(1, size_of::<Setup>())
+            + self.plan.restarts.upload();
         let scratch = size(self.most_placed_draws(), size_of::<DrawSysvals>())
+            + size(self.most_restarts(), size_of::<Restarts>())
             + groups * BATCH_SIZE
-            + 2 * STATE_SIZE;
+            + 2 * STATE_SIZE
+            + self.plan.restarts.scratch();
         (upload, scratch)
     }
 
@@ -197,13 +202,14 @@ impl Capture {
         playback: &mut Playback<'_>,
         new_counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<Placed, RuntimeError> {
+        let restart_dispatches = self.place_restart_tables(playback)?;
         let scratch = playback.arena.scratch();
-        for draw in self.pending.draws.iter_mut().filter(|draw| draw.is_restarted()) {
-            let table = scratch.take(restart_table_size(blocks_of(draw)))?;
-            draw.input.restart_table = split(table.address);
-        }
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
         let draws = scratch.take(self.most_placed_draws() * size_of::<DrawSysvals>() as u64)?;
+        let restarts = match self.most_restarts() {
+            0 => Address::default(),
+            count => split(scratch.take(count * size_of::<Restarts>() as u64)?.address),
+        };
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
         let moved_state = match self.position {
@@ -219,7 +225,6 @@ impl Capture {
         let inputs =
             upload.push(self.pending.draws.iter().map(|draw| self.resolved_input(draw.input)))?;
         let groups = upload.push(self.plan.groups.iter().map(|group| group.workgroup_size))?;
-        let scans = upload.push(self.plan.scans.iter().copied())?;
         let has_queries = self.pending.draws.iter().any(|draw| {
             [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
         });
@@ -250,13 +255,12 @@ impl Capture {
             batches: split(batches.address),
             state,
             new_state: split(new_state.address),
-            scans: split(scans.address),
-            scan_count: self.plan.scans.len() as u32,
+            restarts,
             input_count: input_count as u32,
             has_several: self.has_several().into(),
-            reserved: 0,
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
             has_queries: has_queries.into(),
+            reserved: [0; 2],
             positions,
             sizes,
             strides,
@@ -264,22 +268,7 @@ impl Capture {
             new_counters: new_counters.map(|counter| self.resolve(counter)),
         };
         let setup = upload.push([setup].into_iter())?;
-        let reduction = match self.plan.reductions.len() {
-            0 => None,
-            count => {
-                let list = upload.push(self.plan.reductions.iter().copied())?;
-                let reduction = Reduction {
-                    inputs: split(inputs.address),
-                    list: split(list.address),
-                    count: count as u32,
-                    reserved: 0,
-                };
-                let parameters = upload.push([reduction].into_iter())?;
-                let workgroups = self.plan.reduction_workgroups;
-                Some((parameters, fold(workgroups, self.ctx.max_workgroups_per_axis())?))
-            }
-        };
-        Ok(Placed { setup, batches, new_state, moved_state, reduction })
+        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
     }
 
     /// An input with the addresses that shaders take.
@@ -288,29 +277,6 @@ impl Capture {
             *address = self.resolve(*address);
         }
         input
-    }
-
-    /// Finds what the restart kernel does for restarted draws, and how much scratch that takes.
-    fn find_reductions(&mut self) -> u64 {
-        let mut tables = 0;
-        for (number, draw) in (0u32..).zip(&self.pending.draws) {
-            if !draw.is_restarted() {
-                continue;
-            }
-            let blocks = blocks_of(draw);
-            tables += aligned(restart_table_size(blocks));
-            let workgroups = blocks.div_ceil(RESTART_BLOCKS);
-            let first = self.plan.reduction_workgroups;
-            self.plan.reductions.push(ReductionEntry {
-                input: number,
-                first_workgroup: u32::try_from(first).unwrap_or(u32::MAX),
-            });
-            self.plan.reduction_workgroups += workgroups;
-            if workgroups > 1 {
-                self.plan.scans.push(number);
-            }
-        }
-        tables
     }
 
     /// # Safety
@@ -349,11 +315,6 @@ impl Capture {
         }
         Ok(())
     }
-}
-
-/// Blocks of indices that are looked through for restarts.
-fn blocks_of(draw: &PendingDraw) -> u64 {
-    restart_blocks(draw.restart_indices, draw.restart_indices)
 }
 
 /// Workgroups of a dispatch that several draws may share: no more than two axes hold, and than have numbers of their

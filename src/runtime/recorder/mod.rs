@@ -28,6 +28,7 @@ mod graphics;
 mod play;
 mod queries;
 mod resources;
+mod restarts;
 mod sets;
 mod state;
 

@@ -9,6 +9,7 @@ use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, Targ
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
 use super::queries::operations_upload;
+use super::restarts::RestartTables;
 use super::sets::SetArguments;
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -16,7 +17,7 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::{LastSets, User};
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
-use crate::sysval::setup::{Operation, ReductionEntry, operation};
+use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
 
 /// What playing makes of the collected draws. Its memory is kept for the next time.
@@ -26,11 +27,7 @@ pub(super) struct Plan {
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
-    /// Draws whose indices are reduced, those of them that take more than one workgroup, and workgroups of
-    /// all.
-    pub(super) reductions: Vec<ReductionEntry>,
-    pub(super) scans: Vec<u32>,
-    pub(super) reduction_workgroups: u64,
+    pub(super) restarts: RestartTables,
     /// The [`DrawState`]s of captures, each with the [table](Sysvals::table) that was placed for it.
     used_states: Vec<(usize, Address)>,
     /// Room for the descriptors in a table, and for all addresses that are reached.
@@ -44,9 +41,7 @@ impl Plan {
         self.placed.clear();
         self.dispatches.clear();
         self.groups.clear();
-        self.reductions.clear();
-        self.scans.clear();
-        self.reduction_workgroups = 0;
+        self.restarts.clear();
         self.used_states.clear();
         self.addresses.clear();
     }
