@@ -97,7 +97,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// Of the runs of ones that begin at bits `phase`, `phase + step` and so on: how many of their bits are the last of a step.
+// Of the runs of ones that begin at bits `phase`, `phase + step` and so on: how many of their bits are the last of a
+// step.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;

@@ -16,7 +16,7 @@ struct Setup {
     // Positions in bytes, from an earlier setup or 0, and where the new ones go.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // Where the `Restarts` of restarted draws go, each at the number of its draw.
+    // Where the `Restarts` of restarted draws go, each at the number of its draw. Where there are none, 0.
     restarts: vec2<u32>,
     input_count: u32,
     // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
@@ -351,7 +351,11 @@ fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, 
     let first = end - sums.z;
     store4(batch, 0u, vec4<u32>(multiply_add(setup.draws, first, DRAW_SIZE), sums.z, 0u));
     store4(batch, 4u, positions);
-    store2(batch, 8u, multiply_add(setup.restarts, first, RESTARTS_SIZE));
+    var restarts = setup.restarts;
+    if is_address(restarts) {
+        restarts = multiply_add(restarts, first, RESTARTS_SIZE);
+    }
+    store2(batch, 8u, restarts);
     let axis = setup.workgroups_per_axis;
     let count = min(saturated(sums.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));

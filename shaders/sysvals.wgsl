@@ -70,6 +70,10 @@ fn use_pushed_draw() {
 // The draw of the batch that a workgroup of the dispatch is for: the last that begins at or before it.
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
+    var restarts = vec2<u32>();
+    if may_restart() {
+        restarts = load2(multiply_add(sysvals.batch, 1u, 32u));
+    }
     first_dwords = load4(multiply_add(sysvals.batch, 1u, 16u)) / 4u;
     var low = 0u;
     var high = head.z;
@@ -83,8 +87,8 @@ fn use_draw_of(workgroup: u32) {
         }
     }
     draw = draw_at(multiply_add(head.xy, low, DRAW_SIZE));
-    if may_restart() && (draw.flags & RESTART) != 0u {
-        let restarts = load2(multiply_add(sysvals.batch, 1u, 32u));
+    // Whether this draw restarts is not waited for.
+    if may_restart() && (restarts.x | restarts.y) != 0u {
         let words = load4(multiply_add(restarts, low, RESTARTS_SIZE));
         draw_restarts = Restarts(words.x, words.y, words.z, words.w);
     }

@@ -203,8 +203,8 @@ impl Pipeline {
     /// # Safety
     /// As [`new`](Self::new), and both objects are of that device, are made as above, and live as long as something
     /// is recorded with the pipeline. Every draw with `raw` is one of [`Recorder::draw`](super::Recorder::draw): the
-    /// shader stores wherever its push constants say, and behind another draw those are the last capture's, or nobody's.
-    /// What is drawn without being captured is drawn with a pipeline of the application's module.
+    /// shader stores wherever its push constants say, and behind another draw those are the last capture's, or
+    /// nobody's. What is drawn without being captured is drawn with a pipeline of the application's module.
     pub unsafe fn from_raw(
         ctx: &Context,
         desc: &PipelineDesc<'_>,

@@ -329,7 +329,8 @@ impl Capture {
     /// A capture of which a recorder flushed some draws goes on behind them, in the same command buffer.
     ///
     /// # Errors
-    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`]; [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither where the arena is
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`]; [`RuntimeError::ArenaFull`],
+    /// [`RuntimeError::NoDescriptorSet`] (neither where the arena is
     /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
     /// recorded then, and nothing is lost.
