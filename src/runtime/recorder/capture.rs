@@ -330,8 +330,8 @@ impl Capture {
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`]; [`RuntimeError::ArenaFull`],
-    /// [`RuntimeError::NoDescriptorSet`] (neither where the arena is
-    /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::NoDescriptorSet`] (neither where the arena is [growing](crate::runtime::Arena::growing)),
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
     /// recorded then, and nothing is lost.
     ///

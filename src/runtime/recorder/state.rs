@@ -54,16 +54,14 @@ impl<'a> Recorder<'a> {
     /// * `cmd` is being recorded for a queue of the bind point; inside of a render pass instance
     ///   that is compatible with the pipeline's and not multiview for the native and vertex
     ///   backends, outside of one for the compute backend.
-    /// * All handles are live, of the device of the context, have the usages that [`Context`](crate::runtime::Context)
-    /// names and
-    ///   hold the bound ranges, on the compute backend rounded up to whole dwords; they, the pipelines and what is
-    ///   taken from the arena stay so until `cmd` is reset.
+    /// * All handles are live, of the device of the context, have the usages that
+    ///   [`Context`](crate::runtime::Context) names and hold the bound ranges, on the compute backend rounded up to
+    ///   whole dwords; they, the pipelines and what is taken from the arena stay so until `cmd` is reset.
     /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
     ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
     /// * What the draws read is visible to the capture: vertices and index buffers, arguments, counters and predicates
     ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). What others do with the capture
-    /// buffers
-    ///   before is ordered before it ([`Context::write_scope`](crate::runtime::Context::write_scope)).
+    ///   buffers before is ordered before it ([`Context::write_scope`](crate::runtime::Context::write_scope)).
     /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are recorded: it would discard
     ///   kernels, and with them counters and ends of queries. That of the recorder discards draws alone.
     /// * The capture buffers' ranges do not overlap each other, or anything that the draws read. What
