@@ -1,7 +1,7 @@
 // Primitive restart: which segment an index is in, and how many primitives lie before it.
 //
-// A segment is what lies between two restart indices. Where those are belongs to the index buffer, not to a draw:
-// draws of one range of indices share a table of them, for a topology each. Runs of indices are summarised by an
+// A segment is what lies between two restart indices. Where those are belongs to the index buffer, not to a draw: there
+// is a table for each range of indices and topology, which indirect draws share. Runs of indices are summarised by an
 // associative operation (`join`), so that a reduction and a scan, of any number of workgroups and without
 // communication between them, find the state before each run:
 //
@@ -13,8 +13,8 @@
 //
 // A table is, for each workgroup, 16 bytes (`State` before it, 0, and the first restart behind it; before the scan its
 // `Run`), then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup; the
-// first restart behind it there). Restarts are numbered by the position of their index in the range, or NONE. The last
-// block holds none: it stands for all positions from its first on, which lie beyond the index buffer.
+// first restart behind it there). DrawRestarts are numbered by the position of their index in the range, or NONE. The last
+// block holds none: it stands for all positions from its first on, which lie beyond the range.
 
 const BLOCK: u32 = 32u; // indices
 const BLOCKS: u32 = 256u; // of a workgroup
@@ -116,7 +116,7 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
 // -- Reduction
 
 // A range of indices, and where its table goes.
-struct RestartTable {
+struct RestartRange {
     // Of index 0 of the buffer; the range begins at index `first`.
     index_address: vec2<u32>,
     table: vec2<u32>,
@@ -129,27 +129,28 @@ struct RestartTable {
     reserved: vec2<u32>,
 }
 
-const RESTART_TABLE_SIZE: u32 = 48u;
-const RESTART_TABLE_FIRST_WORKGROUP: u32 = 36u;
+const RESTART_RANGE_SIZE: u32 = 48u;
+const RESTART_RANGE_FIRST_WORKGROUP: u32 = 36u;
 
-// Tables that one dispatch makes, those of more than one workgroup first.
+// Ranges whose tables one dispatch makes. The first `scan_count`, those of more than one workgroup, are scanned.
 struct Reduction {
-    tables: vec2<u32>,
+    ranges: vec2<u32>,
     count: u32,
-    reserved: u32,
+    scan_count: u32,
 }
 
-fn load_restart_table(at: vec2<u32>) -> RestartTable {
+fn load_restart_range(at: vec2<u32>) -> RestartRange {
     let a = load4(at);
     let b = load4(multiply_add(at, 1u, 16u));
     let c = load2(multiply_add(at, 2u, 16u));
-    return RestartTable(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
+    return RestartRange(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
 
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // Of each block, by bits.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// A bit for each block, or each workgroup of blocks, that holds a restart.
+// A bit for each block of a workgroup that holds a restart; in the scan for each invocation's workgroup of blocks, of
+// which there are no more, as MAX_KERNEL_WIDTH is BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -164,29 +165,30 @@ fn xfb_restart(
     var high = reduction.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let at = multiply_add(reduction.xy, middle, RESTART_TABLE_SIZE);
-        if load1(multiply_add(at, 1u, RESTART_TABLE_FIRST_WORKGROUP)) <= workgroup {
+        let at = multiply_add(reduction.xy, middle, RESTART_RANGE_SIZE);
+        if load1(multiply_add(at, 1u, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let made = load_restart_table(multiply_add(reduction.xy, low, RESTART_TABLE_SIZE));
-    let vertices = vertices_per_primitive(made.flags);
-    let blocks = block_count(made.limit);
-    let first_block = (workgroup - made.first_workgroup) * BLOCKS;
+    let range = load_restart_range(multiply_add(reduction.xy, low, RESTART_RANGE_SIZE));
+    let vertices = vertices_per_primitive(range.flags);
+    let blocks = block_count(range.limit);
+    let first_block = (workgroup - range.first_workgroup) * BLOCKS;
 
-    find_restarts(made, first_block * BLOCK, local);
+    // The last block of the longest ranges begins at 2^32.
+    find_restarts(range, saturated(product(first_block, BLOCK)), local);
     // Blocks of the invocation, one behind the other.
     let width = kernel_width();
     let share = BLOCKS / width;
     var run = Run();
     for (var i = 0u; i < share; i++) {
-        let next = run_of_block(made, vertices, blocks, first_block, local * share + i);
-        run = join(made.topology, vertices, run, next);
+        let next = run_of_block(range, vertices, blocks, first_block, local * share + i);
+        run = join(range.topology, vertices, run, next);
     }
 
-    var before = scan_runs(made.topology, vertices, local, run);
+    var before = scan_runs(range.topology, vertices, local, run);
     for (var i = 0u; i < share; i++) {
         let number = local * share + i;
         if first_block + number < blocks {
@@ -197,10 +199,10 @@ fn xfb_restart(
                 next = (first_block + next) * BLOCK + firstTrailingBit(atomicLoad(&restarts[next]));
             }
             let words = vec4<u32>(atomicLoad(&restarts[number]), packed, before.primitives, next);
-            store4(made.table, 4u * block_entry(first_block + number), words);
+            store4(range.table, 4u * block_entry(first_block + number), words);
         }
-        let next = run_of_block(made, vertices, blocks, first_block, number);
-        before = join(made.topology, vertices, before, next);
+        let next = run_of_block(range, vertices, blocks, first_block, number);
+        before = join(range.topology, vertices, before, next);
     }
     if local == 0u && first_block < blocks {
         let all = runs[width - 1u];
@@ -209,36 +211,36 @@ fn xfb_restart(
             // The only one of a table is not scanned: nothing lies before it, and nothing behind.
             words = vec4<u32>(0u, 0u, 0u, NONE);
         }
-        store4(made.table, 4u * state_entry(first_block / BLOCKS), words);
+        store4(range.table, 4u * state_entry(first_block / BLOCKS), words);
     }
 }
 
 // The run of a block, by its number in the workgroup. The last block of a range has none, and neither has what lies
 // behind it.
-fn run_of_block(made: RestartTable, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
+fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
     let block = first_block + number;
     if block >= blocks - 1u {
         return Run();
     }
     let mask = atomicLoad(&restarts[number]);
     // A range may end within a block: what counts on beyond is the same segment.
-    return run_of_mask(made.topology, vertices, mask, BLOCK);
+    return run_of_mask(range.topology, vertices, mask, BLOCK);
 }
 
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices. Those beyond
 // the range restart nothing.
-fn find_restarts(made: RestartTable, start: u32, local: u32) {
-    let count = min(BLOCKS * BLOCK, made.limit - min(made.limit, start));
+fn find_restarts(range: RestartRange, start: u32, local: u32) {
+    let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
     for (var i = local; i < BLOCKS; i += width) {
         atomicStore(&restarts[i], 0u);
     }
     clear_marks(local);
     workgroupBarrier();
-    let size = made.flags & INDEX_SIZE;
-    let indices = multiply_add(made.index_address, made.first, size);
+    let size = range.flags & INDEX_SIZE;
+    let indices = multiply_add(range.index_address, range.first, size);
     for (var i = local; i < count; i += width) {
-        if load_index(indices, made.limit, size, start + i) == made.restart_index {
+        if load_index(indices, range.limit, size, start + i) == range.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
     }
@@ -304,13 +306,13 @@ fn xfb_restart_scan(
     @builtin(local_invocation_index) local: u32,
 ) {
     let number = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let reduction = load3(kernel.parameters);
-    if number >= reduction.z {
+    let reduction = load4(kernel.parameters);
+    if number >= reduction.w {
         return;
     }
-    let made = load_restart_table(multiply_add(reduction.xy, number, RESTART_TABLE_SIZE));
-    let vertices = vertices_per_primitive(made.flags);
-    let count = (block_count(made.limit) + BLOCKS - 1u) / BLOCKS;
+    let range = load_restart_range(multiply_add(reduction.xy, number, RESTART_RANGE_SIZE));
+    let vertices = vertices_per_primitive(range.flags);
+    let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
     // The first restarts, from the last workgroup on.
@@ -322,7 +324,7 @@ fn xfb_restart_scan(
         workgroupBarrier();
         var run = Run();
         if first + local < end {
-            run = load_run(made.table, first + local);
+            run = load_run(range.table, first + local);
         }
         runs[local] = run;
         if run.restarts != 0u {
@@ -330,7 +332,7 @@ fn xfb_restart_scan(
         }
         workgroupBarrier();
         if first + local < end {
-            store1(made.table, 4u * state_entry(first + local) + 3u, first_restart(first, local + 1u, next));
+            store1(range.table, 4u * state_entry(first + local) + 3u, first_restart(first, local + 1u, next));
         }
         next = first_restart(first, 0u, next);
         workgroupBarrier();
@@ -341,13 +343,13 @@ fn xfb_restart_scan(
     for (var first = 0u; first < count; first += width) {
         var run = Run();
         if first + local < count {
-            run = load_run(made.table, first + local);
+            run = load_run(range.table, first + local);
         }
-        let before = advance(made.topology, vertices, carried, scan_runs(made.topology, vertices, local, run));
+        let before = advance(range.topology, vertices, carried, scan_runs(range.topology, vertices, local, run));
         if first + local < count {
-            store2(made.table, 4u * state_entry(first + local), vec2<u32>(before.primitives, before.open));
+            store2(range.table, 4u * state_entry(first + local), vec2<u32>(before.primitives, before.open));
         }
-        carried = advance(made.topology, vertices, carried, runs[width - 1u]);
+        carried = advance(range.topology, vertices, carried, runs[width - 1u]);
         workgroupBarrier();
     }
 }
@@ -413,7 +415,7 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 // -- Draws
 
 // Where a draw stands in its table.
-struct Restarts {
+struct DrawRestarts {
     // Position of its first index, and of the end of the range.
     first: u32,
     limit: u32,
@@ -423,11 +425,12 @@ struct Restarts {
     before: u32,
 }
 
-const RESTARTS_SIZE: u32 = 16u;
+const DRAW_RESTARTS_SIZE: u32 = 16u;
 
-// The table of an indirect draw is of all that is bound, that of another one of what it draws.
-fn restarts_of(input: Input, arguments: Arguments) -> Restarts {
-    var restarts = Restarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
+// The table of an indirect draw is of all that is bound, that of another one of what it draws: the twin of range_of in
+// src/runtime/recorder/restarts.rs.
+fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
+    var restarts = DrawRestarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
     if input.kind == INDIRECT {
         restarts.first = input.index_limit - arguments.index_limit;
         restarts.limit = input.index_limit;
@@ -445,7 +448,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> Restarts {
 }
 
 // What of the draw lies before its index `offset`. `state`: what of the table does.
-fn state_in_draw(restarts: Restarts, offset: u32, state: State) -> State {
+fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);
     }
@@ -453,7 +456,7 @@ fn state_in_draw(restarts: Restarts, offset: u32, state: State) -> State {
 }
 
 // Primitives of an instance.
-fn restarted_primitive_count(input: Input, count: u32, restarts: Restarts) -> u32 {
+fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let end = position_behind(restarts.limit, restarts.first, count);
     let entry = load_block(input.restart_table, end.block);

@@ -16,7 +16,7 @@ struct Setup {
     // Positions in bytes, from an earlier setup or 0, and where the new ones go.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // Where the `Restarts` of restarted draws go, each at the number of its draw. Where there are none, 0.
+    // Where the `DrawRestarts` of restarted draws go, each at the number of its draw. Where there are none, 0.
     restarts: vec2<u32>,
     input_count: u32,
     // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
@@ -95,7 +95,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var member = Member();
             var previous = Member();
             var arguments = Arguments();
-            var restarts = Restarts();
+            var restarts = DrawRestarts();
             var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
                 part = part_of(setup, first, first_draw + local);
@@ -161,7 +161,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             if is_kept {
                 store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made, first_workgroup);
                 if (input.flags & RESTART) != 0u {
-                    store_restarts(multiply_add(setup.restarts, number, RESTARTS_SIZE), restarts);
+                    store_restarts(multiply_add(setup.restarts, number, DRAW_RESTARTS_SIZE), restarts);
                 }
             }
             let fits = captures && room >= placed.vertices;
@@ -241,7 +241,7 @@ fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
 }
 
 // The draw without a place.
-fn needed_by(input: Input, arguments: Arguments, restarts: Restarts) -> Placed {
+fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if (input.flags & RESTART) != 0u {
@@ -353,7 +353,7 @@ fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, 
     store4(batch, 4u, positions);
     var restarts = setup.restarts;
     if is_address(restarts) {
-        restarts = multiply_add(restarts, first, RESTARTS_SIZE);
+        restarts = multiply_add(restarts, first, DRAW_RESTARTS_SIZE);
     }
     store2(batch, 8u, restarts);
     let axis = setup.workgroups_per_axis;
@@ -370,6 +370,6 @@ fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4(at, 12u, vec4<u32>(made.index_address, made.restart_table));
 }
 
-fn store_restarts(at: vec2<u32>, restarts: Restarts) {
+fn store_restarts(at: vec2<u32>, restarts: DrawRestarts) {
     store4(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
 }

@@ -39,7 +39,7 @@ struct Batch {
     draw_count: u32,
     reserved: u32,
     positions: vec4<u32>,
-    // `Restarts` of the restarted ones among them, each at the number of its draw.
+    // `DrawRestarts` of the restarted ones among them, each at the number of its draw.
     restarts: vec2<u32>,
     reserved_behind: vec2<u32>,
 }
@@ -59,7 +59,7 @@ var<immediate> sysvals: Sysvals;
 var<private> draw: Draw;
 var<private> first_dwords: vec4<u32>;
 // With primitive restart: where the draw stands in its table.
-var<private> draw_restarts: Restarts;
+var<private> draw_restarts: DrawRestarts;
 
 // The draw of the push constants.
 fn use_pushed_draw() {
@@ -89,8 +89,8 @@ fn use_draw_of(workgroup: u32) {
     draw = draw_at(multiply_add(head.xy, low, DRAW_SIZE));
     // Whether this draw restarts is not waited for.
     if may_restart() && (restarts.x | restarts.y) != 0u {
-        let words = load4(multiply_add(restarts, low, RESTARTS_SIZE));
-        draw_restarts = Restarts(words.x, words.y, words.z, words.w);
+        let words = load4(multiply_add(restarts, low, DRAW_RESTARTS_SIZE));
+        draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w);
     }
 }
 

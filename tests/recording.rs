@@ -364,7 +364,7 @@ fn a_consumer_without_its_barrier_is_reported() {
     bench.close();
 }
 
-/// An indirect draw of few of the indices that are bound: the scratch is for all of them, the scan is not.
+/// An indirect draw of few of the indices that are bound: all of them are looked through.
 #[test]
 fn few_of_many_indices_are_drawn() {
     const BOUND: u32 = 100_000;

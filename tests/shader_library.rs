@@ -15,8 +15,8 @@ use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
-    BATCH_SIZE, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK, RESTART_BLOCKS,
-    Reduction, RestartTable, Restarts, Setup, kind, operation,
+    BATCH_SIZE, DrawRestarts, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK,
+    RESTART_BLOCKS, Reduction, RestartRange, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
@@ -160,13 +160,13 @@ fn sysvals_have_one_layout() {
             workgroups_per_axis, has_queries, reserved, positions, sizes, strides, counters,
             new_counters)
     );
-    assert_eq!(layout("Reduction"), expected!(Reduction: tables, count, reserved));
+    assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
-        layout("RestartTable"),
-        expected!(RestartTable:
+        layout("RestartRange"),
+        expected!(RestartRange:
             index_address, table, first, limit, topology, flags, restart_index, first_workgroup, reserved)
     );
-    assert_eq!(layout("Restarts"), expected!(Restarts: first, limit, head, before));
+    assert_eq!(layout("DrawRestarts"), expected!(DrawRestarts: first, limit, head, before));
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
     assert_eq!(
@@ -219,9 +219,9 @@ fn constants_have_one_value() {
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),
-        ("RESTART_TABLE_SIZE", size(size_of::<RestartTable>())),
-        ("RESTART_TABLE_FIRST_WORKGROUP", size(offset_of!(RestartTable, first_workgroup))),
-        ("RESTARTS_SIZE", size(size_of::<Restarts>())),
+        ("RESTART_RANGE_SIZE", size(size_of::<RestartRange>())),
+        ("RESTART_RANGE_FIRST_WORKGROUP", size(offset_of!(RestartRange, first_workgroup))),
+        ("DRAW_RESTARTS_SIZE", size(size_of::<DrawRestarts>())),
         ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),

@@ -43,7 +43,7 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// An indirect draw counts as one draw for upload, however many it may be. For scratch it counts as many as it may be
 /// (`draw_count`), but all draws of a capture together as no more than records fit in the smallest of its buffers, and
-/// one more for each of its dispatches. With primitive restart each draw of it counts for itself.
+/// one more for each of its dispatches.
 ///
 /// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
 /// for kernels; two again for each [`flush`](super::Recorder::flush), unless the draws reach the same as
@@ -60,7 +60,7 @@ pub struct ArenaDesc {
 
 impl ArenaDesc {
     /// Upload of a draw, at most.
-    pub const UPLOAD_PER_DRAW: u64 = 128;
+    pub const UPLOAD_PER_DRAW: u64 = 176;
     /// Scratch of a draw, at most.
     pub const SCRATCH_PER_DRAW: u64 = 144;
     /// Upload of a capture, at most.
@@ -69,7 +69,8 @@ impl ArenaDesc {
     pub const SCRATCH_PER_SETUP: u64 = 64;
 
     /// Scratch for the restarts of a draw whose `index_count` indices lie in the bound range. Indirect draws take all
-    /// indices of the range, once for those of one index buffer, restart index and topology.
+    /// indices of the range, once in a capture or between two flushes for those that find the same range, index type
+    /// and restart index bound and have one topology.
     pub const fn restart_scratch(index_count: u64) -> u64 {
         use crate::sysval::setup::{restart_blocks, restart_table_size};
         restart_table_size(restart_blocks(index_count))
@@ -89,6 +90,16 @@ impl ArenaDesc {
         }
     }
 }
+
+// What a draw by the setup kernel takes at most: its input, its group and the range of its restarts; and what it becomes,
+// in a group of its own.
+const _: () = {
+    use crate::sysval::setup::{BATCH_SIZE, DrawRestarts, Input, RestartRange};
+    let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
+    assert!(upload as u64 <= ArenaDesc::UPLOAD_PER_DRAW);
+    let scratch = size_of::<crate::sysval::DrawSysvals>() + size_of::<DrawRestarts>();
+    assert!(scratch as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
+};
 
 /// Two bump allocators in buffers that shaders reach, and the descriptor sets by which they do.
 #[derive(Debug)]

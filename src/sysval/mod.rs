@@ -114,7 +114,7 @@ pub struct Batch {
     pub reserved: u32,
     /// Bytes from the start of each bound range to the record that the draws' `base_record` counts from.
     pub positions: [u32; MAX_XFB_BUFFERS],
-    /// Of the [`Restarts`](setup::Restarts) of restarted draws, each at the number of its draw; 0 where there are none.
+    /// Of the [`DrawRestarts`](setup::DrawRestarts) of restarted draws, each at the number of its draw; 0 where there are none.
     pub restarts: Address,
     /// 0.
     pub reserved_behind: [u32; 2],

@@ -48,7 +48,7 @@ pub struct Input {
     pub arguments: Address,
     /// Of a draw count that must be above the index of a draw, or 0.
     pub count_address: Address,
-    /// With primitive restart: where its [`RestartTable`] is made.
+    /// With primitive restart: of the table of a [`RestartRange`].
     pub restart_table: Address,
     /// Query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -114,7 +114,7 @@ pub struct Setup {
     pub state: Address,
     /// Where the positions behind the last draw go.
     pub new_state: Address,
-    /// Where the [`Restarts`] of restarted draws go, each at the number of its draw.
+    /// Where the [`DrawRestarts`] of restarted draws go, each at the number of its draw.
     pub restarts: Address,
     /// Inputs.
     pub input_count: u32,
@@ -143,22 +143,21 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Reduction {
-    /// Of an array of [`RestartTable`], by rising `first_workgroup`. Those of several workgroups, which are scanned,
-    /// come first.
-    pub tables: Address,
-    /// How many tables, at least one.
+    /// Of an array of [`RestartRange`], by rising `first_workgroup`.
+    pub ranges: Address,
+    /// How many, at least one.
     pub count: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Those of several workgroups, which come first and are scanned.
+    pub scan_count: u32,
 }
 
-/// Where a range of indices restarts primitives: what draws with these indices share.
+/// Indices of which a table is made of where they restart primitives, and where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct RestartTable {
+pub struct RestartRange {
     /// Of index 0 of the buffer.
     pub index_address: Address,
-    /// Where the table goes: [`restart_table_size`] bytes.
+    /// Of the table: [`restart_table_size`] bytes.
     pub table: Address,
     /// First index of the range.
     pub first: u32,
@@ -176,10 +175,10 @@ pub struct RestartTable {
     pub reserved: [u32; 2],
 }
 
-/// Where a restarted draw stands in its [`RestartTable`].
+/// Where a restarted draw stands in the table of a [`RestartRange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Restarts {
+pub struct DrawRestarts {
     /// Position of its first index in the range.
     pub first: u32,
     /// Indices of the range.

@@ -145,7 +145,8 @@ impl Recorder<'_> {
     /// Captures indexed draws whose arguments the GPU reads.
     ///
     /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed), and the compute backend looks
-    /// through all indices that are bound, once for all indirect draws of one topology that find the same bound.
+    /// through all indices that are bound, once in a capture or between two [flushes](Self::flush) for all indirect
+    /// draws of one topology that find the same bound: bind no more of them than the draws may use.
     ///
     /// # Errors
     /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].

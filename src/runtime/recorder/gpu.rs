@@ -22,7 +22,7 @@ use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{BATCH_SIZE, Input, Restarts, Setup, WORKGROUPS_OFFSET};
+use crate::sysval::setup::{BATCH_SIZE, DrawRestarts, Input, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
 /// Bytes of the positions that a setup leaves to the next.
@@ -176,7 +176,7 @@ impl Capture {
         all.min(room.unwrap_or(0).saturating_add(self.plan.groups.len() as u64))
     }
 
-    /// Draws that have [`Restarts`]: all or none, as each stands at the number of its draw.
+    /// Draws that have [`DrawRestarts`]: all or none, as each stands at the number of its draw.
     fn most_restarts(&self) -> u64 {
         if self.plan.restarts.is_empty() { 0 } else { self.most_placed_draws() }
     }
@@ -190,7 +190,7 @@ impl Capture {
             + size(1, size_of::<Setup>())
             + self.plan.restarts.upload();
         let scratch = size(self.most_placed_draws(), size_of::<DrawSysvals>())
-            + size(self.most_restarts(), size_of::<Restarts>())
+            + size(self.most_restarts(), size_of::<DrawRestarts>())
             + groups * BATCH_SIZE
             + 2 * STATE_SIZE
             + self.plan.restarts.scratch();
@@ -208,7 +208,7 @@ impl Capture {
         let draws = scratch.take(self.most_placed_draws() * size_of::<DrawSysvals>() as u64)?;
         let restarts = match self.most_restarts() {
             0 => Address::default(),
-            count => split(scratch.take(count * size_of::<Restarts>() as u64)?.address),
+            count => split(scratch.take(count * size_of::<DrawRestarts>() as u64)?.address),
         };
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;

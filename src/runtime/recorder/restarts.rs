@@ -8,18 +8,19 @@ use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Place, aligned};
 use crate::runtime::fold::fold;
 use crate::sysval::setup::{
-    Input, RESTART_BLOCKS, Reduction, RestartTable, kind, restart_blocks, restart_table_size,
+    Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, flags, split};
 
 /// The tables of a plan.
 #[derive(Debug, Default)]
 pub(super) struct RestartTables {
-    tables: Vec<RestartTable>,
-    /// Number of each restarted draw's table, in the order of the draws.
+    /// What they are of.
+    ranges: Vec<RestartRange>,
+    /// Number of each restarted draw's range, in the order of the draws.
     numbers: Vec<u32>,
-    /// Numbers of the tables of whole index buffers.
-    shared: HashMap<RestartTable, u32>,
+    /// Numbers of the ranges of whole index buffers.
+    shared: HashMap<RestartRange, u32>,
 }
 
 /// What makes the tables.
@@ -33,28 +34,28 @@ pub(super) struct RestartDispatches {
 
 impl RestartTables {
     pub(super) fn clear(&mut self) {
-        self.tables.clear();
+        self.ranges.clear();
         self.numbers.clear();
         self.shared.clear();
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.tables.is_empty()
+        self.ranges.is_empty()
     }
 
-    /// Finds the table of each draw.
+    /// Finds the range of each draw.
     pub(super) fn find(&mut self, draws: &[PendingDraw]) {
         for draw in draws.iter().filter(|draw| draw.is_restarted()) {
-            let table = table_of(&draw.input);
-            let next = self.tables.len() as u32;
+            let range = range_of(&draw.input);
+            let next = self.ranges.len() as u32;
             // The indices of an indirect draw may be any that are bound, and other draws of a frame often have them
             // bound, too.
             let number = match draw.input.kind {
-                kind::INDIRECT => *self.shared.entry(table).or_insert(next),
+                kind::INDIRECT => *self.shared.entry(range).or_insert(next),
                 _ => next,
             };
             if number == next {
-                self.tables.push(table);
+                self.ranges.push(range);
             }
             self.numbers.push(number);
         }
@@ -62,15 +63,15 @@ impl RestartTables {
 
     /// Bytes of scratch memory that the tables take.
     pub(super) fn scratch(&self) -> u64 {
-        self.tables.iter().map(|table| aligned(size_of_table(table))).sum()
+        self.ranges.iter().map(|range| aligned(table_size(range))).sum()
     }
 
     /// Bytes of upload memory that describe them.
     pub(super) fn upload(&self) -> u64 {
-        match self.tables.len() {
+        match self.ranges.len() {
             0 => 0,
             count => {
-                aligned((count * size_of::<RestartTable>()) as u64)
+                aligned((count * size_of::<RestartRange>()) as u64)
                     + aligned(size_of::<Reduction>() as u64)
             }
         }
@@ -83,6 +84,7 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<Option<RestartDispatches>, RuntimeError> {
+        // Resolving addresses borrows the rest of the capture. What is drawn is asked for its tables afterwards.
         let mut made = std::mem::take(&mut self.plan.restarts);
         let placed = self.place_tables_of(&mut made, playback);
         self.plan.restarts = made;
@@ -97,40 +99,45 @@ impl Capture {
         if made.is_empty() {
             return Ok(None);
         }
-        for table in &mut made.tables {
-            table.table = split(playback.arena.scratch().take(size_of_table(table))?.address);
-            table.index_address = self.resolve(table.index_address);
+        for range in &mut made.ranges {
+            range.table = split(playback.arena.scratch().take(table_size(range))?.address);
+            range.index_address = self.resolve(range.index_address);
         }
         let draws = self.pending.draws.iter_mut().filter(|draw| draw.is_restarted());
         for (draw, number) in draws.zip(&made.numbers) {
-            draw.input.restart_table = made.tables[*number as usize].table;
+            draw.input.restart_table = made.ranges[*number as usize].table;
         }
         // The scan takes those of several workgroups, which come first.
-        made.tables.sort_unstable_by_key(|table| workgroups_of(table) == 1);
+        made.ranges.sort_unstable_by_key(|range| workgroups_of(range) == 1);
+        let scan_count = made.ranges.partition_point(|range| workgroups_of(range) > 1);
+        let per_axis = self.ctx.max_workgroups_per_axis();
+        let restart = fold(made.ranges.iter().map(workgroups_of).sum(), per_axis)?;
         let mut workgroups = 0;
-        for table in &mut made.tables {
-            table.first_workgroup = u32::try_from(workgroups).unwrap_or(u32::MAX);
-            workgroups += workgroups_of(table);
+        for range in &mut made.ranges {
+            // What can be dispatched has numbers of 32 bits.
+            range.first_workgroup = workgroups as u32;
+            workgroups += workgroups_of(range);
         }
-        let scanned = made.tables.partition_point(|table| workgroups_of(table) > 1);
 
         let upload = playback.arena.upload();
-        let tables = upload.push(made.tables.iter().copied())?;
-        let count = made.tables.len() as u32;
-        let reduction = Reduction { tables: split(tables.address), count, reserved: 0 };
+        let ranges = upload.push(made.ranges.iter().copied())?;
+        let reduction = Reduction {
+            ranges: split(ranges.address),
+            count: made.ranges.len() as u32,
+            scan_count: scan_count as u32,
+        };
         let parameters = upload.push([reduction].into_iter())?;
-        let per_axis = self.ctx.max_workgroups_per_axis();
-        Ok(Some(RestartDispatches {
-            parameters,
-            restart: fold(workgroups, per_axis)?,
-            scan: if scanned > 0 { Some(fold(scanned as u64, per_axis)?) } else { None },
-        }))
+        let scan = match scan_count {
+            0 => None,
+            count => Some(fold(count as u64, per_axis)?),
+        };
+        Ok(Some(RestartDispatches { parameters, restart, scan }))
     }
 }
 
-/// A table that is not placed. An indirect draw's is of all indices that are bound, as only the GPU knows which of them
-/// it draws.
-fn table_of(input: &Input) -> RestartTable {
+/// The range of a draw's table, which is not placed. An indirect draw's is of all indices that are bound, as only the
+/// GPU knows which of them it draws. `restarts_of` in shaders/restart.wgsl relies on it.
+fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::INDIRECT => (0, input.index_limit),
         _ => {
@@ -138,7 +145,7 @@ fn table_of(input: &Input) -> RestartTable {
             (first, input.count.min(input.index_limit - first))
         }
     };
-    RestartTable {
+    RestartRange {
         index_address: input.index_address,
         table: Address::default(),
         first,
@@ -152,10 +159,10 @@ fn table_of(input: &Input) -> RestartTable {
     }
 }
 
-fn size_of_table(table: &RestartTable) -> u64 {
-    restart_table_size(restart_blocks(table.limit.into()))
+fn table_size(range: &RestartRange) -> u64 {
+    restart_table_size(restart_blocks(range.limit.into()))
 }
 
-fn workgroups_of(table: &RestartTable) -> u64 {
-    restart_blocks(table.limit.into()).div_ceil(RESTART_BLOCKS)
+fn workgroups_of(range: &RestartRange) -> u64 {
+    restart_blocks(range.limit.into()).div_ceil(RESTART_BLOCKS)
 }
