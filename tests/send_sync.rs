@@ -44,7 +44,9 @@ send_and_sync! {
     vkxfb::lower::compute { Options<'static>, Target }
     vkxfb::lower::kernel { Kernel }
     vkxfb::lower::native { Emitted, Options<'static> }
-    vkxfb::lower::reflect { AttributeUse, PushConstant, VertexReads }
+    vkxfb::lower::reflect {
+        AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
+    }
     vkxfb::lower::split_blocks { Member, Options<'static>, Split, SplitError }
     vkxfb::probe::diagnose {
         CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
