@@ -77,6 +77,7 @@ send_and_sync! {
         RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
+    vkxfb::runtime::vulkan { PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static> }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }

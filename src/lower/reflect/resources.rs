@@ -17,6 +17,8 @@ use crate::spirv::{Id, Module, Section};
 /// [statically](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse) of descriptors and push
 /// constants: its
 /// [shader resource interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources).
+///
+/// [`PipelineLayoutDesc::check`](crate::runtime::vulkan::PipelineLayoutDesc::check) holds it against a pipeline layout.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ResourceInterface {
