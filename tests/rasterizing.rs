@@ -11,6 +11,7 @@ use common::attachment::{self, Attachment, Drawing};
 use common::device;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, SysvalsPlace, native, vertex};
 use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
+use vkxfb::runtime::vulkan;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, Draw, Kernels,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, RuntimeError,
@@ -240,7 +241,10 @@ fn an_own_pipeline_captures_and_rasterizes() {
 
     let captured_natively = native::lower(&Shader::new(vertex_words)).unwrap();
     let max = gpu.capabilities().limits.max_push_constants;
+    let ranges =
+        [vk::PushConstantRange { stage_flags: VERTEX | FRAGMENT, offset: 0, size: PUSHED }];
     let places = [
+        vulkan::sysvals_place(&ranges, max).unwrap(),
         SysvalsPlace::Memory { offset: PUSHED },
         SysvalsPlace::Memory { offset: max - 8 },
         SysvalsPlace::PushConstants { offset: PUSHED },
@@ -250,13 +254,11 @@ fn an_own_pipeline_captures_and_rasterizes() {
         .filter(|place| place.offset() + place.size() <= max)
         .map(|place| vertex::lower_at(&Shader::new(vertex_words), place).unwrap())
         .collect();
-    assert!(behind.len() >= 2);
+    assert!(behind.len() >= 3);
     behind.iter().for_each(|lowered| common::validate(&lowered.words, "vulkan1.2"));
     let topologies = PrimitiveTopology::ALL.iter().filter(|topology| !topology.has_adjacency());
     for &topology in topologies {
         // What it rasterizes without a capture, and what the driver captures.
-        let ranges =
-            [vk::PushConstantRange { stage_flags: VERTEX | FRAGMENT, offset: 0, size: PUSHED }];
         let none = vk::SpecializationInfo::default();
         let modules = [&**vertex_words, fragment_words];
         let ctx = gpu.context();
@@ -307,9 +309,8 @@ fn an_own_pipeline_captures_and_rasterizes() {
         // The same in one, with the sysvals behind the application's push constants.
         for lowered in &behind {
             let desc = description(lowered, &vertex_input, topology, vk::RenderPass::null());
-            let of_fragments =
-                vk::PushConstantRange { stage_flags: FRAGMENT, offset: 0, size: PUSHED };
-            let ranges = [of_fragments, desc.push_constant_range()];
+            let own = desc.push_constant_range();
+            let ranges = vulkan::push_constant_ranges(&ranges, own).unwrap();
             let specialization = desc.specialization(gpu.context());
             let modules = [&*lowered.words, fragment_words];
             let (ctx, constants) = (gpu.context(), specialization.info());

@@ -44,7 +44,9 @@ send_and_sync! {
     vkxfb::lower::compute { Options<'static>, Target }
     vkxfb::lower::kernel { Kernel }
     vkxfb::lower::native { Emitted, Options<'static> }
-    vkxfb::lower::reflect { AttributeUse, PushConstant, VertexReads }
+    vkxfb::lower::reflect {
+        AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
+    }
     vkxfb::lower::split_blocks { Member, Options<'static>, Split, SplitError }
     vkxfb::probe::diagnose {
         CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
@@ -75,6 +77,7 @@ send_and_sync! {
         RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
+    vkxfb::runtime::vulkan { PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static> }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }

@@ -407,7 +407,7 @@ pub struct Lowered {
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
     /// Numbers of the descriptor sets that the shader itself uses, in order: those of which a pipeline needs
-    /// the layouts.
+    /// the layouts. [`reflect::resource_interface`] says what is in them.
     pub descriptor_sets: Vec<u32>,
     /// Bytes of the application's push constants that the shader reads, from a multiple of 16 to a multiple of
     /// 16: what [`Sysvals::table`](crate::sysval::Sysvals::table) begins with. On the native backend, which

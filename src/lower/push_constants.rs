@@ -71,7 +71,7 @@ impl PushConstants {
             let value = value_at(declarations, variable, &path)?;
             reads.push(Read { variable: variable.id, path, value });
         }
-        let range = range_of(reads.iter().map(|read| &read.value));
+        let range = granular(bytes_of(reads.iter().map(|read| &read.value)));
         tracing::debug!(?range, values = reads.len(), "push constants");
         Ok(Self { is_used: true, reads, range })
     }
@@ -162,15 +162,23 @@ pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
 }
 
 /// All bytes of the blocks that an entry point uses, whatever it reads of them: what a pipeline layout has to
-/// have for it as it is.
+/// have for it as it is. From a multiple of 16 to another.
 pub(super) fn block_range(
+    declarations: &Declarations,
+    used: &StaticUse,
+) -> Result<Range<u32>, LowerError> {
+    block_bytes(declarations, used).map(granular)
+}
+
+/// The same from the first byte to the last, `0..0` without a block.
+pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
 ) -> Result<Range<u32>, LowerError> {
     let variables = used_variables(declarations, used).into_iter();
     let values = variables.map(|variable| value_at(declarations, variable, &[]));
     let values: Vec<Value> = values.collect::<Result<_, _>>()?;
-    Ok(range_of(values.iter()))
+    Ok(bytes_of(values.iter()))
 }
 
 /// A valid module has one at most.
@@ -193,12 +201,17 @@ fn value_at(
     })
 }
 
-fn range_of<'v>(values: impl Iterator<Item = &'v Value>) -> Range<u32> {
+fn bytes_of<'v>(values: impl Iterator<Item = &'v Value>) -> Range<u32> {
     let mut bytes = Vec::new();
     values.for_each(|value| value.add_bytes(&mut bytes));
     let start = bytes.iter().map(|bytes| bytes.start).min().unwrap_or(0);
     let end = bytes.iter().map(|bytes| bytes.end).max().unwrap_or(0);
-    start / GRANULE * GRANULE..end.next_multiple_of(GRANULE)
+    start..end
+}
+
+/// A range that has these bytes, from a multiple of [`GRANULE`] to another.
+const fn granular(bytes: Range<u32>) -> Range<u32> {
+    bytes.start / GRANULE * GRANULE..bytes.end.next_multiple_of(GRANULE)
 }
 
 /// Where the entry point reads its variables: by the constant indices of its access chains, as far as they go,

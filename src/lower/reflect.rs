@@ -1,11 +1,17 @@
 //! What a vertex shader reads: for whoever has to supply it without knowing the shader.
 
+mod resources;
+
 use std::collections::BTreeMap;
 
 use spirv::{Decoration, StorageClass};
 
+pub use self::resources::{
+    DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
+};
 use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
+use super::uses::DESCRIPTORS;
 use super::widen::widen;
 use super::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
@@ -142,9 +148,7 @@ fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {
     let mut resources: Vec<String> = variables(StorageClass::PushConstant)
         .map(|v| format!("push constants ({})", label(declarations, v.id)))
         .collect();
-    for storage in
-        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer]
-    {
+    for storage in DESCRIPTORS {
         for variable in variables(storage) {
             let number = |decoration| {
                 declarations

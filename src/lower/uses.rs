@@ -10,7 +10,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 
 /// Storage classes of variables that descriptors are bound to.
-const DESCRIPTORS: [StorageClass; 3] =
+pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
 /// What a shader uses beside its inputs and outputs.

@@ -15,7 +15,8 @@
 //! * [`Context`] holds the entry points that the captures call.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
 //! * [`Variants`] makes pipelines when they are first needed, of what an application gave its graphics pipelines;
-//!   [`vulkan`] reads Vulkan's own structures.
+//!   [`vulkan`] reads Vulkan's own structures, makes set layouts visible to captures, and holds pipeline layouts
+//!   against shaders.
 //! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
 //!   As long as the CPU knows every count, clamp and position it computes them while recording
 //!   ([`DrawCounts`](crate::draw::DrawCounts)), and the GPU does nothing but shade and store;

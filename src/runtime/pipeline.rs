@@ -52,7 +52,9 @@ pub struct PipelineDesc<'a> {
     pub vertex_input: &'a VertexInput,
     /// The application's descriptor set layouts, those of all sets that the shader uses
     /// ([`Lowered::descriptor_sets`]) among them. The shader was lowered for [`Context::resource_plan`] of their
-    /// number.
+    /// number. Each binding that it uses is visible to the stage that captures, compute or vertex:
+    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) makes set layouts so, and
+    /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) finds what does not fit.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw says which topology it has, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. Otherwise
     /// specialisation constants fold the shader to `topology`: such a pipeline is smaller and faster (on an
@@ -68,7 +70,8 @@ pub struct PipelineDesc<'a> {
 
 impl PipelineDesc<'_> {
     /// What the shader reads of the push constants. The layout of the application's own pipeline
-    /// ([`Pipeline::from_raw`]) has that range for that stage alone, and others before it or behind it.
+    /// ([`Pipeline::from_raw`]) has that range for that stage alone, and others before it or behind it:
+    /// [`push_constant_ranges`](super::vulkan::push_constant_ranges) makes those of what it had.
     ///
     /// Natively it may be empty, which Vulkan does not allow a range to be.
     pub fn push_constant_range(&self) -> vk::PushConstantRange {
@@ -163,7 +166,8 @@ impl Pipeline {
     /// `raw` is made of [`Lowered::words`] for the vertex stage, with [`PipelineDesc::specialization`], of the other
     /// stages from the modules that they were in before, and of `raw_layout`, which has
     /// [`PipelineDesc::push_constant_range`]. Where the other stages have push constants of their own,
-    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes.
+    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes
+    /// ([`sysvals_place`](super::vulkan::sysvals_place)).
     /// Topology, vertex input state and set layouts are those of `desc`, whose render pass and cache are not used.
     ///
     /// The objects stay the application's: [`destroy`](Self::destroy) leaves them alone.

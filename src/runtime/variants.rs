@@ -19,7 +19,8 @@ pub struct VariantDesc<'a> {
     pub shader: Shader<'a>,
     /// Vertex input state: that of the pipeline, or what is dynamic when a draw needs it.
     pub vertex_input: &'a VertexInput,
-    /// The set layouts of the pipeline layout. Their bindings that the shader uses are visible to the compute stage.
+    /// The set layouts of the pipeline layout. Their bindings that the shader uses are visible to the compute stage:
+    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// The topology, or `None` where draws decide.
     pub topology: Option<PrimitiveTopology>,

@@ -1,7 +1,20 @@
 //! What an application has in Vulkan's structures, as this crate takes it.
+//!
+//! | of its graphics pipeline | |
+//! |---|---|
+//! | vertex input state | [`vertex_input`], [`dynamic_vertex_input`] |
+//! | specialisation constants | [`specialization`] |
+//! | descriptor set layouts | [`SetLayoutInfo`]: made visible to compute |
+//! | pipeline layout | [`PipelineLayoutDesc`]: held against the shader |
+//! | push constant ranges | for a pipeline of its own that captures: [`sysvals_place`], [`push_constant_ranges`] |
+
+mod layout;
 
 use ash::vk;
 
+pub use self::layout::{
+    PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo, push_constant_ranges, sysvals_place,
+};
 use super::RuntimeError;
 use crate::spirv::specialization::SpecializationConstant;
 use crate::vertex_input::{
@@ -109,8 +122,9 @@ pub unsafe fn specialization<'a>(
     entries.iter().map(constant).collect()
 }
 
-/// The stages of a descriptor set layout's binding, or of what else vertex shaders read, for captures by compute: where
-/// the vertex stage is among them, the compute stage too.
+/// The stages of a descriptor set layout's binding for captures by compute: where the vertex stage is among them, the
+/// compute stage too. [`SetLayoutInfo::with_compute`] does so for a whole set layout. Push constant ranges stay as they
+/// are: see [`PipelineLayoutDesc`].
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
     match stages.as_raw() & vk::ShaderStageFlags::VERTEX.as_raw() {
         0 => stages,

@@ -12,7 +12,7 @@ use vkxfb::capture::{
     StreamOutputInfo, locations_used,
 };
 use vkxfb::lower::broadcast::{self, broadcast_color};
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::reflect::{resource_interface, vertex_reads};
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, Shader, compute, native, vertex};
@@ -134,6 +134,7 @@ impl Case {
             specialization: &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..],
             ..Shader::new(&self.words)
         };
+        _ = resource_interface(&shader);
         let reads = vertex_reads(&shader);
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
         let options = compute::Options {
