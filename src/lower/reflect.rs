@@ -6,7 +6,7 @@ use spirv::{Decoration, StorageClass};
 
 use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
-use super::widen::widen;
+use super::widen::{INTERFACE, widen};
 use super::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::static_use::StaticUse;
@@ -64,7 +64,8 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     let entry = shader.vertex_shader(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
-    let declarations = widen(&mut module, &declarations)?.unwrap_or(declarations);
+    let widened = widen(&mut module, &declarations, &INTERFACE)?;
+    let declarations = widened.map_or(declarations, |widened| widened.declarations);
     let mut attributes = BTreeMap::new();
     let inputs = declarations
         .variables(StorageClass::Input)
