@@ -169,11 +169,13 @@ impl Bench {
 }
 
 /// By addresses and by descriptors, with dispatches that the GPU sizes and that the CPU does.
+pub const WAYS: [(Resources, Profile); 3] = [
+    (Resources::Best, Profile::Full),
+    (Resources::Descriptors, Profile::Full),
+    (Resources::Best, Profile::Bifrost),
+];
+
+/// A bench for each of [`WAYS`].
 pub fn benches() -> impl Iterator<Item = Bench> {
-    let ways = [
-        (Resources::Best, Profile::Full),
-        (Resources::Descriptors, Profile::Full),
-        (Resources::Best, Profile::Bifrost),
-    ];
-    ways.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
+    WAYS.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
 }
