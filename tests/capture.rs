@@ -8,18 +8,18 @@
 mod common;
 
 use common::device::{
-    Bound, Capture, PipelineOptions, RESOURCES, assert_same, close, lower, open, open_with,
-    pipeline, run,
+    Bound, Capture, Draws, PipelineOptions, RESOURCES, assert_same, close, lower, lower_on, open,
+    open_with, pipeline, run,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::probe::gpu::{
     CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
 };
 use vkxfb::probe::shaders::ProbeShader;
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc, RuntimeError};
+use vkxfb::runtime::{Draw, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
@@ -258,12 +258,12 @@ fn dispatches_fold_at_the_limit() {
         // Nothing is recorded of a draw that does not fit.
         let request = capture(9 * 64 + 1);
         let allocations = request.allocations();
-        let target = vkxfb::probe::gpu::CaptureTarget {
+        let target = CaptureTarget {
             initial: allocations[0].as_deref().unwrap(),
             offset: common::device::GUARD,
             size: request.buffers[0].unwrap().size,
         };
-        let request = vkxfb::probe::gpu::CaptureRequest {
+        let request = CaptureRequest {
             pipeline: &pipeline,
             vertex_data: &[],
             descriptor_sets: &[],
@@ -314,21 +314,19 @@ fn attributes_out_of_range_are_zero() {
                 (b.binding, bytes)
             })
             .collect();
-        let vertex_data: Vec<_> = data
-            .iter()
-            .map(|(binding, bytes)| vkxfb::probe::gpu::VertexData { binding: *binding, bytes })
-            .collect();
+        let vertex_data: Vec<_> =
+            data.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect();
         let capture = Capture {
             draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
             buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 60 })],
         };
         let allocations = capture.allocations();
-        let target = vkxfb::probe::gpu::CaptureTarget {
+        let target = CaptureTarget {
             initial: allocations[0].as_deref().unwrap(),
             offset: common::device::GUARD,
             size: capture.buffers[0].unwrap().size,
         };
-        let request = vkxfb::probe::gpu::CaptureRequest {
+        let request = CaptureRequest {
             pipeline: &pipeline,
             vertex_data: &vertex_data,
             descriptor_sets: &[],
@@ -404,49 +402,28 @@ fn defaults_and_draw_parameters_are_supplied() {
     for resources in RESOURCES {
         let mut gpu =
             open_with(OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() });
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            target: gpu.compute_target(Backend::Compute).unwrap(),
-        };
-        let lowered =
-            compute::lower(&Shader::new(&common::compile(SHADER, &[])), &options).unwrap();
-        let desc = PipelineDesc {
-            shader: &lowered,
-            topology: PrimitiveTopology::PointList,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input: &vertex_input,
-            set_layouts: &[],
-            dynamic_topology: true,
-            render_pass: gpu.render_pass(),
-            cache: ash::vk::PipelineCache::null(),
-        };
-        // SAFETY: the context is of a live device.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let words = common::compile(SHADER, &[]);
+        let lowered = lower_on(&gpu, Backend::Compute, &Shader::new(&words), &vertex_input);
 
         // Word w of vertex v is 100 v + w.
         let value = |vertex: u32, word: u32| 100 * vertex + word;
         let data: Vec<u8> =
             (0..5).flat_map(|v| (0..10).flat_map(move |w| value(v, w).to_le_bytes())).collect();
-        let vertex_data = [
-            VertexData { binding: 0, bytes: &data },
-            VertexData { binding: 1, bytes: &77u32.to_le_bytes() },
-        ];
-        let request =
-            Draw { vertex_count: 3, instance_count: 2, first_vertex: 2, first_instance: 5 };
-        let initial = [0; 6 * STRIDE];
-        let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
-        let request = CaptureRequest {
-            pipeline: &pipeline,
-            vertex_data: &vertex_data,
-            descriptor_sets: &[],
+        let draws = Draws {
+            lowered: &lowered,
+            vertex_input: &vertex_input,
+            vertex_data: &[data, 77u32.to_le_bytes().to_vec()],
             push_constants: &[],
-            draws: &[(PrimitiveTopology::PointList, request)],
-            buffers: &[Some(target)],
+            topology: PrimitiveTopology::PointList,
+            draws: &[Draw {
+                vertex_count: 3,
+                instance_count: 2,
+                first_vertex: 2,
+                first_instance: 5,
+            }],
         };
-        // SAFETY: the pipeline is of this device, and the compute backend bounds what it reads.
-        let found =
-            unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
+        let found = draws.capture(&mut gpu).remove(0).unwrap();
+        assert_eq!(found.len(), 6 * STRIDE);
         for (record, bytes) in found.chunks_exact(STRIDE).enumerate() {
             let vertex = 2 + record as u32 % 3;
             let words: Vec<u32> =
@@ -461,7 +438,6 @@ fn defaults_and_draw_parameters_are_supplied() {
             ];
             assert_eq!(words, expected.concat()[..STRIDE / 4], "record {record}");
         }
-        gpu.destroy_pipeline(pipeline);
         close(gpu);
     }
 }

@@ -12,7 +12,7 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
 use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
+    ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -26,11 +26,20 @@ const STRIDE: usize = 16;
 /// What memory holds before it is captured to.
 const BEFORE: u8 = 0xa5;
 
-/// Draws with one index buffer, and where each takes its arguments from.
+/// Calls with one index buffer.
 struct Case {
     index_type: IndexType,
     indices: Vec<u32>,
-    draws: Vec<(PrimitiveTopology, DrawIndexed, bool)>,
+    calls: Vec<Call>,
+}
+
+/// A draw, or indirect ones: those of all calls share what is found out of the indices.
+#[derive(Debug)]
+struct Call {
+    topology: PrimitiveTopology,
+    draws: Vec<DrawIndexed>,
+    /// Bytes from one command to the next, where they are indirect.
+    stride: Option<u32>,
 }
 
 impl Case {
@@ -66,12 +75,17 @@ impl Case {
             }
         };
         let topology = |random: &mut Rng| PrimitiveTopology::ALL[random.below(10) as usize];
-        let draws = (0..3)
+        let calls = (0..3)
             .map(|_| {
-                (topology(&mut random), draw(&mut random), may_be_indirect && random.below(2) == 0)
+                let topology = topology(&mut random);
+                let is_indirect = may_be_indirect && random.below(2) == 0;
+                let count = if is_indirect { [1, 1, 2, 5][random.below(4) as usize] } else { 1 };
+                let stride = is_indirect.then(|| [20, 24][random.below(2) as usize]);
+                let draws = (0..count).map(|_| draw(&mut random)).collect();
+                Call { topology, draws, stride }
             })
             .collect();
-        Self { index_type, indices, draws }
+        Self { index_type, indices, calls }
     }
 
     /// The records of all draws, where there is room for so many.
@@ -79,7 +93,7 @@ impl Case {
         let shader = ProbeShader::identify();
         let restart = self.index_type.restart_index();
         let mut bytes = Vec::new();
-        for (topology, draw, _) in &self.draws {
+        for (topology, draw) in self.draws() {
             let m = u64::from(topology.vertices_per_primitive());
             let end = draw.first_index + draw.index_count;
             // Indices beyond the end are 0.
@@ -109,6 +123,28 @@ impl Case {
         bytes
     }
 
+    /// Each draw, whichever call makes it.
+    fn draws(&self) -> impl Iterator<Item = (PrimitiveTopology, &DrawIndexed)> {
+        self.calls.iter().flat_map(|call| call.draws.iter().map(|draw| (call.topology, draw)))
+    }
+
+    /// The commands of all indirect calls, and where those of each begin.
+    fn commands(&self) -> (Vec<u32>, Vec<u64>) {
+        let (mut words, mut starts) = (Vec::new(), Vec::new());
+        for call in &self.calls {
+            starts.push(4 * words.len() as u64);
+            for d in call.draws.iter().filter(|_| call.stride.is_some()) {
+                let offset = d.vertex_offset.cast_unsigned();
+                let command =
+                    [d.index_count, d.instance_count, d.first_index, offset, d.first_instance];
+                words.extend(command);
+                // Something between them, which no draw takes for a count.
+                words.resize(words.len() + (call.stride.unwrap_or(20) / 4 - 5) as usize, u32::MAX);
+            }
+        }
+        (words, starts)
+    }
+
     fn index_bytes(&self) -> Vec<u8> {
         let size = self.index_type.size() as usize;
         self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size)).collect()
@@ -132,17 +168,10 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     let indices = case.index_bytes();
     let size = indices.len() as u64;
     let indices = buffer(gpu, ctx.index_buffer_usage(COMPUTE), &indices);
-    let commands: Vec<[u32; 5]> = case
-        .draws
-        .iter()
-        .map(|(_, d, _)| {
-            let offset = d.vertex_offset.cast_unsigned();
-            [d.index_count, d.instance_count, d.first_index, offset, d.first_instance]
-        })
-        .collect();
+    let (commands, starts) = case.commands();
     let usage = ctx.indirect_buffer_usage(COMPUTE);
     let arguments = buffer(gpu, usage, bytemuck::cast_slice(&commands));
-    let draws = case.draws.len() as u64;
+    let draws = case.draws().count() as u64;
     let desc = ArenaDesc::for_draws(1, draws);
     let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
     let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
@@ -162,17 +191,19 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
                 size,
                 index_type: case.index_type,
             })?;
-            for (number, (topology, draw, is_indirect)) in (0..).zip(&case.draws) {
-                let indirect = IndirectDraw {
-                    buffer: arguments.raw(),
-                    offset: 20 * number,
-                    draw_count: 1,
-                    stride: 0,
-                    count: None,
-                };
-                match is_indirect {
-                    true => recorder.draw_indexed_indirect(*topology, &indirect)?,
-                    false => recorder.draw_indexed(*topology, draw)?,
+            for (Call { topology, draws, stride }, offset) in case.calls.iter().zip(starts) {
+                match *stride {
+                    Some(stride) => {
+                        let indirect = IndirectDraw {
+                            buffer: arguments.raw(),
+                            offset,
+                            draw_count: draws.len() as u32,
+                            stride,
+                            count: None,
+                        };
+                        recorder.draw_indexed_indirect(*topology, &indirect)?;
+                    }
+                    None => recorder.draw_indexed(*topology, &draws[0])?,
                 }
             }
             recorder.end(&[Some(CounterBuffer { buffer: counter.raw(), offset: 0 })])?;
@@ -181,7 +212,7 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     })
     .unwrap();
 
-    let what = format!("{:?}, {} indices, {:?}", case.index_type, case.indices.len(), case.draws);
+    let what = format!("{:?}, {} indices, {:?}", case.index_type, case.indices.len(), case.calls);
     let found = gpu.read(&target, 0..target.size()).unwrap();
     let behind = std::iter::repeat(&BEFORE);
     let differs = found.iter().zip(expected.iter().chain(behind)).position(|(a, b)| a != b);
@@ -220,4 +251,34 @@ fn restarts_are_found_by_many_workgroups() {
         pipelines.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
         device::close(gpu);
     }
+}
+
+/// Where synchronization validation sees what kernels read and write, which descriptors name, it reports each of the
+/// two barriers between them that is left out.
+#[test]
+fn restarts_without_their_barriers_are_reported() {
+    if !common::settings::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let options = OpenOptions { resources: device::RESOURCES[1], ..Default::default() };
+    let mut gpu = device::open_with(options);
+    let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
+    let index = |at: u32| if at.is_multiple_of(101) { u32::MAX } else { at };
+    let indices = (0..20_000).map(index).collect();
+    let draw = DrawIndexed { index_count: 20_000, instance_count: 1, ..Default::default() };
+    let topology = PrimitiveTopology::TriangleStrip;
+    let calls = vec![Call { topology, draws: vec![draw], stride: None }];
+    let case = Case { index_type: IndexType::Uint32, indices, calls };
+    let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
+    for omitted in [None, Some(Barrier::RestartToScan), Some(Barrier::RestartToSetup)] {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        unsafe { gpu.omit_barrier(omitted) };
+        check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+        let found = gpu.take_messages();
+        let is_hazard = |id: &str| id.starts_with("SYNC-HAZARD-");
+        assert!(found.iter().all(|message| is_hazard(&message.id)), "{omitted:?}: {found:?}");
+        assert_eq!(found.is_empty(), omitted.is_none(), "{omitted:?}: {found:?}");
+    }
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
 }

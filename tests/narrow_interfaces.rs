@@ -1,20 +1,24 @@
-//! Inputs and outputs of 8 and 16 bits: pulled as those of 32 bits are, and converted where the shader reads them.
+//! Inputs, outputs and push constants of 8 and 16 bits: read as those of 32 bits are, and converted where the shader
+//! reads them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "probe")]
 
 mod common;
 
+use common::device::{Draws, RESOURCES, lower_on};
 use vkxfb::capture::{Capture, CaptureList, Selector};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Captures, LowerError, Shader, compute};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, VertexData};
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute};
+use vkxfb::probe::gpu::{Gpu, OpenOptions};
+use vkxfb::runtime::Draw;
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 /// Vertices that are drawn.
 const VERTICES: u32 = 7;
+const POINTS: Draw =
+    Draw { vertex_count: VERTICES, instance_count: 1, first_vertex: 0, first_instance: 0 };
 /// Bytes of a record.
 const STRIDE: u32 = 96;
 
@@ -126,40 +130,17 @@ fn capture(
     vertex_input: &VertexInput,
 ) -> Vec<u8> {
     let shader = Shader { captures: Captures::List(list), ..Shader::new(words) };
-    let lowered = compute::lower(&shader, &compute::Options::new(vertex_input)).unwrap();
+    let lowered = lower_on(gpu, Backend::Compute, &shader, vertex_input);
     common::validate(&lowered.words, target);
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology: PrimitiveTopology::PointList,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
+    let draws = Draws {
+        lowered: &lowered,
         vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: ash::vk::RenderPass::null(),
-        cache: ash::vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
-    let buffers: Vec<Vec<u8>> = vertex_input.attributes.iter().map(data).collect();
-    let vertex_data: Vec<VertexData<'_>> =
-        (0..).zip(&buffers).map(|(binding, bytes)| VertexData { binding, bytes }).collect();
-    let draw =
-        Draw { vertex_count: VERTICES, instance_count: 1, first_vertex: 0, first_instance: 0 };
-    let initial = vec![0xa5; (VERTICES * list.strides[0].unwrap()) as usize];
-    let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
-    let request = CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &vertex_data,
-        descriptor_sets: &[],
+        vertex_data: &vertex_input.attributes.iter().map(data).collect::<Vec<_>>(),
         push_constants: &[],
-        draws: &[(PrimitiveTopology::PointList, draw)],
-        buffers: &[Some(target)],
+        topology: PrimitiveTopology::PointList,
+        draws: &[POINTS],
     };
-    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    gpu.destroy_pipeline(pipeline);
-    found
+    draws.capture(gpu).remove(0).unwrap()
 }
 
 /// The same values through inputs of 32 bits and of 16.
@@ -308,6 +289,107 @@ fn no_capability_is_added() {
     let buffer = "layout(set = 0, binding = 0) buffer B { float16_t values[]; } b;";
     let stored = lowered(buffer, "b.values[gl_VertexIndex] = read.x;");
     assert!(!has(&stored, "StorageInputOutput16") && !has(&stored, "Float16"), "{stored:?}");
+}
+
+/// Numbers of 8 and 16 bits that the shader does nothing with but convert them, so that its module declares no
+/// arithmetic of that width: within a dword and in several, by rows, in arrays and by an index that is no constant.
+const PUSHED: &str = "#version 450
+    #extension GL_EXT_shader_explicit_arithmetic_types : require
+    #extension GL_EXT_shader_8bit_storage : require
+    #extension GL_EXT_shader_16bit_storage : require
+    struct Light { float wide; uint8_t narrow; };
+    layout(push_constant, std430) uniform Push {
+        uint8_t a;
+        i8vec4 b;
+        u8vec3 c;
+        int16_t d;
+        u16vec4 e;
+        f16vec4 f;
+        layout(row_major, offset = 32) f16mat2x3 g;
+        layout(offset = 48) int16_t h[3];
+        layout(offset = 56) Light lights[2];
+    } p;
+    int second(Light light) { return int(light.narrow); }
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 88, xfb_offset = 0) out ivec4 out_b;
+    layout(location = 1, xfb_buffer = 0, xfb_offset = 16) out uvec3 out_c;
+    layout(location = 2, xfb_buffer = 0, xfb_offset = 28) out uvec4 out_e;
+    layout(location = 3, xfb_buffer = 0, xfb_offset = 44) out vec4 out_f;
+    layout(location = 4, xfb_buffer = 0, xfb_offset = 60) out vec3 out_g;
+    layout(location = 5, xfb_buffer = 0, xfb_offset = 72) out ivec4 out_ints;
+    void main() {
+        out_b = ivec4(p.b);
+        out_c = uvec3(p.c);
+        out_e = uvec4(p.e);
+        out_f = vec4(p.f);
+        out_g = vec3(p.g[gl_VertexIndex & 1]);
+        int light = int(p.lights[gl_VertexIndex & 1].narrow);
+        out_ints = ivec4(int(p.a), int(p.d), int(p.h[gl_VertexIndex % 3]), light);
+    }";
+
+/// What [`PUSHED`] reads.
+fn pushed() -> Vec<u8> {
+    let mut bytes = vec![0xee; 72];
+    let mut push = |at: usize, values: &[u16], size: usize| {
+        for (value, to) in values.iter().zip(bytes[at..].chunks_exact_mut(size)) {
+            to.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    };
+    push(0, &[200], 1);
+    push(4, &[0xff, 0x80, 5, 0x7f], 1);
+    push(8, &[255, 0, 7], 1);
+    push(12, &[-300i16 as u16], 2);
+    push(16, &[1, 0xffff, 0x8000, 300], 2);
+    // 1.5, -2.0, 65504.0, -0.0
+    push(24, &[0x3e00, 0xc000, 0x7bff, 0x8000], 2);
+    // Three rows: 1.0, 2.0; 3.0, 4.0; 5.0, 6.0.
+    push(32, &[0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600], 2);
+    push(48, &[11, -12i16 as u16, 13], 2);
+    push(60, &[0x80], 1);
+    push(68, &[0x7f], 1);
+    bytes
+}
+
+fn expected_of_pushed() -> Vec<u8> {
+    (0..VERTICES)
+        .flat_map(|vertex| {
+            let row = |even: f32| (0..3).map(move |r| even + 2.0 * r as f32 + (vertex % 2) as f32);
+            let ints =
+                [200, -300, [11, -12, 13][vertex as usize % 3], [128, 127][vertex as usize % 2]];
+            let dwords =
+                [-1, -128, 5, 127, 255, 0, 7, 1, 0xffff, 0x8000, 300].map(|i: i32| i as u32);
+            let floats = [1.5, -2.0, 65504.0, -0.0].into_iter().chain(row(1.0)).map(f32::to_bits);
+            let all = dwords.into_iter().chain(floats).chain(ints.map(|i: i32| i as u32));
+            all.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+        })
+        .collect()
+}
+
+#[test]
+fn push_constants_are_widened() {
+    let vertex_input = VertexInput::default();
+    for resources in RESOURCES {
+        // As above, without the validation layer: the driver has `storagePushConstant8` and its like enabled.
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        for backend in gpu.backends().to_vec() {
+            for arguments in [&[][..], &["-gVS", "--target-env", "vulkan1.1"], &["-Od"]] {
+                let words = common::compile(PUSHED, arguments);
+                let lowered = lower_on(&gpu, backend, &Shader::new(&words), &vertex_input);
+                common::validate(&lowered.words, "vulkan1.1");
+                let draws = Draws {
+                    lowered: &lowered,
+                    vertex_input: &vertex_input,
+                    vertex_data: &[],
+                    push_constants: &[pushed()],
+                    topology: PrimitiveTopology::PointList,
+                    draws: &[POINTS],
+                };
+                let found = draws.capture(&mut gpu).remove(0).unwrap();
+                assert_eq!(found, expected_of_pushed(), "{backend} {arguments:?}");
+            }
+        }
+        let messages = gpu.close();
+        assert!(messages.is_empty(), "{messages:?}");
+    }
 }
 
 #[test]

@@ -178,29 +178,98 @@ fn numbers_of_8_and_16_bits() {
 
 /// With nothing but the features of the storage, other variables may not have them.
 #[test]
-fn numbers_that_only_push_constants_may_have_are_named() {
-    for (ty, bits, capability) in [
-        ("uint8_t", 8, spirv::Capability::Int8),
-        ("int16_t", 16, spirv::Capability::Int16),
-        ("f16vec2", 16, spirv::Capability::Float16),
+fn numbers_that_only_push_constants_may_have() {
+    let extensions = ["GL_EXT_shader_8bit_storage", "GL_EXT_shader_16bit_storage"];
+    for (ty, value, end) in [
+        ("uint8_t", "float(uint(p.lights[1].narrow))", 80),
+        ("int16_t", "float(int(p.lights[gl_VertexIndex & 1].narrow))", 80),
+        ("f16vec3", "vec3(p.lights[0].narrow).zxyz", 48),
+        ("i8vec2", "p.a + vec2(ivec2(p.lights[1].narrow)).yxyy", 80),
     ] {
         let declarations = format!(
             "struct Light {{ vec4 colour; {ty} narrow; }};
              layout(push_constant) uniform Push {{ float a; Light lights[2]; }} p;"
         );
-        let extensions = ["GL_EXT_shader_8bit_storage", "GL_EXT_shader_16bit_storage"];
-        let words = common::compile(&source(&extensions, &declarations, "p.a"), &[]);
+        assert_eq!(valid(&source(&extensions, &declarations, value)).end, end, "{ty}");
+        let words = common::compile(&source(&extensions, &declarations, value), &[]);
         for lowered in all(&Shader::new(&words)) {
-            let error = lowered.unwrap_err();
-            assert!(
-                matches!(&error, LowerError::PushConstantWidth { bits: b, capability: c, .. }
-                    if (*b, *c) == (bits, capability)),
-                "{error}"
-            );
-            let error = error.to_string();
-            assert!(error.starts_with("push constant 'lights[0].narrow' of 'p' (%"), "{error}");
+            let text = common::disassemble(&lowered.unwrap().words);
+            let arithmetic = ["Int8", "Int16", "Float16"];
+            assert!(!arithmetic.iter().any(|name| text.contains(&format!("OpCapability {name}"))));
         }
-        assert!(native::lower(&Shader::new(&words)).is_ok());
+    }
+}
+
+/// Without arithmetic of that width no matrix may be made of what was converted, though a buffer may be given one.
+#[test]
+fn matrices_that_only_push_constants_may_have_are_named() {
+    let module = |capabilities: &str| {
+        let source = format!(
+            r#"
+            OpCapability Shader
+            OpCapability TransformFeedback
+            OpCapability StoragePushConstant16
+            OpCapability StorageBuffer16BitAccess
+            {capabilities}
+            OpExtension "SPV_KHR_16bit_storage"
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint Vertex %main "main" %captured
+            OpExecutionMode %main Xfb
+            OpDecorate %captured Location 0
+            OpDecorate %captured XfbBuffer 0
+            OpDecorate %captured XfbStride 4
+            OpDecorate %captured Offset 0
+            OpDecorate %buffer DescriptorSet 0
+            OpDecorate %buffer Binding 0
+            OpDecorate %block Block
+            OpMemberDecorate %block 0 Offset 0
+            OpMemberDecorate %block 0 ColMajor
+            OpMemberDecorate %block 0 MatrixStride 4
+            OpMemberDecorate %block 1 Offset 8
+            %void = OpTypeVoid
+            %procedure = OpTypeFunction %void
+            %float = OpTypeFloat 32
+            %half = OpTypeFloat 16
+            %half2 = OpTypeVector %half 2
+            %uint = OpTypeInt 32 0
+            %0u = OpConstant %uint 0
+            %1u = OpConstant %uint 1
+            %matrix = OpTypeMatrix %half2 2
+            %block = OpTypeStruct %matrix %float
+            %to_push = OpTypePointer PushConstant %block
+            %to_pushed = OpTypePointer PushConstant %float
+            %to_matrix = OpTypePointer PushConstant %matrix
+            %to_buffer = OpTypePointer StorageBuffer %block
+            %to_bound = OpTypePointer StorageBuffer %matrix
+            %output = OpTypePointer Output %float
+            %push = OpVariable %to_push PushConstant
+            %buffer = OpVariable %to_buffer StorageBuffer
+            %captured = OpVariable %output Output
+            %main = OpFunction %void None %procedure
+            %entry = OpLabel
+            %from = OpAccessChain %to_matrix %push %0u
+            %whole = OpLoad %matrix %from
+            %to = OpAccessChain %to_bound %buffer %0u
+            OpStore %to %whole
+            %at = OpAccessChain %to_pushed %push %1u
+            %pushed = OpLoad %float %at
+            OpStore %captured %pushed
+            OpReturn
+            OpFunctionEnd"#
+        );
+        let words = common::assemble(&source, "spv1.3");
+        common::validate(&words, "vulkan1.1");
+        words
+    };
+    let words = module("");
+    for lowered in all(&Shader::new(&words)) {
+        let error = lowered.unwrap_err();
+        assert!(matches!(error, LowerError::NarrowComposite { .. }), "{error}");
+        assert!(error.to_string().contains(" is f16mat2, or moves it as a whole"), "{error}");
+    }
+    assert!(native::lower(&Shader::new(&words)).is_ok());
+    for lowered in all(&Shader::new(&module("OpCapability Float16"))) {
+        common::validate(&lowered.unwrap().words, "vulkan1.1");
     }
 }
 

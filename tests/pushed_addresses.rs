@@ -6,11 +6,11 @@
 mod common;
 
 use ash::vk;
-use common::device::{close, open};
-use vkxfb::lower::{Backend, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, Profile};
-use vkxfb::runtime::{Draw, MemoryLocation, Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use common::device::{Draws, close, lower_on, open};
+use vkxfb::lower::{Backend, Shader};
+use vkxfb::probe::gpu::{Gpu, Profile};
+use vkxfb::runtime::{Draw, MemoryLocation};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 
 /// Nodes of a list, by pointers and by two dwords; by an index that differs from vertex to vertex.
@@ -99,40 +99,16 @@ fn capture(gpu: &mut Gpu, backend: Backend, push_constants: &[Vec<u8>]) -> Vec<u
     let words = common::compile(SHADER, &[]);
     let shader = Shader::new(&words);
     let vertex_input = &VertexInput::default();
-    let target = gpu.compute_target(backend).unwrap();
-    let lowered = match backend {
-        Backend::Native => native::lower(&shader),
-        Backend::Vertex => vertex::lower(&shader),
-        Backend::Compute => compute::lower(&shader, &compute::Options { vertex_input, target }),
-    };
-    let topology = PrimitiveTopology::LineList;
-    let desc = PipelineDesc {
-        shader: &lowered.unwrap(),
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: gpu.render_pass(),
-        cache: vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let lowered = lower_on(gpu, backend, &shader, vertex_input);
     let draw =
         Draw { vertex_count: VERTICES, instance_count: 1, first_vertex: 0, first_instance: 0 };
-    let initial = vec![0xa5; 16 * VERTICES as usize * DRAWS as usize];
-    let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
-    let request = CaptureRequest {
-        pipeline: &pipeline,
+    let draws = Draws {
+        lowered: &lowered,
+        vertex_input,
         vertex_data: &[],
-        descriptor_sets: &[],
         push_constants,
-        draws: &[(topology, draw); DRAWS as usize],
-        buffers: &[Some(target)],
+        topology: PrimitiveTopology::LineList,
+        draws: &[draw; DRAWS as usize],
     };
-    // SAFETY: the pipeline is of this device, and the addresses are of a live buffer.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    gpu.destroy_pipeline(pipeline);
-    found
+    draws.capture(gpu).remove(0).unwrap()
 }

@@ -272,22 +272,24 @@ fn a_command_buffer_is_executed_many_times() {
 }
 
 /// Each barrier is recorded where its place is: with any of them left out one is missing. (In the random draws
-/// of `tests/draws` synchronization validation then reports it, and on a GPU they capture something else, with
-/// `VKXFB_OMIT_BARRIER`.)
+/// of `tests/draws` and the restarts of `tests/long_restarts.rs` synchronization validation then reports it, and on a
+/// GPU they capture something else, with `VKXFB_OMIT_BARRIER`.)
 #[test]
 fn no_barrier_can_be_left_out() {
+    /// So many that several workgroups look through them, and what they found is put together.
+    const MANY: u32 = 20_000;
     let mut bench = Bench::new(Profile::Full, 4096);
     let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-    let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-    bench
-        .gpu
-        .write(&indices, 0, &[0, 1, 2, 3, 255, 4, 5, 6, 7, 8, 9, 255, 10, 11, 12, 13])
-        .unwrap();
+    let indices = bench.gpu.create_buffer(MANY.into(), usage, MemoryLocation::Device).unwrap();
+    let data: Vec<u8> = (0..MANY).map(|i| if i % 7 == 4 { 255 } else { i as u8 % 200 }).collect();
+    bench.gpu.write(&indices, 0, &data).unwrap();
     let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let mut barriers = |omitted: Option<Barrier>| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
+        let desc = ArenaDesc::for_draws(4, 4);
+        let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
+        let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
         let counter = bench.counter();
         let setup = &bench.setup;
         let strip = PrimitiveTopology::TriangleStrip;
@@ -296,31 +298,31 @@ fn no_barrier_can_be_left_out() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
-                let restarted =
+                let mut restarted = |index_count| {
                     setup.record(&restarting, ctx, cmd, &mut arena, [None; 2], |recorder| {
                         recorder.bind_index_buffer(&IndexBuffer {
                             buffer: indices.raw(),
                             offset: 0,
-                            size: 16,
+                            size: MANY.into(),
                             index_type: IndexType::Uint8,
                         })?;
-                        let draw = DrawIndexed {
-                            index_count: 16,
-                            instance_count: 1,
-                            ..Default::default()
-                        };
+                        let draw =
+                            DrawIndexed { index_count, instance_count: 1, ..Default::default() };
                         recorder.draw_indexed(strip, &draw)
-                    })?;
-                Ok((known.barriers, restarted.barriers))
+                    })
+                };
+                let [few, many] = [restarted(16)?, restarted(MANY)?];
+                Ok([known, few, many].map(|recorded| recorded.barriers))
             }
         });
         bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
-    assert_eq!(barriers(None), (1, 3));
-    assert_eq!(barriers(Some(Barrier::BeforeFinish)), (0, 3));
+    assert_eq!(barriers(None), [1, 3, 4]);
+    assert_eq!(barriers(Some(Barrier::BeforeFinish)), [0, 3, 4]);
+    assert_eq!(barriers(Some(Barrier::RestartToScan)), [1, 3, 3]);
     for omitted in [Barrier::BeforeSetup, Barrier::RestartToSetup, Barrier::SetupToCapture] {
-        assert_eq!(barriers(Some(omitted)), (1, 2), "{omitted:?}");
+        assert_eq!(barriers(Some(omitted)), [1, 2, 3], "{omitted:?}");
     }
     bench.gpu.destroy_pipeline(restarting);
     bench.gpu.destroy_buffer(indices);

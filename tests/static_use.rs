@@ -43,17 +43,25 @@ fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Bac
     }
 }
 
-const CAPTURED: &str =
-    "layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 captured;";
+/// A shader that declares something, with the value that it captures.
+fn source(declarations: &str, value: &str) -> String {
+    format!(
+        "#version 450
+         #extension GL_EXT_shader_16bit_storage : require
+         #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+         layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 captured;
+         {declarations}
+         void main() {{ captured = {value}; }}"
+    )
+}
+
+/// What is captured of a shader that uses nothing of what it declares.
+const INDEX: &str = "vec4(gl_VertexIndex)";
 
 #[test]
 fn push_constants_that_nothing_uses() {
-    let source = format!(
-        "#version 450
-         {CAPTURED}
-         layout(push_constant) uniform Push {{ vec4 size; uint frame; }} params;
-         void main() {{ captured = vec4(gl_VertexIndex); }}"
-    );
+    let source =
+        source("layout(push_constant) uniform Push { vec4 size; uint frame; } params;", INDEX);
     for debug in [&[][..], &["-g"]] {
         assert_removed(&source, debug, "params", &[]);
     }
@@ -82,13 +90,7 @@ fn push_constants_in_use() {
         ("Push { vec4 size; } params", "called()", "'params'"),
     ] {
         let called = if used == "called()" { "vec4 called() { return params.size; }" } else { "" };
-        let source = format!(
-            "#version 450
-             {CAPTURED}
-             layout(push_constant) uniform {block};
-             {called}
-             void main() {{ captured = {used}; }}"
-        );
+        let source = source(&format!("layout(push_constant) uniform {block}; {called}"), used);
         let range = if block.contains("[4]") { 0..64 } else { 0..16 };
         in_use(&common::compile(&source, &[]), name, range);
     }
@@ -223,16 +225,9 @@ fn other_entry_points_count_for_nothing() {
 /// In the same place, and by a function that nobody calls.
 #[test]
 fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
-    let source = |used: &str| {
-        format!(
-            "#version 450
-             {CAPTURED}
-             layout(set = 1, binding = 0) uniform Camera {{ mat4 matrix; }} camera;
-             void main() {{ captured = {used}; }}"
-        )
-    };
-    assert_removed(&source("vec4(gl_VertexIndex)"), &[], "camera", &[Backend::Vertex]);
-    let words = common::compile(&source("camera.matrix[0]"), &[]);
+    let camera = "layout(set = 1, binding = 0) uniform Camera { mat4 matrix; } camera;";
+    assert_removed(&source(camera, INDEX), &[], "camera", &[Backend::Vertex]);
+    let words = common::compile(&source(camera, "camera.matrix[0]"), &[]);
     let [vertex, by_address, by_descriptors] = all(&Shader::new(&words));
     assert!(vertex.is_ok() && by_address.is_ok());
     let error = by_descriptors.unwrap_err();
@@ -242,17 +237,11 @@ fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
 /// Attributes that the vertex input lacks, types that none has, built-ins of other stages.
 #[test]
 fn inputs_that_nothing_uses() {
-    let source = format!(
-        "#version 450
-         #extension GL_EXT_shader_16bit_storage : require
-         #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-         {CAPTURED}
-         layout(location = 0) in vec4 absent;
-         layout(location = 1) in f16vec4 unused_half;
-         layout(location = 300) in vec4 beyond;
-         void main() {{ captured = vec4(gl_VertexIndex); }}"
-    );
-    let words = common::compile(&source, &["--target-env", "spirv1.5"]);
+    let declarations = "
+        layout(location = 0) in vec4 absent;
+        layout(location = 1) in f16vec4 unused_half;
+        layout(location = 300) in vec4 beyond;";
+    let words = common::compile(&source(declarations, INDEX), &["--target-env", "spirv1.5"]);
     let [_, computes @ ..] = all(&Shader::new(&words));
     for lowered in computes {
         let lowered = lowered.unwrap();
@@ -264,8 +253,9 @@ fn inputs_that_nothing_uses() {
     // Graphics pipelines want an attribute for what is declared.
     let reads = vertex_reads(&Shader::new(&words)).unwrap();
     assert_eq!(reads.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0, 1]);
-    for (unused, used) in [("gl_VertexIndex", "absent.x"), ("gl_VertexIndex", "unused_half.x")] {
-        let words = common::compile(&source.replace(unused, used), &["--target-env", "spirv1.5"]);
+    for used in ["vec4(absent.x)", "vec4(unused_half.x)"] {
+        let source = source(declarations, used);
+        let words = common::compile(&source, &["--target-env", "spirv1.5"]);
         let [_, computes @ ..] = all(&Shader::new(&words));
         assert!(computes.iter().all(Result::is_err), "{used}");
     }
@@ -290,13 +280,10 @@ fn a_built_in_of_another_stage_that_nothing_uses() {
 /// Debug info of what goes goes with it, and what it describes of the rest stays.
 #[test]
 fn debug_info_of_unused_declarations() {
-    let source = format!(
-        "#version 450
-         {CAPTURED}
-         layout(push_constant) uniform Push {{ vec4 size; uint frame; }} params;
-         layout(location = 0) in vec4 unused;
-         void main() {{ captured = vec4(gl_VertexIndex); }}"
-    );
+    let declarations = "
+        layout(push_constant) uniform Push { vec4 size; uint frame; } params;
+        layout(location = 0) in vec4 unused;";
+    let source = source(declarations, INDEX);
     let words = common::compile(&source, &["-gVS", "--target-env", "vulkan1.1"]);
     for lowered in all(&Shader::new(&words)) {
         let lowered = lowered.unwrap();

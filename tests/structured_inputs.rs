@@ -5,13 +5,13 @@
 
 mod common;
 
-use common::device::{RESOURCES, close, open_with};
+use common::device::{Draws, RESOURCES, close, lower_on, open_with};
 use vkxfb::capture::{Capture, CaptureList, Selector};
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
-use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions, VertexData};
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::lower::{Backend, Captures, LowerError, Shader};
+use vkxfb::probe::gpu::{Gpu, OpenOptions};
+use vkxfb::runtime::Draw;
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
 
 /// A matrix in a structure, an array of them in another, and a structure of different types, each copied to an
@@ -151,7 +151,7 @@ fn every_backend_fetches_them() {
 }
 
 fn capture(
-    gpu: &mut vkxfb::probe::gpu::Gpu,
+    gpu: &mut Gpu,
     words: &[u32],
     backend: Backend,
     vertex_input: &VertexInput,
@@ -164,46 +164,19 @@ fn capture(
     let captures = [("m", 0), ("n", 64), ("w", 112)].map(capture).to_vec();
     let list = CaptureList { captures, strides: [Some(STRIDE as u32), None, None, None] };
     let shader = Shader { captures: Captures::List(&list), ..Shader::new(words) };
-    let target = gpu.compute_target(backend).unwrap();
-    let lowered = match backend {
-        Backend::Native => native::lower(&shader),
-        Backend::Vertex => vertex::lower(&shader),
-        Backend::Compute => compute::lower(&shader, &compute::Options { vertex_input, target }),
-    };
-    let lowered = lowered.unwrap();
+    let lowered = lower_on(gpu, backend, &shader, vertex_input);
     common::validate(&lowered.words, "vulkan1.0");
-    let topology = PrimitiveTopology::LineList;
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: gpu.render_pass(),
-        cache: ash::vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
-    let vertex_data: Vec<VertexData<'_>> =
-        (0..).zip(buffers).map(|(binding, bytes)| VertexData { binding, bytes }).collect();
     let draw =
         Draw { vertex_count: VERTICES, instance_count: 1, first_vertex: 0, first_instance: 0 };
-    let initial = vec![0xa5; VERTICES as usize * STRIDE];
-    let target = CaptureTarget { initial: &initial, offset: 0, size: initial.len() as u64 };
-    let request = CaptureRequest {
-        pipeline: &pipeline,
-        vertex_data: &vertex_data,
-        descriptor_sets: &[],
+    let draws = Draws {
+        lowered: &lowered,
+        vertex_input,
+        vertex_data: buffers,
         push_constants: &[],
-        draws: &[(topology, draw)],
-        buffers: &[Some(target)],
+        topology: PrimitiveTopology::LineList,
+        draws: &[draw],
     };
-    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    gpu.destroy_pipeline(pipeline);
-    found
+    draws.capture(gpu).remove(0).unwrap()
 }
 
 /// A block may say where each member is; what follows one without a location of its own follows it.

@@ -5,9 +5,10 @@
 //! entry point, and stores. The shader's own descriptors stay where they are: their set layouts must be visible to
 //! the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
 //!
-//! Inputs and outputs of 8 and 16 bits a component are held in 32. A module that has its 16-bit types by the
-//! capability `StorageInputOutput16` alone keeps it, so that the device must have the feature enabled, as for the
-//! shader itself.
+//! Inputs and outputs of 8 and 16 bits a component are held in 32, and so are push constants that the module may not
+//! compute with. A module that has its 16-bit types by the capability `StorageInputOutput16` alone keeps it, and
+//! `StoragePushConstant8` and `StoragePushConstant16` stay, so that the device must have these features enabled, as
+//! for the shader itself.
 //!
 //! One dispatch captures one draw, or a batch of them. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
 //! dispatch may be folded over two axes at any width.
@@ -26,7 +27,7 @@ use super::strip::strip;
 use super::sysvals::{Access, SysvalsPlace};
 use super::undefined::Undefined;
 use super::uses::Uses;
-use super::widen::widen;
+use super::widen::{INTERFACE, widen};
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::isolate;
@@ -128,10 +129,12 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let used = isolate(&mut module, &mut entry);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    let push_constants = PushConstants::of(&module, &declarations, &used)?;
+    let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     resources.check(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
-    let declarations = widen(&mut module, &declarations)?.unwrap_or(declarations);
+    let storages = [&INTERFACE[..], push_constants.to_widen()].concat();
+    let widened = widen(&mut module, &declarations, &storages)?;
+    let declarations = push_constants.widened(widened).unwrap_or(declarations);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
 
     undefined.define_values(&mut module, &declarations);
@@ -221,7 +224,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 
 /// Makes inputs and outputs private.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
-    const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
     strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
     for capability in INTERFACE_CAPABILITIES {

@@ -109,19 +109,6 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
-    /// A push constant that only push constants may be, by `StoragePushConstant8` or `StoragePushConstant16`.
-    #[error(
-        "push constant {member} has components of {bits} bits, which this backend supports only in modules \
-         that declare the capability {capability:?}"
-    )]
-    PushConstantWidth {
-        /// Where it is in which variable.
-        member: String,
-        /// Bits of a component.
-        bits: u32,
-        /// What makes it a type for all variables, where the device has it.
-        capability: spirv::Capability,
-    },
     /// A push constant whose bytes cannot be told.
     #[error("push constant {member}, or a part of it, {problem}")]
     PushConstantLayout {
@@ -149,10 +136,11 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
-    /// An input or output of 8 or 16 bits a component, or a value of one, that is not converted.
+    /// An input, output or push constant of 8 or 16 bits a component, or a value of one, that is not converted.
     #[error(
-        "{id} is {ty}, or moves it as a whole: of inputs and outputs with components of 8 and 16 bits, those with \
-         initialisers and those of very many parts are not supported on the compute backend"
+        "{id} is {ty}, or moves it as a whole: of inputs, outputs and push constants with components of 8 and 16 \
+         bits, those with initialisers, those of very many parts, and matrices of push constants that the module may \
+         not compute with are not supported on this backend"
     )]
     NarrowComposite {
         /// The name or id of the variable, the pointer or the value.

@@ -2,7 +2,9 @@
 //!
 //! The block becomes a `Private` variable, like inputs and outputs, and what the shader reads of it is set before
 //! it runs, from memory: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
-//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` says which bytes make which value.
+//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` says which bytes make which value. Where the
+//! module may not compute with all that the block holds, the variable has 32 bits for what has fewer, as `widen` makes
+//! of inputs and outputs.
 
 mod layout;
 mod types;
@@ -17,6 +19,7 @@ pub(super) use self::types::place_label;
 use super::LowerError;
 use super::interface;
 use super::store::{Loaded, gather};
+use super::widen::{WideTypes, Widened};
 use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions};
@@ -25,6 +28,7 @@ use crate::spirv::pointers::Pointers;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section, ids_of, result_of};
 use crate::sysval::AttributeDescriptor;
+use crate::vertex_input::NumericClass;
 
 /// Bytes of push constants that a shader may have. No device has more.
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
@@ -38,6 +42,10 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 pub(super) struct PushConstants {
     /// Whether there is a block in use. Of it may nothing be read.
     is_used: bool,
+    /// Whether a part of it has a type that only push constants may have.
+    is_only_moved: bool,
+    /// The variables' types by those of the block, where they are others.
+    wide: WideTypes,
     reads: Vec<Read>,
     /// [`Lowered::push_constants`](super::Lowered::push_constants)
     pub(super) range: Range<u32>,
@@ -63,8 +71,9 @@ impl PushConstants {
         if variables.is_empty() {
             return Ok(Self::default());
         }
+        let mut is_only_moved = false;
         for variable in &variables {
-            types::check(module, declarations, variable)?;
+            is_only_moved |= types::check(module, declarations, variable)?;
         }
         let mut reads = Vec::new();
         for (variable, path) in read_places(module, declarations, used, &variables) {
@@ -73,7 +82,24 @@ impl PushConstants {
         }
         let range = granular(bytes_of(reads.iter().map(|read| &read.value)));
         tracing::debug!(?range, values = reads.len(), "push constants");
-        Ok(Self { is_used: true, reads, range })
+        Ok(Self { is_used: true, is_only_moved, wide: WideTypes::new(), reads, range })
+    }
+
+    /// The storage class of the block, where it has to be widened before it is private.
+    pub(super) const fn to_widen(&self) -> &[StorageClass] {
+        match self.is_only_moved {
+            true => &[StorageClass::PushConstant],
+            false => &[],
+        }
+    }
+
+    /// Takes note of how the module was widened. Returns its declarations.
+    pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
+        let Widened { declarations, types } = widened?;
+        if self.is_only_moved {
+            self.wide = types;
+        }
+        Some(declarations)
     }
 
     /// Makes the block a variable of the shader's own.
@@ -98,12 +124,13 @@ impl PushConstants {
             return Ok(());
         }
         let loaded = [self.load(linker, code)?];
-        let builder = &mut linker.builder;
         for Read { variable, path, value } in &self.reads {
-            let id = emit(builder, code, &loaded, value);
+            let id = Emit { linker, code, loaded: &loaded, wide: &self.wide }.value(value)?;
+            let builder = &mut linker.builder;
             let mut pointer = *variable;
             if !path.is_empty() {
-                let ty = builder.pointer(StorageClass::Private, value.ty());
+                let ty = wide_type(&self.wide, value.ty()).unwrap_or_else(|| value.ty());
+                let ty = builder.pointer(StorageClass::Private, ty);
                 let indices = path.iter().map(|index| builder.constant(*index).0);
                 let operands: Vec<u32> = std::iter::once(variable.0).chain(indices).collect();
                 pointer = code.value(builder, Op::AccessChain, ty, &operands);
@@ -280,38 +307,119 @@ fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     quads.into_iter().map(load).collect()
 }
 
-/// A value of the dwords that are loaded.
-fn emit(builder: &mut Builder<'_>, code: &mut Code, loaded: &[Loaded; 1], value: &Value) -> Id {
-    match value {
-        Value::Vector { ty, bits: 32, offsets, .. } if offsets.is_sorted_by(|a, b| a + 4 == *b) => {
-            let dwords = dwords(builder, code, loaded, offsets[0] / 4, offsets.len() as u32);
-            let uvec = builder.uvec(offsets.len() as u32);
-            cast(builder, code, dwords, uvec, *ty)
-        }
-        Value::Vector { ty, component, bits, offsets } => {
-            let scalars = offsets.iter();
-            let scalars: Vec<u32> = scalars
-                .map(|offset| scalar(builder, code, loaded, (*component, *bits), *offset).0)
-                .collect();
-            match scalars.as_slice() {
-                [scalar] => Id(*scalar),
-                _ => code.value(builder, Op::CompositeConstruct, *ty, &scalars),
+/// Makes values of the dwords that are loaded.
+struct Emit<'e, 'l, 'm> {
+    linker: &'e mut Linker<'l, 'm>,
+    code: &'e mut Code,
+    loaded: &'e [Loaded; 1],
+    wide: &'e WideTypes,
+}
+
+impl Emit<'_, '_, '_> {
+    fn value(&mut self, value: &Value) -> Result<Id, LinkError> {
+        let (code, loaded) = (&mut *self.code, self.loaded);
+        let builder = &mut self.linker.builder;
+        Ok(match value {
+            Value::Vector { ty, component, bits, class, offsets } => {
+                if let (Some(ty), Some(component)) =
+                    (wide_type(self.wide, *ty), wide_type(self.wide, *component))
+                {
+                    return self.widened((ty, component), (*bits, *class), offsets);
+                }
+                if *bits == 32 && offsets.is_sorted_by(|a, b| a + 4 == *b) {
+                    let count = offsets.len() as u32;
+                    let dwords = dwords(builder, code, loaded, offsets[0] / 4, count);
+                    let uvec = builder.uvec(count);
+                    return Ok(cast(builder, code, dwords, uvec, *ty));
+                }
+                let scalars = offsets.iter();
+                let scalars: Vec<u32> = scalars
+                    .map(|offset| scalar(builder, code, loaded, (*component, *bits), *offset).0)
+                    .collect();
+                construct(builder, code, *ty, &scalars)
             }
+            Value::Pointer { ty, offset } => {
+                // What OpBitcast of two dwords needs; of a 64-bit integer it would be Int64.
+                builder.module.add_extension("SPV_KHR_physical_storage_buffer");
+                let pair = dwords(builder, code, loaded, offset / 4, 2);
+                code.value(builder, Op::Bitcast, *ty, &[pair.0])
+            }
+            Value::Composite { ty, parts } => {
+                let ty = wide_type(self.wide, *ty).unwrap_or(*ty);
+                if parts.is_empty() {
+                    return Ok(builder.declare(Op::ConstantNull, &[ty.0]));
+                }
+                let parts = parts.iter().map(|part| Ok(self.value(part)?.0));
+                let parts: Vec<u32> = parts.collect::<Result<_, LinkError>>()?;
+                self.code.value(&mut self.linker.builder, Op::CompositeConstruct, ty, &parts)
+            }
+        })
+    }
+
+    /// A scalar or vector of fewer bits as one of 32, by what converts the formats of vertex attributes: of two
+    /// dwords.
+    fn widened(
+        &mut self,
+        (ty, component): (Id, Id),
+        (bits, class): (u32, NumericClass),
+        offsets: &[u32],
+    ) -> Result<Id, LinkError> {
+        let start = offsets[0] / 4 * 4;
+        let is_close = |offset: &u32| (start..start + 8).contains(offset);
+        if !offsets.iter().all(is_close) {
+            let scalars = offsets.chunks(1);
+            let scalars = scalars
+                .map(|offset| Ok(self.widened((component, component), (bits, class), offset)?.0));
+            let scalars: Vec<u32> = scalars.collect::<Result<_, LinkError>>()?;
+            return Ok(construct(&mut self.linker.builder, self.code, ty, &scalars));
         }
-        Value::Pointer { ty, offset } => {
-            // What OpBitcast of two dwords needs; of a 64-bit integer it would be Int64.
-            builder.module.add_extension("SPV_KHR_physical_storage_buffer");
-            let pair = dwords(builder, code, loaded, offset / 4, 2);
-            code.value(builder, Op::Bitcast, *ty, &[pair.0])
-        }
-        Value::Composite { ty, parts } if parts.is_empty() => {
-            builder.declare(Op::ConstantNull, &[ty.0])
-        }
-        Value::Composite { ty, parts } => {
-            let parts: Vec<u32> =
-                parts.iter().map(|part| emit(builder, code, loaded, part).0).collect();
-            code.value(builder, Op::CompositeConstruct, *ty, &parts)
-        }
+        let convert = self.linker.function(match class {
+            NumericClass::Uint => "convert_uint",
+            NumericClass::Sint => "convert_sint",
+            NumericClass::Float => "convert_sfloat",
+        })?;
+        let (code, builder) = (&mut *self.code, &mut self.linker.builder);
+        let dwords: Vec<u32> = (start / 4..start / 4 + 2)
+            .map(|dword| match offsets.iter().any(|offset| offset / 4 == dword) {
+                true => dwords(builder, code, self.loaded, dword, 1).0,
+                false => builder.constant(0).0,
+            })
+            .collect();
+        let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
+        let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
+        // What a vector lacks of four is converted like its first, and nothing reads it.
+        let mut vector = |of: &dyn Fn(u32) -> u32| {
+            let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
+            let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);
+            let operands = [uvec4.0, parts[0], parts[1], parts[2], parts[3]];
+            builder.declare(Op::ConstantComposite, &operands)
+        };
+        let arguments = [element, vector(&|offset| (offset - start) * 8), vector(&|_| bits)];
+        let all = code.call(builder, uvec4, convert, &arguments);
+        let count = offsets.len() as u32;
+        let uvec = builder.uvec(count);
+        let value = match count {
+            1 => code.value(builder, Op::CompositeExtract, uvec, &[all.0, 0]),
+            4 => all,
+            _ => {
+                let operands: Vec<u32> = [all.0, all.0].into_iter().chain(0..count).collect();
+                code.value(builder, Op::VectorShuffle, uvec, &operands)
+            }
+        };
+        Ok(cast(builder, code, value, uvec, ty))
+    }
+}
+
+/// The type of a variable that stands for another of the block.
+fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
+    wide.get(&ty).copied().flatten()
+}
+
+/// A scalar, or a vector of several.
+fn construct(builder: &mut Builder<'_>, code: &mut Code, ty: Id, scalars: &[u32]) -> Id {
+    match scalars {
+        [scalar] => Id(*scalar),
+        _ => code.value(builder, Op::CompositeConstruct, ty, scalars),
     }
 }
 

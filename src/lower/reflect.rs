@@ -12,7 +12,7 @@ pub use self::resources::{
 use super::inputs::parts::{Part, parts};
 use super::interface::{built_in, label};
 use super::uses::DESCRIPTORS;
-use super::widen::widen;
+use super::widen::{INTERFACE, widen};
 use super::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::static_use::StaticUse;
@@ -70,7 +70,8 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     let entry = shader.vertex_shader(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
-    let declarations = widen(&mut module, &declarations)?.unwrap_or(declarations);
+    let widened = widen(&mut module, &declarations, &INTERFACE)?;
+    let declarations = widened.map_or(declarations, |widened| widened.declarations);
     let mut attributes = BTreeMap::new();
     let inputs = declarations
         .variables(StorageClass::Input)

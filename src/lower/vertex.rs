@@ -18,6 +18,7 @@ use super::strip::strip;
 use super::sysvals::{Access, SysvalsPlace, place_block};
 use super::undefined::Undefined;
 use super::uses::Uses;
+use super::widen::widen;
 use super::{Backend, LowerError, Lowered, Shader};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
@@ -58,7 +59,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 ///
 /// # Errors
 /// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, values that
-/// specialisation constants cannot have, push constants of a type that no other variable may have, or sysvals
+/// specialisation constants cannot have, push constants that are no numbers or addresses, or sysvals
 /// where no push constants can be.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, LowerError> {
@@ -73,8 +74,10 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
-    let push_constants = PushConstants::of(&module, &declarations, &used)?;
+    let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let uses = Uses::of(&module, &declarations, &used);
+    let widened = widen(&mut module, &declarations, push_constants.to_widen())?;
+    let declarations = push_constants.widened(widened).unwrap_or(declarations);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout);
     interface::remove_push_constants(&mut module, &declarations, &used, &mut entry);
     push_constants.make_private(&mut module);

@@ -1,8 +1,8 @@
-//! Inputs and outputs of 8 and 16 bits a component, held in 32.
+//! Inputs, outputs and push constants of 8 and 16 bits a component, held in 32.
 //!
-//! To have them in its interface takes a shader `storageInputOutput16`. A compute shader has variables in
-//! `Private` instead, and these would take `shaderFloat16`, `shaderInt16` or `shaderInt8`, which the application
-//! need not have enabled, for a shader that does nothing but convert them. So pointers into the interface point
+//! To have them takes a shader `storageInputOutput16`, `storagePushConstant16` or `storagePushConstant8`. Where they
+//! become variables in `Private`, these would take `shaderFloat16`, `shaderInt16` or `shaderInt8`, which the
+//! application need not have enabled, for a shader that does nothing but convert them. So pointers to them point
 //! to 32-bit components, and what goes through them is converted where it is loaded or stored: by instructions
 //! that are allowed without these capabilities
 //! ([SPIR-V 1.6, 2.16.1 "Universal Validation Rules"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_universal_validation_rules)).
@@ -29,40 +29,70 @@ const MEMORY_16: [Capability; 3] = [
 /// Values that composites are taken apart into, in all: an interface has a few hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
-/// Widens the inputs and outputs of a module. Returns its declarations where there was something to widen.
+/// The storage classes of inputs and outputs.
+pub(super) const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
+
+/// What became of a module.
+pub(super) struct Widened {
+    /// Of the module as it is now.
+    pub(super) declarations: Declarations,
+    /// Its types by those that they stand for.
+    pub(super) types: WideTypes,
+}
+
+/// The capability that allows arithmetic with a narrow scalar, and variables of it in any storage.
+pub(super) const fn arithmetic(ty: &Type) -> Option<Capability> {
+    match ty {
+        Type::Int { width: 8, .. } => Some(Capability::Int8),
+        Type::Int { width: 16, .. } => Some(Capability::Int16),
+        Type::Float { width: 16 } => Some(Capability::Float16),
+        _ => None,
+    }
+}
+
+/// Widens what is in these storage classes of a module, where there is something to widen.
 ///
 /// # Errors
 /// [`LowerError::NarrowComposite`]
 pub(super) fn widen(
     module: &mut Module,
     declarations: &Declarations,
-) -> Result<Option<Declarations>, LowerError> {
+    storages: &[StorageClass],
+) -> Result<Option<Widened>, LowerError> {
     let mut types = Types::new(module, declarations);
-    let interface = [StorageClass::Input, StorageClass::Output];
-    let mut pointers: Vec<Id> = declarations.pointers(&interface).collect();
+    let mut pointers: Vec<Id> = declarations.pointers(storages).collect();
     // In an order of their own, so that one module gives one module.
     pointers.sort_unstable();
     let mut widened = HashMap::new();
     for pointer in pointers {
-        let Some(Type::Pointer { pointee, .. }) = declarations.ty(pointer) else { continue };
+        let Some(Type::Pointer { storage, pointee }) = declarations.ty(pointer) else { continue };
         let mut clones = Code::default();
         if let Some(wide) = types.wide(*pointee, &mut clones) {
-            widened.insert(pointer, Pointer { narrow: *pointee, wide, clones });
+            let is_push_constant = *storage == StorageClass::PushConstant as u32;
+            let is_only_moved = is_push_constant && types.only_moved.contains(pointee);
+            widened.insert(pointer, Pointer { narrow: *pointee, wide, is_only_moved, clones });
         }
     }
+    let mut wide = WideTypes::new();
     if !widened.is_empty() {
-        let wide = types.declare(&widened);
+        wide = types.declare(&widened);
         convert(module, declarations, &widened, &wide)?;
     }
-    if !needs_capability(module) {
+    if INTERFACE.iter().all(|storage| storages.contains(storage)) && !needs_capability(module) {
         module.remove_capability(Capability::StorageInputOutput16);
     }
-    Ok((!widened.is_empty()).then(|| Declarations::of(module)))
+    Ok((!widened.is_empty())
+        .then(|| Widened { declarations: Declarations::of(module), types: wide }))
+}
+
+/// Whether a module declares it.
+pub(super) fn has_capability(module: &Module, which: Capability) -> bool {
+    module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32)
 }
 
 /// Whether 16-bit types are declared that no capability allows but the interface's.
 fn needs_capability(module: &Module) -> bool {
-    let has = |which| module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32);
+    let has = |which| has_capability(module, which);
     let is_16 = |op| {
         let mut all = module.section(Section::Declarations);
         all.any(|i| i.is(op) && i.operand(1) == 16)
@@ -72,18 +102,20 @@ fn needs_capability(module: &Module) -> bool {
             || is_16(Op::TypeInt) && !has(Capability::Int16))
 }
 
-/// A type of pointers into the interface.
+/// A type of pointers to what is widened.
 struct Pointer {
     /// What it pointed to.
     narrow: Id,
     /// What it points to.
     wide: Id,
+    /// Whether no composite of the narrow type can be made, since nothing allows arithmetic with a part of it.
+    is_only_moved: bool,
     /// Declarations of arrays and structures that come before it.
     clones: Code,
 }
 
 /// Wide types by the narrow ones; `None` for a type that has no narrow component.
-type WideTypes = HashMap<Id, Option<Id>>;
+pub(super) type WideTypes = HashMap<Id, Option<Id>>;
 
 /// The widened counterparts of types.
 struct Types<'a> {
@@ -95,6 +127,8 @@ struct Types<'a> {
     hoisted: HashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
+    /// Narrow types with a part that the module may not compute with.
+    only_moved: HashSet<Id>,
     /// Structures and the ones that were made of them.
     structures: HashMap<Id, Id>,
 }
@@ -113,6 +147,7 @@ impl<'a> Types<'a> {
             hoisted: HashSet::new(),
             hoisted_code: Code::default(),
             wide: HashMap::new(),
+            only_moved: HashSet::new(),
             structures: HashMap::new(),
         }
     }
@@ -156,6 +191,21 @@ impl<'a> Types<'a> {
             _ => None,
         };
         self.wide.insert(ty, wide);
+        let is_only_moved = match declarations.ty(ty) {
+            Some(Type::Vector { component: part, .. } | Type::Matrix { column: part, .. }) => {
+                self.only_moved.contains(part)
+            }
+            Some(Type::Array { element, .. }) => self.only_moved.contains(element),
+            Some(Type::Struct { members }) => {
+                members.iter().any(|member| self.only_moved.contains(member))
+            }
+            Some(scalar) => arithmetic(scalar)
+                .is_some_and(|capability| !has_capability(self.module, capability)),
+            None => false,
+        };
+        if is_only_moved {
+            self.only_moved.insert(ty);
+        }
         wide
     }
 
@@ -245,7 +295,7 @@ struct Rewriter<'a> {
     module: &'a mut Module,
     declarations: &'a Declarations,
     wide: &'a WideTypes,
-    /// Pointers into the interface, by id.
+    /// Pointers to what is widened, by id.
     pointers: HashMap<Id, &'a Pointer>,
     code: Code,
     /// Values that composites were taken apart into so far.
@@ -290,10 +340,13 @@ impl<'a> Rewriter<'a> {
 
     /// Loads a narrow value as `result`. `access` is the pointer, with memory operands.
     fn load(&mut self, from: &Pointer, result: Id, access: &[u32]) -> Result<(), LowerError> {
+        let error = || composite(self.declarations, result, from.narrow);
+        if from.is_only_moved && conversion(self.declarations, from.narrow).is_none() {
+            return Err(error());
+        }
         let value = self.module.fresh_id();
         self.code.push(Op::Load, &[&[from.wide.0, value.0], access].concat());
-        self.convert(Width::Narrow, from.narrow, value, result)
-            .ok_or_else(|| composite(self.declarations, result, from.narrow))
+        self.convert(Width::Narrow, from.narrow, value, result).ok_or_else(error)
     }
 
     /// Stores a narrow value. `access` are memory operands.

@@ -148,7 +148,9 @@ pub struct IndirectDraw {
     pub buffer: vk::Buffer,
     /// Bytes to the first command, a multiple of 4.
     pub offset: u64,
-    /// Draws, or the most draws where there is a `count`.
+    /// Draws, or the most draws where there is a `count`. The buffer holds the commands of all of them, however few are
+    /// counted
+    /// ([VUID-vkCmdDrawIndirectCount-maxDrawCount-03111](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html#VUID-vkCmdDrawIndirectCount-maxDrawCount-03111)).
     pub draw_count: u32,
     /// Bytes from one command to the next, a multiple of 4 and no less than a command has; ignored for less than
     /// two draws.

@@ -192,6 +192,19 @@ pub enum RuntimeError {
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
+    /// By descriptors, which name all that may be read: commands of an indirect draw that its buffer does not hold.
+    #[error(
+        "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, which takes {memory} \
+         bytes of memory: the buffer has to hold all of them, however few are counted"
+    )]
+    CommandsPastTheEnd {
+        /// `draw_count` of the draw.
+        draw_count: u32,
+        /// Bytes from the start of the buffer to the end of the last command.
+        end: u64,
+        /// `VkMemoryRequirements::size` of the buffer.
+        memory: u64,
+    },
     /// A range that no buffer holds.
     #[error("{what} has {size} bytes from byte {offset} on, which pass 2^64")]
     PastTheEnd {

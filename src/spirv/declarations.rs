@@ -137,6 +137,8 @@ impl Declarations {
         let Some(op) = i.op() else { return };
         let ty = match op {
             Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
+            // With an encoding it is another format: bfloat16, say.
+            Op::TypeFloat if i.operands().len() > 2 => Type::Other(op),
             Op::TypeFloat => Type::Float { width: i.operand(1) },
             Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
             Op::TypeMatrix => Type::Matrix { column: i.id(1), count: i.operand(2) },

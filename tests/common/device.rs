@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
 
 use ash::vk;
-use vkxfb::lower::{Backend, Lowered};
+use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
 use vkxfb::probe::gpu::{
     CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
 };
@@ -331,46 +331,96 @@ pub fn assert_same(found: &Outcome, expected: &Outcome, what: &dyn std::fmt::Dis
     }
 }
 
-/// What [`capture`] draws: 5 triangles of 3 vertices in each of two instances.
-const INDICES: Draw =
-    Draw { vertex_count: 7, instance_count: 2, first_vertex: 3, first_instance: 1 };
-const INDICES_RECORDS: u64 = 30;
+/// A shader as a backend of the device takes it.
+pub fn lower_on(
+    gpu: &Gpu,
+    backend: Backend,
+    shader: &Shader<'_>,
+    vertex_input: &VertexInput,
+) -> Lowered {
+    let target = gpu.compute_target(backend).unwrap();
+    let lowered = match backend {
+        Backend::Native => native::lower(shader),
+        Backend::Vertex => vertex::lower(shader),
+        Backend::Compute => compute::lower(shader, &compute::Options { vertex_input, target }),
+    };
+    lowered.unwrap()
+}
 
-/// Captures a strip of a shader that reads nothing but indices: each buffer, from `0xa5` on.
+/// Draws of a lowered shader in one capture, with a pipeline of their own.
+pub struct Draws<'a> {
+    pub lowered: &'a Lowered,
+    pub vertex_input: &'a VertexInput,
+    /// By the number of the binding.
+    pub vertex_data: &'a [Vec<u8>],
+    /// By the number of the draw; or none at all.
+    pub push_constants: &'a [Vec<u8>],
+    pub topology: PrimitiveTopology,
+    pub draws: &'a [Draw],
+}
+
+impl Draws<'_> {
+    /// Captures them into buffers of just their size: each buffer, from `0xa5` on.
+    pub fn capture(&self, gpu: &mut Gpu) -> Vec<Option<Vec<u8>>> {
+        let &Draws { lowered, vertex_input, topology, push_constants, .. } = self;
+        let desc = PipelineDesc {
+            shader: lowered,
+            topology,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+            vertex_input,
+            set_layouts: &[],
+            dynamic_topology: true,
+            render_pass: gpu.render_pass(),
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let records: u64 = (self.draws.iter())
+            .map(|draw| {
+                topology.primitive_count(draw.vertex_count) * u64::from(draw.instance_count)
+            })
+            .map(|primitives| primitives * u64::from(topology.vertices_per_primitive()))
+            .sum();
+        let of_buffer = |stride: &Option<u32>| {
+            vec![0xa5; stride.map_or(0, |stride| stride as usize * records as usize)]
+        };
+        let initial: Vec<Vec<u8>> = lowered.layout.strides.iter().map(of_buffer).collect();
+        let targets: Vec<Option<CaptureTarget<'_>>> = initial
+            .iter()
+            .map(|initial| CaptureTarget { initial, offset: 0, size: initial.len() as u64 })
+            .map(|target| (target.size > 0).then_some(target))
+            .collect();
+        let vertex_data: Vec<VertexData<'_>> = (0..)
+            .zip(self.vertex_data)
+            .map(|(binding, bytes)| VertexData { binding, bytes })
+            .collect();
+        let draws: Vec<_> = self.draws.iter().map(|draw| (topology, *draw)).collect();
+        let request = CaptureRequest {
+            pipeline: &pipeline,
+            vertex_data: &vertex_data,
+            descriptor_sets: &[],
+            push_constants,
+            draws: &draws,
+            buffers: &targets,
+        };
+        // SAFETY: the pipeline is of this device, and the vertex data holds what is drawn.
+        let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers;
+        gpu.destroy_pipeline(pipeline);
+        found
+    }
+}
+
+/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each of two instances:
+/// each buffer, from `0xa5` on.
 pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
-    let vertex_input = VertexInput::default();
-    let desc = PipelineDesc {
-        shader: lowered,
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: gpu.render_pass(),
-        cache: vk::PipelineCache::null(),
-    };
-    // SAFETY: the context is of a live device.
-    let pipeline: Pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
-    let of_buffer = |stride: &Option<u32>| {
-        vec![0xa5; stride.map_or(0, |stride| stride as usize * INDICES_RECORDS as usize)]
-    };
-    let initial: Vec<Vec<u8>> = lowered.layout.strides.iter().map(of_buffer).collect();
-    let targets: Vec<Option<CaptureTarget<'_>>> = initial
-        .iter()
-        .map(|initial| CaptureTarget { initial, offset: 0, size: initial.len() as u64 })
-        .map(|target| (target.size > 0).then_some(target))
-        .collect();
-    let request = CaptureRequest {
-        pipeline: &pipeline,
+    let draws = Draws {
+        lowered,
+        vertex_input: &VertexInput::default(),
         vertex_data: &[],
-        descriptor_sets: &[],
         push_constants: &[],
-        draws: &[(PrimitiveTopology::TriangleStrip, INDICES)],
-        buffers: &targets,
+        topology: PrimitiveTopology::TriangleStrip,
+        draws: &[Draw { vertex_count: 7, instance_count: 2, first_vertex: 3, first_instance: 1 }],
     };
-    // SAFETY: the pipeline is of this device, and the shader reads no vertex data.
-    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers;
-    gpu.destroy_pipeline(pipeline);
-    found
+    draws.capture(gpu)
 }

@@ -4,7 +4,7 @@ use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, MemoryLocation,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, MemoryLocation,
     Pipeline, PipelineDesc, QueryPool, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -109,6 +109,19 @@ impl Bench {
         pools: &[QueryPool],
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Found {
+        self.capture_behind(|_, _| (), first, room, arena, pools, record)
+    }
+
+    /// The same behind other commands.
+    pub fn capture_behind(
+        &mut self,
+        before: impl FnOnce(&Context, vk::CommandBuffer),
+        first: u32,
+        room: u32,
+        arena: &ArenaDesc,
+        pools: &[QueryPool],
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Found {
         let Self { gpu, pipeline, counter } = self;
         let size = u64::from(room * STRIDE + STRIDE - 4);
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
@@ -127,6 +140,7 @@ impl Bench {
         let allocated = gpu
             .submit(|ctx, cmd| {
                 let mut result = Ok(());
+                before(ctx, cmd);
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     for pool in pools {
@@ -155,11 +169,13 @@ impl Bench {
 }
 
 /// By addresses and by descriptors, with dispatches that the GPU sizes and that the CPU does.
+pub const WAYS: [(Resources, Profile); 3] = [
+    (Resources::Best, Profile::Full),
+    (Resources::Descriptors, Profile::Full),
+    (Resources::Best, Profile::Bifrost),
+];
+
+/// A bench for each of [`WAYS`].
 pub fn benches() -> impl Iterator<Item = Bench> {
-    let ways = [
-        (Resources::Best, Profile::Full),
-        (Resources::Descriptors, Profile::Full),
-        (Resources::Best, Profile::Bifrost),
-    ];
-    ways.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
+    WAYS.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
 }

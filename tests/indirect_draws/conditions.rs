@@ -1,13 +1,15 @@
 //! Draws that a predicate discards.
 
+use ash::vk;
 use vkxfb::probe::gpu::{Profile, Resources};
 use vkxfb::runtime::{
-    ArenaDesc, ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndexBuffer,
-    IndexType, IndirectDraw, MemoryLocation, Recorder, RuntimeError,
+    ArenaDesc, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 
 use crate::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
+use crate::common;
 
 /// Draws a line strip of the vertices 0 to 3 by every draw command, of the indices 0 to 3 by those with indices.
 const COMMANDS: u32 = 6;
@@ -20,7 +22,7 @@ const WORDS: [u32; 10] = [4, 1, 0, 0, 4, 1, 0, 0, 0, 16];
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
     number: u32,
-    words: ash::vk::Buffer,
+    words: vk::Buffer,
 ) -> Result<(), RuntimeError> {
     let strip = PrimitiveTopology::LineStrip;
     let indirect =
@@ -136,6 +138,51 @@ fn a_condition_holds_up_to_its_end() {
         bench.gpu.destroy_buffer(words);
         bench.close();
     }
+}
+
+/// Who writes a predicate, and has the capture behind not wait for it, is reported where synchronization validation
+/// sees what kernels read: descriptors name it, and device addresses do not.
+#[test]
+fn a_predicate_without_its_barrier_is_reported() {
+    if !common::settings::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut bench = Bench::new(Resources::Descriptors, Profile::Full);
+    let words = bench.buffer(&[0]);
+    let condition = ConditionalRendering { buffer: words.raw(), offset: 0, inverted: false };
+    let mut messages = |is_ordered: bool| {
+        let write = |ctx: &Context, cmd: vk::CommandBuffer| {
+            let (stages, access) = Context::argument_scope(COMPUTE);
+            let written = vk::AccessFlags::TRANSFER_WRITE;
+            let barrier =
+                vk::MemoryBarrier::default().src_access_mask(written).dst_access_mask(access);
+            let (device, none) = (ctx.device(), vk::DependencyFlags::empty());
+            // SAFETY: the buffer outlives the submission, which is waited for.
+            unsafe {
+                device.cmd_fill_buffer(cmd, words.raw(), 0, 4, 1);
+                if is_ordered {
+                    let from = vk::PipelineStageFlags::TRANSFER;
+                    device.cmd_pipeline_barrier(cmd, from, stages, none, &[barrier], &[], &[]);
+                }
+            }
+        };
+        bench.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
+            let draw = Draw { vertex_count: 4, instance_count: 1, ..Default::default() };
+            // SAFETY: as above.
+            unsafe {
+                recorder.begin_conditional_rendering(&condition)?;
+                recorder.draw(POINTS, &draw)?;
+            }
+            recorder.end_conditional_rendering()
+        });
+        bench.gpu.take_messages()
+    };
+    assert_eq!(messages(true), []);
+    let found = messages(false);
+    let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
+    bench.gpu.destroy_buffer(words);
+    bench.close();
 }
 
 #[test]

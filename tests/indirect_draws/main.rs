@@ -12,6 +12,7 @@ mod conditions;
 mod model;
 mod restart_index;
 
+use vkxfb::probe::gpu::Resources;
 use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, QueryKind};
 use vkxfb::topology::PrimitiveTopology;
 
@@ -64,6 +65,45 @@ fn a_million_draws_cost_what_one_does() {
         let counted = unsafe { pool.result(0) }.unwrap().unwrap();
         assert_eq!([counted.first, counted.second], [100, 750_000]);
         bench.gpu.destroy_query_pool(pool);
+        bench.gpu.destroy_buffer(arguments);
+        bench.gpu.destroy_buffer(counts);
+        bench.close();
+    }
+}
+
+/// A buffer that holds what is counted, and not all that might be: Vulkan does not allow it. Addresses are followed as
+/// far as the count says. A descriptor would name what is not there, which is refused.
+#[test]
+fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
+    const MOST: u32 = 1_000_000;
+    for (resources, profile) in bench::WAYS {
+        let mut bench = bench::Bench::new(resources, profile);
+        let words: Vec<u32> = (0..3).flat_map(|number| [1, 1, number, 0]).collect();
+        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3]));
+        let desc = ArenaDesc { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
+        let mut captured = |draw_count| {
+            let (buffer, count) = (arguments.raw(), Some((counts.raw(), 0)));
+            let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
+            let mut refused = None;
+            let found = bench.capture(0, 100, &desc, &[], |recorder| {
+                // SAFETY: all buffers outlive the submission, and no more than three commands are read.
+                refused = unsafe { recorder.draw_indirect(POINTS, &draw) }.err();
+                Ok(())
+            });
+            (found.vertices(), refused.map(|error| error.to_string()))
+        };
+        assert_eq!(captured(3), (vec![0, 1, 2], None));
+        let (vertices, refused) = captured(MOST);
+        if resources == Resources::Descriptors {
+            let text = refused.unwrap();
+            let expected = format!(
+                "the {MOST} commands that an indirect draw may read end at byte 16000000 of"
+            );
+            assert!(text.starts_with(&expected), "{text}");
+            assert_eq!(vertices, [0; 0]);
+        } else {
+            assert_eq!((vertices, refused), (vec![0, 1, 2], None));
+        }
         bench.gpu.destroy_buffer(arguments);
         bench.gpu.destroy_buffer(counts);
         bench.close();

@@ -13,6 +13,7 @@ use spirv::{Decoration, StorageClass};
 use super::MAX_PUSH_CONSTANTS;
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::vertex_input::NumericClass;
 
 /// Types within types that are looked at for one value, of which only those without bytes could be so many.
 const MAX_STEPS: u32 = 1 << 14;
@@ -29,6 +30,7 @@ pub(super) enum Value {
         component: Id,
         /// Bits of a component: 8, 16, 32 or 64.
         bits: u32,
+        class: NumericClass,
         /// Byte at which each component begins.
         offsets: Vec<u32>,
     },
@@ -184,10 +186,16 @@ impl Walk<'_> {
                     let stride = place.component_stride.unwrap_or(bits / 8);
                     scalar(place.behind(index, stride), bits / 8)
                 });
+                let class = match self.declarations.ty(component) {
+                    Some(Type::Int { signed: true, .. }) => NumericClass::Sint,
+                    Some(Type::Int { signed: false, .. }) => NumericClass::Uint,
+                    _ => NumericClass::Float,
+                };
                 Ok(Value::Vector {
                     ty,
                     component,
                     bits,
+                    class,
                     offsets: offsets.collect::<Result<_, _>>()?,
                 })
             }

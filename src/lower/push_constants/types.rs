@@ -2,25 +2,28 @@
 //!
 //! A block may have members of 8 and 16 bits by `StoragePushConstant8` and `StoragePushConstant16` alone, which
 //! allow no more than to load and to convert them. Other variables need arithmetic of that width, which a device
-//! may lack that has the others.
+//! may lack that has the others: then they have 32 bits instead.
 
 use std::collections::HashSet;
 
-use spirv::{Capability, StorageClass};
+use spirv::StorageClass;
 
 use crate::lower::LowerError;
 use crate::lower::interface::label;
+use crate::lower::widen::{arithmetic, has_capability};
 use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Module};
 
-/// Checks all types that a variable consists of.
+/// Checks all types that a variable consists of. Returns whether some of them no other variable may have.
 pub(super) fn check(
     module: &Module,
     declarations: &Declarations,
     variable: &Variable,
-) -> Result<(), LowerError> {
-    let mut check = Check { module, declarations, variable, seen: HashSet::new() };
-    check.visit(variable.pointee, &mut Vec::new())
+) -> Result<bool, LowerError> {
+    let (seen, is_only_moved) = (HashSet::new(), false);
+    let mut check = Check { module, declarations, variable, seen, is_only_moved };
+    check.visit(variable.pointee, &mut Vec::new())?;
+    Ok(check.is_only_moved)
 }
 
 /// A value in a variable as messages name it: `'lights[0].colour' of 'params' (%12)`.
@@ -51,6 +54,7 @@ struct Check<'a> {
     declarations: &'a Declarations,
     variable: &'a Variable,
     seen: HashSet<Id>,
+    is_only_moved: bool,
 }
 
 impl Check<'_> {
@@ -62,9 +66,12 @@ impl Check<'_> {
         let declarations = self.declarations;
         match declarations.ty(ty) {
             Some(Type::Int { width: 32 | 64, .. } | Type::Float { width: 32 | 64 }) => Ok(()),
-            Some(Type::Int { width: 8, .. }) => self.narrow(path, 8, Capability::Int8),
-            Some(Type::Int { width: 16, .. }) => self.narrow(path, 16, Capability::Int16),
-            Some(Type::Float { width: 16 }) => self.narrow(path, 16, Capability::Float16),
+            Some(scalar @ (Type::Int { width: 8 | 16, .. } | Type::Float { width: 16 })) => {
+                let needed = arithmetic(scalar);
+                self.is_only_moved |=
+                    needed.is_some_and(|needed| !has_capability(self.module, needed));
+                Ok(())
+            }
             Some(Type::Vector { component: part, .. } | Type::Matrix { column: part, .. }) => {
                 self.visit(*part, path)
             }
@@ -90,18 +97,6 @@ impl Check<'_> {
             _ => Err(LowerError::PushConstantType {
                 member: place_label(declarations, self.variable, path),
                 ty: declarations.type_name(ty),
-            }),
-        }
-    }
-
-    fn narrow(&self, path: &[u32], bits: u32, needed: Capability) -> Result<(), LowerError> {
-        let mut declared = self.module.section(Section::Capabilities);
-        match declared.any(|i| i.operand(0) == needed as u32) {
-            true => Ok(()),
-            false => Err(LowerError::PushConstantWidth {
-                member: place_label(self.declarations, self.variable, path),
-                bits,
-                capability: needed,
             }),
         }
     }

@@ -131,6 +131,8 @@ impl Capture {
         let command = IndirectDraw::command_size(input.flags & flags::INDEX_SIZE != 0);
         let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
         let size = u64::from(last) * u64::from(draw.stride) + u64::from(command);
+        // SAFETY: the caller's contract.
+        unsafe { self.check_commands(draw, size) }?;
         // SAFETY: the usage and the memory are the caller's contract.
         let first = unsafe {
             self.address(
@@ -151,6 +153,29 @@ impl Capture {
         input.arguments = split(first);
         (input.draw_count, input.stride) = (draw.draw_count, draw.stride);
         self.push_input(topology, input)
+    }
+
+    /// Holds the commands of an indirect draw, of so many bytes, against what is known of their buffer. A descriptor
+    /// may name no more than the buffer has; of an address nothing is read that is not counted.
+    ///
+    /// # Errors
+    /// [`RuntimeError::CommandsPastTheEnd`].
+    ///
+    /// # Safety
+    /// As [`Recorder::draw_indirect`](super::Recorder::draw_indirect).
+    unsafe fn check_commands(&self, draw: &IndirectDraw, size: u64) -> Result<(), RuntimeError> {
+        if self.ctx.table().is_none() || draw.draw_count <= 1 {
+            return Ok(());
+        }
+        let end = draw.offset.saturating_add(size);
+        // A handle does not tell how long its buffer is, but what memory it takes.
+        // SAFETY: the caller's contract.
+        let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(draw.buffer) }.size;
+        let draw_count = draw.draw_count;
+        match end > memory {
+            true => Err(RuntimeError::CommandsPastTheEnd { draw_count, end, memory }),
+            false => Ok(()),
+        }
     }
 
     fn push_input(

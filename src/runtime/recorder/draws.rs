@@ -124,12 +124,13 @@ impl Recorder<'_> {
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
     /// [`RuntimeError::DispatchTooLarge`] (where the device has no indirect dispatch),
+    /// [`RuntimeError::CommandsPastTheEnd`] (by descriptors),
     /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: with a count without
     /// `drawIndirectCount`, of several draws without `multiDrawIndirect`).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw). The arguments lie within their buffer, and are visible to
-    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend their
+    /// As [`draw`](Self::draw). The arguments, of all draws that there may be, lie within their buffer, and are visible
+    /// to [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend their
     /// `firstInstance` is 0 unless `drawIndirectFirstInstance` is enabled, and a count in a buffer is at most
     /// `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(

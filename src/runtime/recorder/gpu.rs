@@ -16,7 +16,7 @@ use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::MAX_BUFFER_SIZE;
+use crate::draw::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;
@@ -162,18 +162,15 @@ impl Capture {
         self.pending.draws.iter().any(|draw| draw.count() > 1)
     }
 
-    /// Draws that the setup kernel makes at most. Of several it makes those that write something, of which there are
-    /// no more than records fit, and one of each group.
+    /// Draws that the setup kernel makes at most.
     fn most_placed_draws(&self) -> u64 {
         let inputs = self.pending.draws.len() as u64;
         if !self.has_several() {
             return inputs;
         }
         let all = self.pending.draws.iter().map(PendingDraw::count).fold(0, u64::saturating_add);
-        // As room_at in shaders/setup.wgsl has it, wherever the capture begins.
-        let targets = self.targets.iter().flatten().filter(|target| target.buffer.stride != 0);
-        let room = targets.map(|t| t.buffer.size / u64::from(t.buffer.stride)).min();
-        all.min(room.unwrap_or(0).saturating_add(self.plan.groups.len() as u64))
+        let buffers = self.targets.iter().flatten().map(|target| target.buffer);
+        most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
     /// Draws that have [`DrawRestarts`]: all or none, as each stands at the number of its draw.
@@ -317,8 +314,99 @@ impl Capture {
     }
 }
 
+/// Of so many draws, of which some may be several, those that the setup kernel makes at most: the ones that write
+/// something, of which there are no more than records fit, and the first of each group.
+fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
+    // As room_at in shaders/setup.wgsl has it, wherever the capture begins.
+    let captured = buffers.filter(|buffer| buffer.stride != 0);
+    let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
+    draws.min(room.unwrap_or(0).saturating_add(groups))
+}
+
 /// Workgroups of a dispatch that several draws may share: no more than two axes hold, and than have numbers of their
 /// own for all invocations.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A draw as the setup kernel finds it.
+    #[derive(Debug, Clone, Copy)]
+    struct Found {
+        primitives: u64,
+        /// Of a primitive.
+        vertices: u64,
+        /// Whether the draw before is of another group.
+        starts_group: bool,
+    }
+
+    fn draws() -> impl Strategy<Value = Vec<Found>> {
+        // Many write nothing, and few find no room.
+        let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
+        let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
+        let draw = draw.prop_map(|(primitives, vertices, starts_group)| Found {
+            primitives,
+            vertices,
+            starts_group,
+        });
+        proptest::collection::vec(draw, 1..60)
+    }
+
+    /// How many of the draws shaders/setup.wgsl keeps, each placed behind those before it and clamped to what is left:
+    /// `place`, and `is_kept` in `xfb_setup`.
+    fn kept(draws: &[Found], buffers: &[BoundBuffer]) -> u64 {
+        // Where nothing is captured, no draw is placed.
+        let mut room = room_at(buffers).unwrap_or(0);
+        let mut kept = 0;
+        for (number, draw) in draws.iter().enumerate() {
+            let written = draw.primitives.min(room / draw.vertices);
+            room -= written * draw.vertices;
+            kept += u64::from(written != 0 || draw.starts_group || number == 0);
+        }
+        kept
+    }
+
+    /// `room_at` there, of the positions that are bytes from the start of each bound range.
+    fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
+        let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
+        let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);
+        captured.map(left).min()
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_draws_are_kept_than_the_bound(
+            draws in draws(),
+            raw in proptest::collection::vec((0..400u64, 0..100u64, 0..4u32), 0..=4),
+        ) {
+            let buffers = raw.into_iter().map(|(size, position, stride)| BoundBuffer {
+                size: 4 * size,
+                position: 4 * position,
+                stride: 4 * stride,
+            });
+            let buffers: Vec<BoundBuffer> = buffers.collect();
+            // The first draw belongs to a group whether or not it says that it starts one.
+            let starts = draws.iter().skip(1).filter(|draw| draw.starts_group);
+            let groups = 1 + starts.count() as u64;
+            let bound = most_placed(draws.len() as u64, groups, buffers.iter().copied());
+            prop_assert!(kept(&draws, &buffers) <= bound);
+        }
+    }
+
+    /// A draw of each group writes nothing, and the others a record each.
+    #[test]
+    fn as_many_draws_may_be_kept_as_the_bound() {
+        let draw = |primitives, starts_group| Found { primitives, vertices: 1, starts_group };
+        let mut draws = vec![draw(0, true)];
+        draws.extend([draw(1, false); 7]);
+        draws.extend([draw(0, true), draw(0, false), draw(9, true), draw(9, false)]);
+        let buffer = BoundBuffer { size: 8 * 7 + 4, position: 0, stride: 8 };
+        assert_eq!(kept(&draws, &[buffer]), 10);
+        assert_eq!(most_placed(draws.len() as u64, 3, [buffer].into_iter()), 10);
+    }
 }

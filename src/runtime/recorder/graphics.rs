@@ -58,10 +58,7 @@ impl<'a> Graphics<'a> {
         if pipeline.context() != ctx.id() {
             return Err(RuntimeError::OtherContext { what: "the pipeline" });
         }
-        let native = match pipeline.backend() {
-            Backend::Native => Some(ctx.transform_feedback()?),
-            Backend::Vertex | Backend::Compute => None,
-        };
+        let native = native(ctx, &pipeline)?;
         let mut targets = [None; MAX_XFB_BUFFERS];
         for ((target, bound), stride) in
             targets.iter_mut().zip(desc.buffers).zip(pipeline.layout().strides)
@@ -110,14 +107,6 @@ impl<'a> Graphics<'a> {
             }
         }
         Ok(this)
-    }
-
-    /// The driver's transform feedback, on the native backend.
-    fn native(&self) -> Result<Option<&TransformFeedbackFn>, RuntimeError> {
-        match self.pipeline.backend() {
-            Backend::Native => self.ctx.transform_feedback().map(Some),
-            Backend::Vertex | Backend::Compute => Ok(None),
-        }
     }
 
     /// # Safety
@@ -502,7 +491,7 @@ impl<'a> Graphics<'a> {
             .and_then(|()| check_distinct(counters));
         // What was begun is ended whatever happens.
         let counters = if checked.is_ok() { counters } else { &[] };
-        match self.native()? {
+        match native(&self.ctx, &self.pipeline)? {
             // SAFETY: the caller's contract; `begin` recorded the begin.
             Some(native) => unsafe { native.end(self.cmd, counters) },
             None if counters.iter().any(Option::is_some) => {
@@ -514,6 +503,17 @@ impl<'a> Graphics<'a> {
         let positions = self.targets.map(|t| t.map_or(0, |(buffer, _)| buffer.position));
         let captured = self.captured.map(|captured| Captured { positions, ..captured });
         Ok(Recorded { captured, ..Default::default() })
+    }
+}
+
+/// The driver's transform feedback, on the native backend.
+fn native<'c>(
+    ctx: &'c Context,
+    pipeline: &Pipeline,
+) -> Result<Option<&'c TransformFeedbackFn>, RuntimeError> {
+    match pipeline.backend() {
+        Backend::Native => ctx.transform_feedback().map(Some),
+        Backend::Vertex | Backend::Compute => Ok(None),
     }
 }
 
