@@ -8,7 +8,8 @@
 //!    there of the one that `VK_LAYER_SETTINGS_PATH` names (or of that name in the directory that it names), the one
 //!    in `vulkan/settings.d` below `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the one in the working
 //!    directory.
-//! 3. `VK_EXT_layer_settings`: the structures in `vkCreateInstance`'s chain that name the layer.
+//! 3. `VK_EXT_layer_settings`: the structures in `vkCreateInstance`'s chain that name the layer. Whether the program
+//!    enables the extension does not matter, for the loader of Debian 12 does not let it.
 //!
 //! A value that makes no sense is told of by name and passed over, as if it were not there.
 
