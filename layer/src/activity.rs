@@ -8,7 +8,7 @@ use crate::instance::InstanceData;
 
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activity {
+pub(crate) enum Activity {
     /// It has something to do: to give programs the extension.
     Active(Cause),
     /// Programs see the driver as it is.
@@ -17,7 +17,7 @@ pub enum Activity {
 
 /// Why it is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// The driver has no transform feedback.
     Missing,
     /// The user wants it so, whatever the driver has.
@@ -26,7 +26,7 @@ pub enum Cause {
 
 /// Why it is dormant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub(crate) enum Reason {
     /// The driver has the extension, and its feature.
     DriverHasIt,
     /// The driver could not be asked.

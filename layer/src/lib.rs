@@ -1,7 +1,7 @@
 //! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer, to give programs `VK_EXT_transform_feedback` where the
 //! driver has none.
 //!
-//! At this step it loads, finds out for each physical device whether it would be [active](activity::Activity),
+//! At this step it loads, finds out for each physical device whether it would be active,
 //! says so by `VK_EXT_tooling_info`, and changes nothing else.
 //!
 //! ```text
