@@ -192,8 +192,11 @@ fn uninstall(arguments: &UninstallArguments) -> Result<String> {
     }
     if said.is_empty() {
         let files = files.each_ref().map(|file| file.display().to_string());
-        let other = if arguments.user { "without --user" } else { "with --user" };
-        bail!("the layer is not installed: no {}; it may be {other}", files.join(" and no "));
+        let other = if arguments.user { "for the machine" } else { "for a user (--user)" };
+        bail!(
+            "nothing to remove: no {}; the layer may be installed {other}",
+            files.join(" and no ")
+        );
     }
     Ok(said)
 }
