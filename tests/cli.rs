@@ -134,8 +134,16 @@ fn help_has_examples() {
     for part in ["Examples:", "vkxfb info", "vkxfb probe --quick --html", "VKXFB_LOG"] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
-    let commands =
-        ["bench", "broadcast-color", "inspect", "lower", "probe", "split-blocks", "strip-xfb"];
+    let commands = [
+        "bench",
+        "broadcast-color",
+        "inspect",
+        "layer",
+        "lower",
+        "probe",
+        "split-blocks",
+        "strip-xfb",
+    ];
     for command in commands {
         let help = vkxfb(&[command, "--help"]).exits(0).stdout;
         for part in ["Examples:", &format!("vkxfb {command} "), "Exit status: 0"] {

@@ -10,6 +10,8 @@ use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{DeviceInfo, devices};
 use vkxfb::runtime::{Workaround, version_string};
 
+use super::layer::{Installed, NAME, installed};
+
 /// Arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -31,6 +33,18 @@ struct Device<'a> {
     backends: Vec<BackendStatus>,
     /// What is done differently on it.
     workarounds: Vec<WorkaroundStatus>,
+    layer: LayerStatus<'a>,
+}
+
+/// The Vulkan layer, as this command finds it.
+#[derive(Serialize)]
+struct LayerStatus<'a> {
+    /// Whether it is between this command and the driver.
+    loaded: bool,
+    /// What it says of the device.
+    says: Option<&'a str>,
+    /// The manifests that the loader finds.
+    installed: &'a [Installed],
 }
 
 #[derive(Serialize)]
@@ -61,7 +75,8 @@ impl From<&Workaround> for WorkaroundStatus {
 /// Runs `vkxfb info`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let devices = devices(arguments.profile.into(), false)?;
-    let devices: Vec<Device<'_>> = devices.iter().map(describe).collect();
+    let installed = installed();
+    let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
     if arguments.json {
         super::show(&format!("{}\n", serde_json::to_string_pretty(&devices)?))?;
         return Ok(0);
@@ -79,6 +94,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                 writeln!(text, "   {:8} {} {reasons}", backend.name, "no:".yellow())?;
             }
         }
+        if let Some(says) = device.layer.says {
+            writeln!(text, "   {:8} {says}", "layer")?;
+        }
         for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
         {
             writeln!(text, "   workaround {name}: {effect}")?;
@@ -86,11 +104,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             writeln!(text, "      to be removed when {removal}")?;
         }
     }
+    describe_layer(&installed, &mut text)?;
     super::show(&text)?;
     Ok(0)
 }
 
-fn describe(info: &DeviceInfo) -> Device<'_> {
+/// Where the layer is installed, if it is.
+fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
+    if installed.is_empty() {
+        writeln!(text, "layer not installed; vkxfb layer install --user does that")?;
+    }
+    for Installed { manifest, implicit, library, library_missing } in installed {
+        let kind = if *implicit { "implicit" } else { "explicit" };
+        write!(text, "layer installed ({kind}): {}", manifest.display())?;
+        if let Some(library) = library {
+            let missing = if *library_missing { ", which is not there" } else { "" };
+            write!(text, ", library {}{missing}", library.display())?;
+        }
+        writeln!(text)?;
+    }
+    Ok(())
+}
+
+fn describe<'a>(info: &'a DeviceInfo, installed: &'a [Installed]) -> Device<'a> {
+    let tool = info.tools.iter().find(|tool| tool.layer == NAME);
+    let says = tool.map(|tool| tool.description.as_str());
     let capabilities = &info.capabilities;
     let backends = Backend::ALL.map(|backend| {
         let reasons = capabilities.availability(backend).err().map(|e| e.reasons);
@@ -114,5 +152,6 @@ fn describe(info: &DeviceInfo) -> Device<'_> {
         },
         backends: backends.into(),
         workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
+        layer: LayerStatus { loaded: tool.is_some(), says, installed },
     }
 }

@@ -7,6 +7,7 @@ mod broadcast;
 mod hint;
 mod info;
 mod inspect;
+mod layer;
 mod lower;
 mod probe;
 mod records;
@@ -59,6 +60,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
+  vkxfb layer install --user          let the Vulkan loader find the layer
 vkxfb COMMAND --help has more.
 
 --varyings takes outputs by name (colour, block.matrix, light[2].position, gl_Position) or by
@@ -88,6 +90,8 @@ enum Command {
     Info(info::Arguments),
     /// Show what a shader captures, and the locations that it leaves.
     Inspect(inspect::Arguments),
+    /// Install the Vulkan layer, or print its manifest.
+    Layer(layer::Arguments),
     /// Rewrite a shader for a backend.
     Lower(lower::Arguments),
     /// Make one variable of each member of a shader's output blocks and structures.
@@ -195,6 +199,7 @@ pub(crate) fn main() -> ExitCode {
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
         Command::Info(arguments) => info::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Layer(arguments) => layer::run(arguments),
         Command::Lower(arguments) => lower::run(arguments),
         Command::SplitBlocks(arguments) => split::run(arguments),
         Command::StripXfb(arguments) => strip::run(arguments),

@@ -12,6 +12,7 @@ mod instance;
 mod messages;
 mod options;
 mod timing;
+mod tools;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub use self::draws::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;
-pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources};
+pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
 pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::allocator::OwnAllocator;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::{ext, khr, vk};
 
 use super::messages::{Messages, messenger_info};
+use super::tools::tools;
 use super::{DeviceInfo, GpuError, Profile};
 use crate::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
@@ -199,10 +200,14 @@ impl Instance {
                 let mut capabilities = unsafe {
                     Capabilities::query(&self.entry, &self.raw, self.api_version, device)
                 }?;
+                // SAFETY: the device is of the instance, which is of that loader and version.
+                let tools = unsafe {
+                    tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
+                };
                 if profile == Profile::Bifrost {
                     capabilities.restrict_to_floor();
                 }
-                Ok((device, DeviceInfo { index, capabilities }))
+                Ok((device, DeviceInfo { index, capabilities, tools }))
             })
             .collect()
     }

@@ -89,6 +89,19 @@ pub struct DeviceInfo {
     pub index: usize,
     /// What it can do, by the profile.
     pub capabilities: Capabilities,
+    /// Layers and tools between the program and the driver that say so, by `VK_EXT_tooling_info`.
+    pub tools: Vec<Tool>,
+}
+
+/// A [`VkPhysicalDeviceToolProperties`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceToolProperties.html).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it says of itself and of the device.
+    pub description: String,
+    /// The layer that it is, or nothing.
+    pub layer: String,
 }
 
 /// The device that answers the selector; the first without one.

@@ -1,0 +1,81 @@
+use std::ptr;
+
+use super::*;
+
+/// Two layers' links, the upper one first.
+fn links() -> [LayerInstanceLink; 2] {
+    unsafe extern "system" fn none(
+        _: vk::Instance,
+        _: *const std::ffi::c_char,
+    ) -> vk::PFN_vkVoidFunction {
+        None
+    }
+    let link = || LayerInstanceLink {
+        p_next: ptr::null_mut(),
+        next_get_instance_proc_addr: none,
+        next_get_physical_device_proc_addr: None,
+    };
+    [link(), link()]
+}
+
+fn create_info(
+    p_next: *const c_void,
+    function: LayerFunction,
+    layer_info: *mut LayerInstanceLink,
+) -> LayerInstanceCreateInfo {
+    let s_type = vk::StructureType::LOADER_INSTANCE_CREATE_INFO;
+    LayerInstanceCreateInfo { s_type, p_next, function, layer_info }
+}
+
+#[test]
+fn structures_are_found_by_type() {
+    let last = vk::LayerSettingsCreateInfoEXT { p_next: ptr::null(), ..Default::default() };
+    let flags = vk::ValidationFlagsEXT { p_next: (&raw const last).cast(), ..Default::default() };
+    let first =
+        vk::LayerSettingsCreateInfoEXT { p_next: (&raw const flags).cast(), ..Default::default() };
+    let chain = (&raw const first).cast();
+    // SAFETY: the chain is valid.
+    unsafe {
+        assert_eq!(structures(chain).count(), 3);
+        let all: Vec<_> = all_of::<vk::LayerSettingsCreateInfoEXT<'_>>(chain).collect();
+        assert!(ptr::eq(all[0], &raw const first) && ptr::eq(all[1], &raw const last));
+        assert_eq!(all.len(), 2);
+        assert_eq!(all_of::<vk::ValidationFeaturesEXT<'_>>(chain).count(), 0);
+        assert_eq!(structures(ptr::null()).count(), 0);
+    }
+}
+
+#[test]
+fn the_link_is_that_of_link_info_and_moves_on() {
+    let mut links = links();
+    links[0].p_next = &raw mut links[1];
+    let mut link_info = create_info(ptr::null(), LayerFunction::LINK_INFO, &raw mut links[0]);
+    // VK_LOADER_DATA_CALLBACK, whose member is a function.
+    let other = create_info((&raw mut link_info).cast(), LayerFunction(1), ptr::null_mut());
+    let chain = (&raw const other).cast();
+    // SAFETY: the chain is valid.
+    let mut place = unsafe { instance_link(chain) }.unwrap();
+    assert!(ptr::eq(place.link(), &raw const links[0]));
+    place.advance();
+    assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
+
+    // The layer below has moved it on, and is called once more.
+    link_info.layer_info = ptr::null_mut();
+    place.advance();
+    assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
+    assert!(ptr::eq(place.link(), &raw const links[0]));
+}
+
+#[test]
+fn without_a_link_there_is_an_error() {
+    let missing = Error::NoLink("VkInstanceCreateInfo");
+    let empty = create_info(ptr::null(), LayerFunction::LINK_INFO, ptr::null_mut());
+    let other = create_info(ptr::null(), LayerFunction(3), ptr::null_mut());
+    for chain in [ptr::null(), (&raw const empty).cast(), (&raw const other).cast()] {
+        // SAFETY: the chain is valid.
+        assert_eq!(unsafe { instance_link(chain) }.unwrap_err(), missing);
+    }
+    // SAFETY: the chain is valid.
+    let device = unsafe { device_link((&raw const empty).cast()) }.unwrap_err();
+    assert_eq!(device, Error::NoLink("VkDeviceCreateInfo"));
+}

@@ -1,0 +1,118 @@
+//! Devices: what is known of each, and the commands that create and destroy them.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::activity::Activity;
+use crate::chain;
+use crate::error::Error;
+use crate::guard::guard;
+use crate::instance::InstanceData;
+use crate::registry::{Key, Registry};
+
+/// Every device that lives.
+static DEVICES: Registry<DeviceData> = Registry::new();
+
+/// What is known of a device.
+pub(crate) struct DeviceData {
+    /// The next in the chain's `vkGetDeviceProcAddr`, for commands that the layer does not have.
+    pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
+    /// The next in the chain's.
+    destroy_device: vk::PFN_vkDestroyDevice,
+}
+
+impl DeviceData {
+    /// That of a device, a queue or a command buffer.
+    ///
+    /// # Safety
+    /// As [`Key::of`].
+    pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
+        // SAFETY: the caller's contract.
+        DEVICES.get(unsafe { Key::of(handle) }?)
+    }
+}
+
+/// `vkCreateDevice`
+pub(crate) unsafe extern "system" fn create_device(
+    physical_device: vk::PhysicalDevice,
+    create_info: *const vk::DeviceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    device: *mut vk::Device,
+) -> vk::Result {
+    guard("vkCreateDevice", vk::Result::ERROR_INITIALIZATION_FAILED, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let created = unsafe {
+            match create_info.as_ref() {
+                Some(create_info) => create(physical_device, create_info, allocator, device),
+                None => Err(Error::Null("pCreateInfo")),
+            }
+        };
+        match created {
+            Ok(()) => vk::Result::SUCCESS,
+            Err(error) => error.report("vkCreateDevice"),
+        }
+    })
+}
+
+/// # Safety
+/// `vkCreateDevice`'s contract.
+unsafe fn create(
+    physical_device: vk::PhysicalDevice,
+    create_info: &vk::DeviceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    device: *mut vk::Device,
+) -> Result<(), Error> {
+    // SAFETY: the caller's contract.
+    let instance = unsafe { InstanceData::of(physical_device) };
+    let instance = instance.ok_or(Error::Unknown("the physical device"))?;
+    // SAFETY: the caller's contract.
+    let activity = unsafe { instance.activity(physical_device) };
+
+    // SAFETY: the caller's contract; the place does not leave this call.
+    let mut place = unsafe { chain::device_link(create_info.p_next) }?;
+    let get_instance_proc_addr = place.link().next_get_instance_proc_addr;
+    let get_device_proc_addr = place.link().next_get_device_proc_addr;
+    place.advance();
+    // SAFETY: the caller's contract, and the name says the type.
+    let create: vk::PFN_vkCreateDevice = unsafe {
+        let create = get_instance_proc_addr(instance.next.handle(), c"vkCreateDevice".as_ptr());
+        std::mem::transmute(create.ok_or(Error::NoCommand("vkCreateDevice"))?)
+    };
+    // SAFETY: the caller's contract.
+    unsafe { create(physical_device, create_info, allocator, device) }
+        .result()
+        .map_err(Error::Below)?;
+
+    // SAFETY: it was created, so it is there and has a key; the name says the type.
+    let (key, destroy_device) = unsafe {
+        let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
+        let destroy: vk::PFN_vkDestroyDevice =
+            std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
+        (Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
+    };
+    match activity {
+        Activity::Active(_) => tracing::info!(
+            "device created, on which the layer would be active; this version changes nothing yet"
+        ),
+        Activity::Dormant(_) => tracing::debug!("device created"),
+    }
+    DEVICES.insert(key, Arc::new(DeviceData { get_device_proc_addr, destroy_device }));
+    Ok(())
+}
+
+/// `vkDestroyDevice`
+pub(crate) unsafe extern "system" fn destroy_device(
+    device: vk::Device,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    guard("vkDestroyDevice", (), || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let Some(key) = (unsafe { Key::of(device) }) else { return };
+        match DEVICES.remove(key) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            Some(data) => unsafe { (data.destroy_device)(device, allocator) },
+            None => tracing::error!("vkDestroyDevice: {}", Error::Unknown("the device")),
+        }
+    });
+}

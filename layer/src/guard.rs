@@ -1,0 +1,47 @@
+//! A panic ends at the entry point where it would leave the layer: it is a Vulkan error, and no abort.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Calls `command`, and returns `otherwise` if it panics.
+///
+/// What it was about to change may be half changed; nothing here holds a lock while it calls anything that could
+/// panic, and a lock that was poisoned all the same is taken as it is.
+pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|payload| {
+        // Whatever is told or dropped from here on could panic again.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+            tracing::error!(command = name, "panicked: {}", text.unwrap_or("for no reason given"));
+        }));
+        std::mem::forget(payload);
+        otherwise
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ash::vk;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let failed = vk::Result::ERROR_INITIALIZATION_FAILED;
+        assert_eq!(guard("vkCommand", failed, || vk::Result::SUCCESS), vk::Result::SUCCESS);
+        assert_eq!(guard("vkCommand", failed, || panic!("told by the test")), failed);
+        let number = 3;
+        assert_eq!(guard("vkCommand", failed, || panic!("told by the test {number}")), failed);
+    }
+
+    #[test]
+    fn a_panic_in_what_a_panic_leaves_is_no_abort() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("dropped");
+            }
+        }
+        assert_eq!(guard("vkCommand", 1, || std::panic::panic_any(Bomb)), 1);
+    }
+}

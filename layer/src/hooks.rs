@@ -1,0 +1,210 @@
+//! The commands that the layer intercepts, in one table, and the functions that hand them out.
+
+use std::ffi::{CStr, c_char};
+
+use ash::vk;
+
+use crate::device::DeviceData;
+use crate::guard::guard;
+use crate::instance::InstanceData;
+use crate::interface::{
+    INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
+    PFN_GetPhysicalDeviceProcAddr,
+};
+use crate::{device, instance, properties};
+
+/// What a command is called with, by which it is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// Nothing: without an instance, too.
+    Global,
+    /// An instance.
+    Instance,
+    /// A physical device.
+    PhysicalDevice,
+    /// A device, or what was made of it: by `vkGetDeviceProcAddr`, too.
+    Device,
+}
+
+/// A command that is intercepted.
+struct Hook {
+    level: Level,
+    function: unsafe extern "system" fn(),
+    /// Whether it is there: commands of extensions are only where the next in the chain has them.
+    is_there: fn(&InstanceData) -> bool,
+}
+
+/// A function without its type, which must be the one that is given: what Vulkan says of the command.
+macro_rules! untyped {
+    ($function:path as $ty:ty) => {{
+        let function: $ty = $function;
+        // SAFETY: whoever calls it by the command's name gives it its type again.
+        unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
+    }};
+}
+
+impl Hook {
+    /// What the layer has for a command.
+    fn find(name: &CStr) -> Option<Self> {
+        let always = |_: &InstanceData| true;
+        let hook = |level, function| Some(Self { level, function, is_there: always });
+        match name.to_bytes() {
+            b"vkGetInstanceProcAddr" => hook(
+                Level::Global,
+                untyped!(get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr),
+            ),
+            b"vkCreateInstance" => {
+                hook(Level::Global, untyped!(instance::create_instance as vk::PFN_vkCreateInstance))
+            }
+            b"vkEnumerateInstanceLayerProperties" => hook(
+                Level::Global,
+                untyped!(
+                    properties::enumerate_instance_layer_properties
+                        as vk::PFN_vkEnumerateInstanceLayerProperties
+                ),
+            ),
+            b"vkEnumerateInstanceExtensionProperties" => hook(
+                Level::Global,
+                untyped!(
+                    properties::enumerate_instance_extension_properties
+                        as vk::PFN_vkEnumerateInstanceExtensionProperties
+                ),
+            ),
+            b"vk_layerGetPhysicalDeviceProcAddr" => hook(
+                Level::Instance,
+                untyped!(get_physical_device_proc_addr as PFN_GetPhysicalDeviceProcAddr),
+            ),
+            b"vkDestroyInstance" => hook(
+                Level::Instance,
+                untyped!(instance::destroy_instance as vk::PFN_vkDestroyInstance),
+            ),
+            b"vkCreateDevice" => hook(
+                Level::PhysicalDevice,
+                untyped!(device::create_device as vk::PFN_vkCreateDevice),
+            ),
+            b"vkEnumerateDeviceLayerProperties" => hook(
+                Level::PhysicalDevice,
+                untyped!(
+                    properties::enumerate_device_layer_properties
+                        as vk::PFN_vkEnumerateDeviceLayerProperties
+                ),
+            ),
+            b"vkEnumerateDeviceExtensionProperties" => hook(
+                Level::PhysicalDevice,
+                untyped!(
+                    properties::enumerate_device_extension_properties
+                        as vk::PFN_vkEnumerateDeviceExtensionProperties
+                ),
+            ),
+            b"vkGetPhysicalDeviceToolProperties" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    properties::get_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties
+                ),
+                is_there: |instance| instance.get_tool_properties.is_some(),
+            }),
+            b"vkGetPhysicalDeviceToolPropertiesEXT" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    properties::get_tool_properties_ext
+                        as vk::PFN_vkGetPhysicalDeviceToolProperties
+                ),
+                is_there: |instance| instance.get_tool_properties_ext.is_some(),
+            }),
+            b"vkGetDeviceProcAddr" => {
+                hook(Level::Device, untyped!(get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr))
+            }
+            b"vkDestroyDevice" => {
+                hook(Level::Device, untyped!(device::destroy_device as vk::PFN_vkDestroyDevice))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `vkNegotiateLoaderLayerInterfaceVersion`
+///
+/// # Safety
+/// The pointer is null or of a structure that may be written.
+pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Result {
+    const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    guard("vkNegotiateLoaderLayerInterfaceVersion", FAILED, || {
+        // SAFETY: the caller's contract.
+        let Some(version) = (unsafe { version.as_mut() }) else { return FAILED };
+        if version.s_type != NEGOTIATE_INTERFACE_STRUCT
+            || version.loader_layer_interface_version < INTERFACE_VERSION
+        {
+            return FAILED;
+        }
+        version.loader_layer_interface_version = INTERFACE_VERSION;
+        version.get_instance_proc_addr = Some(get_instance_proc_addr);
+        version.get_device_proc_addr = Some(get_device_proc_addr);
+        version.get_physical_device_proc_addr = Some(get_physical_device_proc_addr);
+        vk::Result::SUCCESS
+    })
+}
+
+/// # Safety
+/// The pointer is null or of a text that ends in a zero, which outlives the result.
+unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: the caller's contract.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
+}
+
+/// `vkGetInstanceProcAddr`
+pub(crate) unsafe extern "system" fn get_instance_proc_addr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    guard("vkGetInstanceProcAddr", None, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
+        match Hook::find(command) {
+            Some(hook) if hook.level == Level::Global => Some(hook.function),
+            // The loader asks with an instance that it has not begun to create.
+            Some(hook) if data.as_ref().is_none_or(|data| (hook.is_there)(data)) => {
+                (instance != vk::Instance::null()).then_some(hook.function)
+            }
+            Some(_) => None,
+            // SAFETY: Vulkan's contract, which is the caller's.
+            None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
+        }
+    })
+}
+
+/// `vkGetDeviceProcAddr`
+pub(crate) unsafe extern "system" fn get_device_proc_addr(
+    device: vk::Device,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    guard("vkGetDeviceProcAddr", None, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let (command, data) = unsafe { (text(name)?, DeviceData::of(device)?) };
+        match Hook::find(command).filter(|hook| hook.level == Level::Device) {
+            Some(hook) => Some(hook.function),
+            // SAFETY: Vulkan's contract, which is the caller's.
+            None => unsafe { (data.get_device_proc_addr)(device, name) },
+        }
+    })
+}
+
+/// `vk_layerGetPhysicalDeviceProcAddr`: by it a loader finds out which commands of extensions that it does not know
+/// take a physical device.
+pub(crate) unsafe extern "system" fn get_physical_device_proc_addr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    guard("vk_layerGetPhysicalDeviceProcAddr", None, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)?) };
+        match Hook::find(command) {
+            Some(hook) => (hook.level == Level::PhysicalDevice && (hook.is_there)(&data))
+                .then_some(hook.function),
+            // SAFETY: Vulkan's contract, which is the caller's.
+            None => unsafe { (data.get_physical_device_proc_addr?)(instance, name) },
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use std::ptr;
+
+use super::*;
+
+fn offer(s_type: i32, version: u32) -> NegotiateLayerInterface {
+    NegotiateLayerInterface {
+        s_type,
+        p_next: ptr::null_mut(),
+        loader_layer_interface_version: version,
+        get_instance_proc_addr: None,
+        get_device_proc_addr: None,
+        get_physical_device_proc_addr: None,
+    }
+}
+
+#[test]
+fn the_interface_is_version_2() {
+    for version in [2, 3, 9] {
+        let mut offer = offer(NEGOTIATE_INTERFACE_STRUCT, version);
+        // SAFETY: it is a structure.
+        assert_eq!(unsafe { negotiate(&raw mut offer) }, vk::Result::SUCCESS);
+        assert_eq!(offer.loader_layer_interface_version, 2);
+        assert!(offer.get_instance_proc_addr.is_some() && offer.get_device_proc_addr.is_some());
+        assert!(offer.get_physical_device_proc_addr.is_some());
+    }
+    for mut offer in [offer(NEGOTIATE_INTERFACE_STRUCT, 1), offer(0, 2)] {
+        // SAFETY: it is a structure.
+        let result = unsafe { negotiate(&raw mut offer) };
+        assert_eq!(result, vk::Result::ERROR_INITIALIZATION_FAILED);
+        assert!(offer.get_instance_proc_addr.is_none());
+    }
+    // SAFETY: null is allowed.
+    let result = unsafe { negotiate(ptr::null_mut()) };
+    assert_eq!(result, vk::Result::ERROR_INITIALIZATION_FAILED);
+}
+
+#[test]
+fn without_an_instance_there_are_global_commands() {
+    let get = |name: &CStr| {
+        // SAFETY: the name is a text.
+        unsafe { get_instance_proc_addr(vk::Instance::null(), name.as_ptr()) }.is_some()
+    };
+    assert!(get(c"vkCreateInstance") && get(c"vkGetInstanceProcAddr"));
+    assert!(get(c"vkEnumerateInstanceExtensionProperties"));
+    for name in [c"vkCreateDevice", c"vkDestroyInstance", c"vkDestroyDevice", c"vkNone", c""] {
+        assert!(!get(name), "{name:?}");
+    }
+    // SAFETY: null is taken for no name.
+    unsafe {
+        assert!(get_instance_proc_addr(vk::Instance::null(), ptr::null()).is_none());
+        assert!(get_device_proc_addr(vk::Device::null(), c"vkDestroyDevice".as_ptr()).is_none());
+        let name = c"vkCreateDevice".as_ptr();
+        assert!(get_physical_device_proc_addr(vk::Instance::null(), name).is_none());
+    }
+}

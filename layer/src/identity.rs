@@ -1,0 +1,84 @@
+//! What the layer calls itself. The manifest says the same, which a test holds.
+
+use std::ffi::CStr;
+
+use ash::{ext, vk};
+
+/// Its name, by which programs and the loader's variables ask for it.
+pub(crate) const NAME: &CStr = c"VK_LAYER_VKXFB_transform_feedback";
+
+/// The name as `vk_layer_settings.txt` has it: without its prefix, in lower case.
+pub(crate) const SETTINGS_NAME: &str = "vkxfb_transform_feedback";
+
+/// One line.
+pub(crate) const DESCRIPTION: &CStr = c"Transform feedback for every Vulkan device, by compute";
+
+/// The Vulkan that it was written for.
+pub(crate) const SPEC_VERSION: u32 = vk::HEADER_VERSION_COMPLETE;
+
+/// Raised with every release that behaves otherwise.
+pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
+
+/// Instance extensions that the layer has itself.
+pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
+    [(ext::layer_settings::NAME, ext::layer_settings::SPEC_VERSION)];
+
+/// Device extensions that the layer has itself: none yet. `VK_EXT_tooling_info` is answered where it is there
+/// without the layer.
+pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 0] = [];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn manifest() -> Value {
+        serde_json::from_str(include_str!("../../src/cli/layer/manifest.json")).unwrap()
+    }
+
+    fn extensions(list: &[(&CStr, u32)]) -> Vec<(String, String)> {
+        list.iter().map(|(name, v)| (name.to_str().unwrap().to_owned(), v.to_string())).collect()
+    }
+
+    fn listed(layer: &Value, key: &str) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let list = layer[key].as_array().map_or(&[][..], |list| list);
+        list.iter().map(|e| (text(&e["name"]), text(&e["spec_version"]))).collect()
+    }
+
+    #[test]
+    fn the_manifest_says_the_same() {
+        let layer = &manifest()["layer"];
+        assert_eq!(layer["name"], NAME.to_str().unwrap());
+        assert_eq!(layer["description"], DESCRIPTION.to_str().unwrap());
+        assert_eq!(layer["implementation_version"], IMPLEMENTATION_VERSION.to_string());
+        let (major, minor, patch) = (
+            vk::api_version_major(SPEC_VERSION),
+            vk::api_version_minor(SPEC_VERSION),
+            vk::api_version_patch(SPEC_VERSION),
+        );
+        assert_eq!(layer["api_version"], format!("{major}.{minor}.{patch}"));
+        assert_eq!(listed(layer, "instance_extensions"), extensions(&INSTANCE_EXTENSIONS));
+        assert_eq!(listed(layer, "device_extensions"), extensions(&DEVICE_EXTENSIONS));
+    }
+
+    #[test]
+    fn the_manifest_lists_the_settings() {
+        let manifest = manifest();
+        let listed = manifest["layer"]["features"]["settings"].as_array().unwrap();
+        let keys: Vec<_> = listed.iter().map(|s| s["key"].as_str().unwrap()).collect();
+        assert_eq!(keys, crate::settings::NAMES);
+        for setting in listed {
+            let variables =
+                crate::settings::environment_variables(setting["key"].as_str().unwrap());
+            assert_eq!(setting["env"], variables[0]);
+        }
+    }
+
+    #[test]
+    fn the_name_in_the_settings_file_follows_the_convention() {
+        let short = NAME.to_str().unwrap().strip_prefix("VK_LAYER_").unwrap();
+        assert_eq!(SETTINGS_NAME, short.to_lowercase());
+    }
+}

@@ -1,0 +1,256 @@
+//! Instances: what is known of each, and the commands that create and destroy them.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::{khr, vk};
+
+use crate::activity::{Activity, Reason};
+use crate::chain::{self, Place};
+use crate::error::Error;
+use crate::guard::guard;
+use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
+use crate::registry::{Key, Registry};
+use crate::settings::{Settings, Sources};
+use crate::{identity, log};
+
+/// Every instance that lives.
+static INSTANCES: Registry<InstanceData> = Registry::new();
+
+/// What is known of an instance.
+///
+/// All that is to be called is fetched when it is created. Behind that, the loader of Debian 12 answers from the
+/// table of the whole chain, whose top may be this layer.
+pub(crate) struct InstanceData {
+    /// The next in the chain.
+    pub(crate) next: ash::Instance,
+    /// Its `vkGetInstanceProcAddr`, for commands that the layer does not have.
+    pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    /// The `vk_layerGetPhysicalDeviceProcAddr` of the next that has one.
+    pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
+    /// Of Vulkan 1.1 or `VK_KHR_get_physical_device_properties2`.
+    pub(crate) get_physical_device_features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
+    /// `vkGetPhysicalDeviceToolProperties`, of Vulkan 1.3.
+    pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
+    /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
+    pub(crate) get_tool_properties_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
+    /// What the user wants.
+    pub(crate) settings: Settings,
+    /// What was decided for each physical device.
+    activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
+}
+
+impl InstanceData {
+    /// That of an instance or of a physical device.
+    ///
+    /// # Safety
+    /// As [`Key::of`].
+    pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
+        // SAFETY: the caller's contract.
+        INSTANCES.get(unsafe { Key::of(handle) }?)
+    }
+
+    /// Fetches everything from the next in the chain.
+    ///
+    /// # Safety
+    /// The instance was just created by the next in the chain, whose function it is, and `vkCreateInstance` has not
+    /// returned.
+    unsafe fn new(
+        instance: vk::Instance,
+        link: &LayerInstanceLink,
+        api_version: u32,
+        settings: Settings,
+    ) -> Self {
+        let get = link.next_get_instance_proc_addr;
+        // SAFETY: the caller's contract; each function is of the type that its name says.
+        unsafe {
+            let find = |name: &CStr| get(instance, name.as_ptr());
+            let features2 = match api_version {
+                vk::API_VERSION_1_1.. => c"vkGetPhysicalDeviceFeatures2",
+                _ => c"vkGetPhysicalDeviceFeatures2KHR",
+            };
+            let features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2> =
+                find(features2).map(|f| std::mem::transmute(f));
+            let tools: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> =
+                find(c"vkGetPhysicalDeviceToolProperties").map(|f| std::mem::transmute(f));
+            let tools_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> =
+                find(c"vkGetPhysicalDeviceToolPropertiesEXT").map(|f| std::mem::transmute(f));
+            Self {
+                next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
+                get_instance_proc_addr: get,
+                get_physical_device_proc_addr: link.next_get_physical_device_proc_addr,
+                get_physical_device_features2: features2,
+                get_tool_properties: tools,
+                get_tool_properties_ext: tools_ext,
+                settings,
+                activities: Mutex::default(),
+            }
+        }
+    }
+
+    /// Whether the layer is active on a physical device. The first to ask has it decided and logged.
+    ///
+    /// # Safety
+    /// The device is of the instance, which is live.
+    pub(crate) unsafe fn activity(&self, device: vk::PhysicalDevice) -> Activity {
+        let known = || self.activities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(activity) = known().get(&device) {
+            return *activity;
+        }
+        // Without the lock, for it calls down the chain. Two threads that come first decide the same.
+        // SAFETY: the caller's contract.
+        let activity = unsafe { Activity::decide(self, device) };
+        // SAFETY: the caller's contract.
+        let properties = unsafe { self.next.get_physical_device_properties(device) };
+        let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
+        match activity {
+            // Asked again, it may answer.
+            Activity::Dormant(Reason::Unknown(_)) => tracing::warn!(device = %name, "{activity}"),
+            _ => {
+                if known().insert(device, activity).is_none() {
+                    tracing::info!(device = %name, "{activity}");
+                }
+            }
+        }
+        activity
+    }
+}
+
+/// `vkCreateInstance`
+pub(crate) unsafe extern "system" fn create_instance(
+    create_info: *const vk::InstanceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    instance: *mut vk::Instance,
+) -> vk::Result {
+    guard("vkCreateInstance", vk::Result::ERROR_INITIALIZATION_FAILED, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let created = unsafe {
+            match create_info.as_ref() {
+                Some(create_info) => create(create_info, allocator, instance),
+                None => Err(Error::Null("pCreateInfo")),
+            }
+        };
+        match created {
+            Ok(()) => vk::Result::SUCCESS,
+            Err(error) => error.report("vkCreateInstance"),
+        }
+    })
+}
+
+/// # Safety
+/// `vkCreateInstance`'s contract.
+unsafe fn create(
+    create_info: &vk::InstanceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    instance: *mut vk::Instance,
+) -> Result<(), Error> {
+    // SAFETY: the caller's contract.
+    let sources = unsafe { Sources::of_process(create_info.p_next) };
+    let (settings, problems) = Settings::read(sources);
+    log::start(&settings.log);
+    for problem in problems {
+        tracing::warn!("{problem}");
+    }
+
+    // SAFETY: the caller's contract; the place does not leave this call.
+    let mut place = unsafe { chain::instance_link(create_info.p_next) }?;
+    // SAFETY: the caller's contract: where there is an application's info, it is valid.
+    let api_version = unsafe { create_info.p_application_info.as_ref() }
+        .map(|application| application.api_version)
+        .filter(|version| *version != 0)
+        .unwrap_or(vk::API_VERSION_1_0);
+    // SAFETY: the caller's contract.
+    unsafe { create_below(create_info, api_version, allocator, instance, &mut place) }?;
+    // SAFETY: it was created, so it is there and has a key.
+    let (data, key) = unsafe {
+        let data = InstanceData::new(*instance, place.link(), api_version, settings);
+        (data, Key::of(*instance).ok_or(Error::Null("the new instance"))?)
+    };
+    tracing::info!(
+        layer = identity::IMPLEMENTATION_VERSION,
+        api = %Version(api_version),
+        settings = ?data.settings,
+        "instance created"
+    );
+    INSTANCES.insert(key, Arc::new(data));
+    Ok(())
+}
+
+/// Has the next in the chain create the instance, with what the layer needs.
+///
+/// # Safety
+/// `vkCreateInstance`'s contract.
+unsafe fn create_below(
+    create_info: &vk::InstanceCreateInfo<'_>,
+    api_version: u32,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    instance: *mut vk::Instance,
+    place: &mut Place<LayerInstanceLink>,
+) -> Result<(), Error> {
+    let get = place.link().next_get_instance_proc_addr;
+    // SAFETY: the caller's contract.
+    let create = unsafe { get(vk::Instance::null(), c"vkCreateInstance".as_ptr()) };
+    let create = create.ok_or(Error::NoCommand("vkCreateInstance"))?;
+    // SAFETY: the name says the type.
+    let create: vk::PFN_vkCreateInstance = unsafe { std::mem::transmute(create) };
+    let mut call = |create_info: &vk::InstanceCreateInfo<'_>| {
+        place.advance();
+        // SAFETY: the caller's contract.
+        unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
+    };
+
+    // Instances of Vulkan 1.0 are asked for features by an extension. No loader lists extensions to layers in a
+    // way that works everywhere, so whether it is there is found by trying.
+    let properties2 = khr::get_physical_device_properties2::NAME;
+    // SAFETY: the caller's contract.
+    let mut names = unsafe { enabled_extensions(create_info) };
+    // SAFETY: the caller's contract.
+    let enabled = names.iter().any(|name| unsafe { CStr::from_ptr(*name) } == properties2);
+    if api_version >= vk::API_VERSION_1_1 || enabled {
+        return call(create_info);
+    }
+    names.push(properties2.as_ptr());
+    match call(&create_info.enabled_extension_names(&names)) {
+        Err(Error::Below(vk::Result::ERROR_EXTENSION_NOT_PRESENT)) => call(create_info),
+        result => result,
+    }
+}
+
+/// # Safety
+/// The create info is valid.
+unsafe fn enabled_extensions(create_info: &vk::InstanceCreateInfo<'_>) -> Vec<*const c_char> {
+    match create_info.enabled_extension_count {
+        0 => Vec::new(),
+        count => {
+            let names = create_info.pp_enabled_extension_names;
+            // SAFETY: the caller's contract.
+            unsafe { std::slice::from_raw_parts(names, count as usize) }.to_vec()
+        }
+    }
+}
+
+/// `vkDestroyInstance`
+pub(crate) unsafe extern "system" fn destroy_instance(
+    instance: vk::Instance,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    guard("vkDestroyInstance", (), || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        let Some(key) = (unsafe { Key::of(instance) }) else { return };
+        match INSTANCES.remove(key) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            Some(data) => unsafe { (data.next.fp_v1_0().destroy_instance)(instance, allocator) },
+            None => tracing::error!("vkDestroyInstance: {}", Error::Unknown("the instance")),
+        }
+    });
+}
+
+/// A version as people write it.
+struct Version(u32);
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", vk::api_version_major(self.0), vk::api_version_minor(self.0))
+    }
+}

@@ -1,0 +1,101 @@
+//! What loader and layers hand each other: [`vk_layer.h`](https://github.com/KhronosGroup/Vulkan-Headers/blob/v1.4.341/include/vulkan/vk_layer.h)
+//! of the Vulkan headers, of which `ash` has nothing. How it is used says the loader's
+//! [`LoaderLayerInterface.md`](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
+//!
+//! These structures are the loader's: the layer reads them and never makes one. Of each that ends in a union only
+//! the member that the layer reads is here, with when it is valid.
+
+use std::ffi::{c_char, c_void};
+
+use ash::vk;
+
+/// `CURRENT_LOADER_LAYER_INTERFACE_VERSION`: the version that has negotiation.
+pub const INTERFACE_VERSION: u32 = 2;
+
+/// `LAYER_NEGOTIATE_INTERFACE_STRUCT`, the only `VkNegotiateLayerStructType` there is.
+pub const NEGOTIATE_INTERFACE_STRUCT: i32 = 1;
+
+/// `PFN_GetPhysicalDeviceProcAddr`
+#[allow(non_camel_case_types, reason = "as ash spells types of functions")]
+pub type PFN_GetPhysicalDeviceProcAddr =
+    unsafe extern "system" fn(vk::Instance, *const c_char) -> vk::PFN_vkVoidFunction;
+
+/// `VkNegotiateLayerInterface`
+#[repr(C)]
+#[derive(Debug)]
+pub struct NegotiateLayerInterface {
+    /// `VkNegotiateLayerStructType`, which is no `VkStructureType`.
+    pub s_type: i32,
+    /// Null so far.
+    pub p_next: *mut c_void,
+    /// In: the newest that the loader knows. Out: the one that both know.
+    pub loader_layer_interface_version: u32,
+    /// Out.
+    pub get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
+    /// Out.
+    pub get_device_proc_addr: Option<vk::PFN_vkGetDeviceProcAddr>,
+    /// Out.
+    pub get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
+}
+
+/// `VkLayerFunction`: which member of the union at the end of a create info is valid.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerFunction(pub i32);
+
+impl LayerFunction {
+    /// `VK_LAYER_LINK_INFO`
+    pub const LINK_INFO: Self = Self(0);
+}
+
+/// `VkLayerInstanceCreateInfo`, in the chain of `VkInstanceCreateInfo` once for each function.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LayerInstanceCreateInfo {
+    /// `VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO`
+    pub s_type: vk::StructureType,
+    /// The rest of the chain.
+    pub p_next: *const c_void,
+    /// What this one is for.
+    pub function: LayerFunction,
+    /// Of [`LayerFunction::LINK_INFO`]: the link of the layer that is called. It moves it on for the next.
+    pub layer_info: *mut LayerInstanceLink,
+}
+
+/// `VkLayerInstanceLink`
+#[repr(C)]
+#[derive(Debug)]
+pub struct LayerInstanceLink {
+    /// The link of the layer below.
+    pub p_next: *mut Self,
+    /// Of the next in the chain.
+    pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    /// Of the next that has one.
+    pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
+}
+
+/// `VkLayerDeviceCreateInfo`, in the chain of `VkDeviceCreateInfo` once for each function.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LayerDeviceCreateInfo {
+    /// `VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO`
+    pub s_type: vk::StructureType,
+    /// The rest of the chain.
+    pub p_next: *const c_void,
+    /// What this one is for.
+    pub function: LayerFunction,
+    /// Of [`LayerFunction::LINK_INFO`]: the link of the layer that is called. It moves it on for the next.
+    pub layer_info: *mut LayerDeviceLink,
+}
+
+/// `VkLayerDeviceLink`
+#[repr(C)]
+#[derive(Debug)]
+pub struct LayerDeviceLink {
+    /// The link of the layer below.
+    pub p_next: *mut Self,
+    /// Of the next in the chain.
+    pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    /// Of the next in the chain.
+    pub next_get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
+}

@@ -1,0 +1,87 @@
+//! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer, to give programs `VK_EXT_transform_feedback` where the
+//! driver has none.
+//!
+//! At this step it loads, finds out for each physical device whether it would be active,
+//! says so by `VK_EXT_tooling_info`, and changes nothing else.
+//!
+//! ```text
+//! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver
+//! ```
+//!
+//! * [`interface`] mirrors what the loader and its layers hand each other, `chain` walks `pNext` and finds it there.
+//! * `hooks` has the one table of the commands that are intercepted. What is not in it goes to the next in the
+//!   chain without a detour: a dormant layer costs nothing from the creation of the device on.
+//! * `instance` and `device` have what is known of each, with the commands that create and destroy them.
+//!   `registry` finds it by the dispatch key, the word that a dispatchable object begins with and that objects made
+//!   of it share. Handles are never wrapped: they stay the driver's.
+//! * `activity` decides, once for each physical device; `properties` enumerates; `settings` reads what the user
+//!   wants; `log` says what was found; `guard` turns a panic into a Vulkan error at every entry point.
+//!
+//! Commands of the next in the chain are fetched while the instance is created, for the loader of Debian 12 answers
+//! later questions with the top of the chain: the layer would call itself. Those of a device are the device's own,
+//! and can be fetched at any time.
+//!
+//! Only the functions below are exported. What is handed to the loader are private twins of them, because a symbol
+//! of that name may well be found in the loader first.
+
+mod activity;
+mod chain;
+mod device;
+mod error;
+mod guard;
+mod hooks;
+mod identity;
+mod instance;
+pub mod interface;
+mod log;
+mod properties;
+mod registry;
+mod settings;
+
+use std::ffi::c_char;
+
+use ash::vk;
+
+use self::interface::NegotiateLayerInterface;
+
+/// The loader's first call: both sides settle on a version of the interface, and the loader gets the functions to
+/// begin with.
+///
+/// # Safety
+/// As the loader calls it: the pointer is null or of a structure that may be written.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Vulkan's")]
+pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
+    version: *mut NegotiateLayerInterface,
+) -> vk::Result {
+    // SAFETY: the caller's contract.
+    unsafe { hooks::negotiate(version) }
+}
+
+/// `vkGetInstanceProcAddr`, for loaders that do not negotiate.
+///
+/// # Safety
+/// Vulkan's contract.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Vulkan's")]
+pub unsafe extern "system" fn vkGetInstanceProcAddr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: the caller's contract.
+    unsafe { hooks::get_instance_proc_addr(instance, name) }
+}
+
+/// `vkGetDeviceProcAddr`, for loaders that do not negotiate.
+///
+/// # Safety
+/// Vulkan's contract.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Vulkan's")]
+pub unsafe extern "system" fn vkGetDeviceProcAddr(
+    device: vk::Device,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: the caller's contract.
+    unsafe { hooks::get_device_proc_addr(device, name) }
+}

@@ -1,0 +1,252 @@
+//! What the layer tells of itself: layers, extensions and tools.
+
+use std::ffi::{CStr, CString, c_char};
+
+use ash::vk;
+
+use crate::activity::Activity;
+use crate::error::Error;
+use crate::guard::guard;
+use crate::identity;
+use crate::instance::InstanceData;
+
+/// Vulkan's idiom of two calls: how many there are where `items` is null, otherwise as many of them as `count` says
+/// there is room for. `put` writes one.
+///
+/// # Safety
+/// `count` can be written; `items` is null or has room for so many.
+unsafe fn enumerate<S, T>(
+    found: &[S],
+    count: *mut u32,
+    items: *mut T,
+    put: impl Fn(&S, *mut T),
+) -> vk::Result {
+    // SAFETY: the caller's contract.
+    let Some(count) = (unsafe { count.as_mut() }) else {
+        return Error::Null("the count").report("an enumeration");
+    };
+    let all = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    if items.is_null() {
+        *count = all;
+        return vk::Result::SUCCESS;
+    }
+    *count = all.min(*count);
+    for (at, item) in found.iter().take(*count as usize).enumerate() {
+        // SAFETY: the caller's contract.
+        put(item, unsafe { items.add(at) });
+    }
+    if *count < all { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS }
+}
+
+/// Whether a name is this layer's.
+///
+/// # Safety
+/// The pointer is null or of a text that ends in a zero.
+unsafe fn names_the_layer(name: *const c_char) -> bool {
+    // SAFETY: the caller's contract.
+    !name.is_null() && unsafe { CStr::from_ptr(name) } == identity::NAME
+}
+
+/// # Safety
+/// As [`enumerate`].
+unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties) -> vk::Result {
+    let layer = vk::LayerProperties::default()
+        .spec_version(identity::SPEC_VERSION)
+        .implementation_version(identity::IMPLEMENTATION_VERSION)
+        .layer_name(identity::NAME)
+        .and_then(|layer| layer.description(identity::DESCRIPTION));
+    // It fails where a text is too long, of which a test sees that it is not.
+    let layers: Vec<_> = layer.into_iter().collect();
+    // SAFETY: the caller's contract.
+    unsafe { enumerate(&layers, count, properties, |layer, place| place.write(*layer)) }
+}
+
+/// # Safety
+/// As [`enumerate`].
+unsafe fn enumerate_extensions(
+    extensions: &[(&CStr, u32)],
+    count: *mut u32,
+    properties: *mut vk::ExtensionProperties,
+) -> vk::Result {
+    let extension = |(name, version): &(&CStr, u32)| {
+        let extension = vk::ExtensionProperties::default().spec_version(*version);
+        extension.extension_name(name).ok()
+    };
+    let extensions: Vec<_> = extensions.iter().filter_map(extension).collect();
+    // SAFETY: the caller's contract.
+    unsafe { enumerate(&extensions, count, properties, |item, place| place.write(*item)) }
+}
+
+/// `vkEnumerateInstanceLayerProperties`: a layer tells of itself alone; the loader collects.
+pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
+    count: *mut u32,
+    properties: *mut vk::LayerProperties,
+) -> vk::Result {
+    guard("vkEnumerateInstanceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { enumerate_layers(count, properties) }
+    })
+}
+
+/// `vkEnumerateDeviceLayerProperties`, which Vulkan deprecates: the same.
+pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
+    _physical_device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::LayerProperties,
+) -> vk::Result {
+    guard("vkEnumerateDeviceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { enumerate_layers(count, properties) }
+    })
+}
+
+/// `vkEnumerateInstanceExtensionProperties`: of this layer; no other is any of its business, nor is the driver.
+pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
+    layer: *const c_char,
+    count: *mut u32,
+    properties: *mut vk::ExtensionProperties,
+) -> vk::Result {
+    guard("vkEnumerateInstanceExtensionProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe {
+            match names_the_layer(layer) {
+                true => enumerate_extensions(&identity::INSTANCE_EXTENSIONS, count, properties),
+                false => vk::Result::ERROR_LAYER_NOT_PRESENT,
+            }
+        }
+    })
+}
+
+/// `vkEnumerateDeviceExtensionProperties`: of this layer, or whatever the next in the chain says.
+pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
+    physical_device: vk::PhysicalDevice,
+    layer: *const c_char,
+    count: *mut u32,
+    properties: *mut vk::ExtensionProperties,
+) -> vk::Result {
+    const NAME: &str = "vkEnumerateDeviceExtensionProperties";
+    guard(NAME, vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe {
+            if names_the_layer(layer) {
+                return enumerate_extensions(&identity::DEVICE_EXTENSIONS, count, properties);
+            }
+            let Some(instance) = InstanceData::of(physical_device) else {
+                return Error::Unknown("the physical device").report(NAME);
+            };
+            let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
+            next(physical_device, layer, count, properties)
+        }
+    })
+}
+
+/// `vkGetPhysicalDeviceToolProperties`
+pub(crate) unsafe extern "system" fn get_tool_properties(
+    physical_device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::PhysicalDeviceToolProperties<'_>,
+) -> vk::Result {
+    guard("vkGetPhysicalDeviceToolProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { tools(physical_device, count, properties, |i| i.get_tool_properties) }
+    })
+}
+
+/// `vkGetPhysicalDeviceToolPropertiesEXT`
+pub(crate) unsafe extern "system" fn get_tool_properties_ext(
+    physical_device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::PhysicalDeviceToolProperties<'_>,
+) -> vk::Result {
+    guard("vkGetPhysicalDeviceToolPropertiesEXT", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { tools(physical_device, count, properties, |i| i.get_tool_properties_ext) }
+    })
+}
+
+/// The layer, and behind it what the next in the chain has.
+///
+/// # Safety
+/// The contract of `vkGetPhysicalDeviceToolProperties`.
+unsafe fn tools(
+    physical_device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::PhysicalDeviceToolProperties<'_>,
+    next: impl Fn(&InstanceData) -> Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
+) -> vk::Result {
+    // SAFETY: the caller's contract.
+    let instance = unsafe { InstanceData::of(physical_device) };
+    let Some(instance) = instance else {
+        return Error::Unknown("the physical device").report("vkGetPhysicalDeviceToolProperties");
+    };
+    // SAFETY: the caller's contract.
+    let mut tools: Vec<_> = unsafe { this_tool(&instance, physical_device) }.into_iter().collect();
+    if let Some(next) = next(&instance) {
+        // Into memory of its own, where there is room for all: the validation layer of Debian 12 writes itself
+        // whether there is room or not.
+        // SAFETY: the caller's contract.
+        match unsafe { tools_below(next, physical_device) } {
+            Ok(below) => tools.extend(below),
+            Err(result) => return result,
+        }
+    }
+    let put = |tool: &vk::PhysicalDeviceToolProperties<'_>,
+               place: *mut vk::PhysicalDeviceToolProperties<'_>| {
+        // SAFETY: the caller's contract. The caller's chain stays as it is.
+        unsafe {
+            (*place).name = tool.name;
+            (*place).version = tool.version;
+            (*place).purposes = tool.purposes;
+            (*place).description = tool.description;
+            (*place).layer = tool.layer;
+        }
+    };
+    // SAFETY: the caller's contract.
+    unsafe { enumerate(&tools, count, properties, put) }
+}
+
+/// What the layer is to a physical device.
+///
+/// # Safety
+/// The device is of the instance, which is live.
+unsafe fn this_tool(
+    instance: &InstanceData,
+    physical_device: vk::PhysicalDevice,
+) -> Option<vk::PhysicalDeviceToolProperties<'static>> {
+    // SAFETY: the caller's contract.
+    let activity = unsafe { instance.activity(physical_device) };
+    let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
+    let description = match activity {
+        Activity::Active(_) => format!("{activity}; this version changes nothing yet"),
+        Activity::Dormant(_) => activity.to_string(),
+    };
+    let description = CString::new(description).ok()?;
+    let tool = vk::PhysicalDeviceToolProperties::default()
+        .purposes(vk::ToolPurposeFlags::ADDITIONAL_FEATURES);
+    let tool = tool.name(c"vkxfb").and_then(|t| t.version(&version));
+    let tool = tool.and_then(|t| t.description(&description)).and_then(|t| t.layer(identity::NAME));
+    tool.ok()
+}
+
+/// # Safety
+/// The contract of `vkGetPhysicalDeviceToolProperties`, whose next in the chain this is.
+unsafe fn tools_below(
+    next: vk::PFN_vkGetPhysicalDeviceToolProperties,
+    physical_device: vk::PhysicalDevice,
+) -> Result<Vec<vk::PhysicalDeviceToolProperties<'static>>, vk::Result> {
+    let mut count = 0;
+    // SAFETY: the caller's contract.
+    unsafe { next(physical_device, &mut count, std::ptr::null_mut()) }.result()?;
+    let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
+    if count > 0 {
+        // SAFETY: the caller's contract; there is room for so many.
+        match unsafe { next(physical_device, &mut count, tools.as_mut_ptr()) } {
+            vk::Result::SUCCESS | vk::Result::INCOMPLETE => tools.truncate(count as usize),
+            result => return Err(result),
+        }
+    }
+    Ok(tools)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What the layer knows of instances and devices, found by the dispatch key of any object that was made of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ash::vk::Handle;
+
+/// The word that a dispatchable object begins with: the loader's table. An instance shares it with its physical
+/// devices, a device with its queues and command buffers, and no two instances or devices that live at the same
+/// time have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(usize);
+
+impl Key {
+    /// The key of a handle; `None` for the null handle.
+    ///
+    /// # Safety
+    /// The handle is null or of a live dispatchable object, as the loader hands them to layers.
+    pub(crate) unsafe fn of<H: Handle>(handle: H) -> Option<Self> {
+        // The loader's objects are where their handles say.
+        let object = handle.as_raw() as usize as *const usize;
+        // SAFETY: the caller's contract: the object begins with a pointer.
+        (!object.is_null()).then(|| Self(unsafe { object.read() }))
+    }
+}
+
+/// What is known of each object of a kind, from its creation to its destruction.
+///
+/// What is found is shared: it outlives its removal while another thread still reads it. No lock is held beyond a
+/// call of these methods.
+#[derive(Debug)]
+pub(crate) struct Registry<T>(RwLock<BTreeMap<Key, Arc<T>>>);
+
+impl<T> Registry<T> {
+    pub(crate) const fn new() -> Self {
+        Self(RwLock::new(BTreeMap::new()))
+    }
+
+    pub(crate) fn insert(&self, key: Key, data: Arc<T>) {
+        let previous = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, data);
+        drop(previous);
+    }
+
+    pub(crate) fn get(&self, key: Key) -> Option<Arc<T>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
+    /// Before the object itself is destroyed: from then on another may have its key.
+    pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ash::vk;
+
+    use super::*;
+
+    #[test]
+    fn objects_of_an_instance_share_its_key() {
+        let table = 0_u8;
+        let object = || [&raw const table as usize, 7];
+        let (instance, device) = (object(), object());
+        // SAFETY: both begin with a pointer, as the loader's objects do.
+        let (of_instance, of_device, of_none) = unsafe {
+            (
+                Key::of(vk::Instance::from_raw(instance.as_ptr() as u64)),
+                Key::of(vk::PhysicalDevice::from_raw(device.as_ptr() as u64)),
+                Key::of(vk::Instance::null()),
+            )
+        };
+        assert!(of_instance.is_some());
+        assert_eq!(of_instance, of_device);
+        assert_eq!(of_none, None);
+    }
+
+    #[test]
+    fn what_is_removed_lives_while_it_is_read() {
+        static REGISTRY: Registry<&str> = Registry::new();
+        let key = Key(1);
+        REGISTRY.insert(key, Arc::new("first"));
+        let read = REGISTRY.get(key);
+        assert!(REGISTRY.remove(key).is_some());
+        assert_eq!(REGISTRY.remove(key), None);
+        REGISTRY.insert(key, Arc::new("second"));
+        assert_eq!(read.as_deref(), Some(&"first"));
+        assert_eq!(REGISTRY.get(key).as_deref(), Some(&"second"));
+    }
+}

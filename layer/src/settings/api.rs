@@ -1,0 +1,66 @@
+//! `VK_EXT_layer_settings`: what the program says when it creates its instance.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use ash::vk;
+
+use super::{Found, Place, Value};
+use crate::chain;
+use crate::identity::NAME;
+
+/// The settings for this layer in the chain of a `VkInstanceCreateInfo`.
+///
+/// # Safety
+/// The chain is valid, and so are the settings in it.
+pub(super) unsafe fn read(chain: *const c_void) -> Found {
+    let mut found = Found::new();
+    // SAFETY: the caller's contract.
+    for info in unsafe { chain::all_of::<vk::LayerSettingsCreateInfoEXT<'_>>(chain) } {
+        if info.p_settings.is_null() {
+            continue;
+        }
+        // SAFETY: the caller's contract.
+        let settings =
+            unsafe { std::slice::from_raw_parts(info.p_settings, info.setting_count as usize) };
+        for setting in settings {
+            // SAFETY: the caller's contract.
+            let names = unsafe { (text(setting.p_layer_name), text(setting.p_setting_name)) };
+            if let (Some(layer), Some(name)) = names
+                && layer == NAME
+            {
+                // SAFETY: the caller's contract.
+                let value = unsafe { value(setting) };
+                found.push((name.to_string_lossy().into_owned(), value, Place::Api));
+            }
+        }
+    }
+    found
+}
+
+/// # Safety
+/// The values are as many and of the type that the setting says.
+unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
+    let other = Value::Other { ty: setting.ty, count: setting.value_count };
+    if setting.value_count != 1 || setting.p_values.is_null() {
+        return other;
+    }
+    match setting.ty {
+        vk::LayerSettingTypeEXT::BOOL32 => {
+            // SAFETY: the caller's contract.
+            Value::Bool(unsafe { setting.p_values.cast::<vk::Bool32>().read() } != vk::FALSE)
+        }
+        vk::LayerSettingTypeEXT::STRING => {
+            // SAFETY: the caller's contract.
+            let text = unsafe { text(setting.p_values.cast::<*const c_char>().read()) };
+            text.map_or(other, |text| Value::Text(text.to_string_lossy().into_owned()))
+        }
+        _ => other,
+    }
+}
+
+/// # Safety
+/// The pointer is null or of a text that ends in a zero and outlives the result.
+unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: the caller's contract.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
+}

@@ -1,0 +1,55 @@
+//! `vk_layer_settings.txt`: lines `layer.setting = value`, and comments behind `#`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Found, Place, Problem, Sources, Value, data_home};
+use crate::identity::SETTINGS_NAME;
+
+const FILE_NAME: &str = "vk_layer_settings.txt";
+
+/// A settings file that is there.
+pub(super) struct SettingsFile(pub(super) PathBuf);
+
+impl SettingsFile {
+    /// The file that counts.
+    pub(super) fn find(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        if let Some(named) = sources.variable("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
+            let file = if named.is_dir() { named.join(FILE_NAME) } else { named.clone() };
+            if file.is_file() {
+                return Some(Self(file));
+            }
+            problems.push(Problem::NoFile(named));
+        }
+        let of_user = data_home(|name| sources.variable(name))
+            .map(|home| home.join("vulkan/settings.d").join(FILE_NAME));
+        let here = sources.working_directory.join(FILE_NAME);
+        // Only files: a pipe of that name would keep the program waiting.
+        of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
+    }
+
+    /// The lines for this layer. Of several for a setting the last counts, as in Khronos's layers.
+    pub(super) fn read(&self) -> Result<Found, Problem> {
+        let Self(path) = self;
+        let bytes = fs::read(path);
+        let bytes = bytes.map_err(|error| Problem::File { path: path.clone(), error })?;
+        Ok(parse(&String::from_utf8_lossy(&bytes), path))
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Found {
+    let mut found = Found::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default();
+        let Some((key, value)) = text.split_once('=') else { continue };
+        let Some((layer, setting)) = key.trim().split_once('.') else { continue };
+        if layer.eq_ignore_ascii_case(SETTINGS_NAME) {
+            let place = Place::File { path: path.to_owned(), line };
+            let value = Value::Text(value.trim().to_owned());
+            found.push((setting.trim().to_ascii_lowercase(), value, place));
+        }
+    }
+    // Whoever reads takes the first.
+    found.reverse();
+    found
+}

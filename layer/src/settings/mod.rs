@@ -1,0 +1,250 @@
+//! What the user wants of the layer.
+//!
+//! A setting is looked for in this order, by the Khronos convention; the first that has a value decides:
+//!
+//! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the convention spells
+//!    it. An empty variable is none.
+//! 2. `vk_layer_settings.txt`, where `vkxfb_transform_feedback.force_enable = true` stands: the first file that is
+//!    there of the one that `VK_LAYER_SETTINGS_PATH` names (or of that name in the directory that it names), the one
+//!    in `vulkan/settings.d` below `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the one in the working
+//!    directory.
+//! 3. `VK_EXT_layer_settings`: the structures in `vkCreateInstance`'s chain that name the layer. Whether the program
+//!    enables the extension does not matter, for the loader of Debian 12 does not let it.
+//!
+//! A value that makes no sense is told of by name and passed over, as if it were not there.
+
+mod api;
+mod file;
+
+use std::env;
+use std::ffi::{OsString, c_void};
+use std::fmt;
+use std::path::PathBuf;
+
+use ash::vk;
+
+use self::file::SettingsFile;
+use crate::identity::SETTINGS_NAME;
+
+/// Every setting, as the manifest lists them.
+pub(crate) const NAMES: [&str; 2] = [FORCE_ENABLE, LOG];
+const FORCE_ENABLE: &str = "force_enable";
+const LOG: &str = "log";
+
+/// The settings of an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Active where the driver has the extension, too.
+    pub(crate) force_enable: bool,
+    /// What is logged, as `tracing_subscriber` filters. Only the first instance's of a process counts: all share
+    /// the log.
+    pub(crate) log: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { force_enable: false, log: "warn".to_owned() }
+    }
+}
+
+/// What is wrong with a setting. None of it keeps the layer from working.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// A value of another type, or one that cannot be read.
+    #[error("{name} cannot be {value} ({place}): it takes {expected}")]
+    Value { name: &'static str, value: Value, place: Place, expected: &'static str },
+    /// Ours by its prefix, and unknown.
+    #[error("no setting {name} ({place}); there are {}", NAMES.join(", "))]
+    Name { name: String, place: Place },
+    /// A settings file that was found and cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    File { path: PathBuf, error: std::io::Error },
+    /// The user names a settings file that is not there.
+    #[error("{}, which VK_LAYER_SETTINGS_PATH names, is no settings file, and has none", .0.display())]
+    NoFile(PathBuf),
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Environment(String),
+    File { path: PathBuf, line: usize },
+    Api,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(variable) => write!(f, "environment variable {variable}"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Api => f.write_str("VK_EXT_layer_settings"),
+        }
+    }
+}
+
+/// A value before it is known what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(String),
+    Bool(bool),
+    /// Neither, or not one: only a program can say that.
+    Other {
+        ty: vk::LayerSettingTypeEXT,
+        count: u32,
+    },
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Other { ty, count } => write!(f, "{count} of {ty:?}"),
+        }
+    }
+}
+
+/// A type of settings.
+trait FromValue: Sized {
+    const EXPECTED: &'static str;
+
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl FromValue for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(value) => Some(*value),
+            Value::Text(text) => match text.to_ascii_lowercase().as_str() {
+                "true" | "1" => Some(true),
+                "false" | "0" => Some(false),
+                _ => None,
+            },
+            Value::Other { .. } => None,
+        }
+    }
+}
+
+/// A filter of the log.
+struct Filter(String);
+
+impl FromValue for Filter {
+    const EXPECTED: &'static str =
+        "off, error, warn, info, debug, trace, or a filter such as vkxfb_layer::device=debug";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(text) => crate::log::is_filter(text).then(|| Self(text.clone())),
+            Value::Bool(_) | Value::Other { .. } => None,
+        }
+    }
+}
+
+/// Values for names, with where they stand; in order, for the first that can be read counts.
+type Found = Vec<(String, Value, Place)>;
+
+/// Where settings are read from.
+pub(crate) struct Sources<'a> {
+    /// A variable of the environment.
+    environment: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Where the program runs; empty for the process's own directory.
+    working_directory: PathBuf,
+    /// What the program says.
+    api: Found,
+}
+
+impl Sources<'static> {
+    /// Those of this process, for `vkCreateInstance`.
+    ///
+    /// # Safety
+    /// The chain is that of a valid `VkInstanceCreateInfo`.
+    pub(crate) unsafe fn of_process(chain: *const c_void) -> Self {
+        // SAFETY: the caller's contract.
+        let api = unsafe { api::read(chain) };
+        Self { environment: &|name| env::var_os(name), working_directory: PathBuf::new(), api }
+    }
+}
+
+impl Sources<'_> {
+    /// A variable; an empty one is none.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        (self.environment)(name).filter(|value| !value.is_empty())
+    }
+
+    /// What the environment has for the settings.
+    fn environment(&self) -> Found {
+        let mut found = Found::new();
+        for name in NAMES {
+            for variable in environment_variables(name) {
+                if let Some(value) = self.variable(&variable) {
+                    let value = Value::Text(value.to_string_lossy().trim().to_owned());
+                    found.push((name.to_owned(), value, Place::Environment(variable)));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The variables of the environment that a setting has, the shorter first, which wins.
+pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
+    let setting = setting.to_uppercase();
+    [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
+}
+
+impl Settings {
+    /// Reads them, with what is wrong: to be logged when there is a log.
+    pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut found = sources.environment();
+        if let Some(file) = SettingsFile::find(&sources, &mut problems) {
+            match file.read() {
+                Ok(values) => found.extend(values),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        found.extend(sources.api);
+        for (name, _, place) in &found {
+            if !NAMES.contains(&name.as_str()) {
+                problems.push(Problem::Name { name: name.clone(), place: place.clone() });
+            }
+        }
+        let default = Self::default();
+        let settings = Self {
+            force_enable: first(&found, FORCE_ENABLE, &mut problems)
+                .unwrap_or(default.force_enable),
+            log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),
+        };
+        (settings, problems)
+    }
+}
+
+/// The first value of that name that can be read.
+fn first<T: FromValue>(
+    found: &Found,
+    name: &'static str,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    found.iter().filter(|(other, ..)| other == name).find_map(|(_, value, place)| {
+        let read = T::from_value(value);
+        if read.is_none() {
+            let (value, place) = (value.clone(), place.clone());
+            problems.push(Problem::Value { name, value, place, expected: T::EXPECTED });
+        }
+        read
+    })
+}
+
+/// Where a user's data is: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {
+        let home = variable("HOME").and_then(absolute)?;
+        Some(home.join(".local/share"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

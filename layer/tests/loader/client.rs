@@ -1,0 +1,258 @@
+//! A program that was never written for the layer. It runs as a test that does nothing unless it is given a role.
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use ash::{Entry, Instance, ext, vk};
+use serde_json::{Value, json};
+
+/// The name of the test below.
+pub const TEST: &str = "client::plays_its_role";
+/// The variable with the role.
+pub const ROLE: &str = "VKXFB_TEST_ROLE";
+/// What its report begins with.
+pub const REPORT: &str = "report: ";
+/// Devices that each of 8 threads creates and destroys.
+pub const ROUNDS: u32 = 12;
+
+#[test]
+#[ignore = "it is run by the other tests"]
+fn plays_its_role() {
+    let report = match std::env::var(ROLE).as_deref() {
+        Ok("1.0") => looks_around(vk::API_VERSION_1_0, &[]),
+        Ok("1.3") => looks_around(vk::API_VERSION_1_3, &[]),
+        Ok("settings") => says_settings(),
+        Ok("threads") => creates_from_threads(),
+        _ => return,
+    };
+    println!("\n{REPORT}{report}");
+}
+
+/// Whether there is what the tests need.
+pub fn survey() -> Result<(), String> {
+    // SAFETY: the loader is one, and what is created is destroyed.
+    unsafe {
+        let entry = Entry::load().map_err(|error| format!("no Vulkan loader: {error}"))?;
+        let layers = entry.enumerate_instance_layer_properties().map_err(|e| e.to_string())?;
+        let validation = Ok(c"VK_LAYER_KHRONOS_validation");
+        if !layers.iter().any(|layer| layer.layer_name_as_c_str() == validation) {
+            return Err("no validation layer".to_owned());
+        }
+        let instance = entry.create_instance(&vk::InstanceCreateInfo::default(), None);
+        let instance = instance.map_err(|error| format!("no Vulkan instance: {error}"))?;
+        let devices = instance.enumerate_physical_devices().unwrap_or_default();
+        instance.destroy_instance(None);
+        if devices.is_empty() { Err("no Vulkan device".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn names(extensions: &[vk::ExtensionProperties]) -> Value {
+    let mut names: Vec<_> = extensions
+        .iter()
+        .map(|e| (e.extension_name_as_c_str().unwrap().to_str().unwrap(), e.spec_version))
+        .collect();
+    names.sort_unstable();
+    json!(names)
+}
+
+/// Creates an instance and a device of every physical device, and reports what a program can see.
+fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value {
+    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    unsafe {
+        let entry = Entry::load().unwrap();
+        let instance = create_instance(&entry, api_version, settings);
+        let device = instance.enumerate_physical_devices().unwrap()[0];
+        let extensions = instance.enumerate_device_extension_properties(device).unwrap();
+        let properties = instance.get_physical_device_properties(device);
+        let features = instance.get_physical_device_features(device);
+        let features = format!("{features:?}");
+        let has = |name: &CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
+        // It needs an instance of 1.1, or an extension.
+        let enables = api_version > vk::API_VERSION_1_0 && has(ext::transform_feedback::NAME);
+        let wanted = if enables { &[ext::transform_feedback::NAME][..] } else { &[] };
+        let raw = create_device(&instance, device, wanted);
+        let functions = [
+            c"vkGetDeviceQueue",
+            c"vkCmdDraw",
+            c"vkCmdBeginTransformFeedbackEXT",
+            c"vkDestroyDevice",
+            c"vkCreateDevice",
+            c"vkNone",
+        ];
+        let functions: Vec<_> = functions
+            .map(|name| instance.get_device_proc_addr(raw.handle(), name.as_ptr()).is_some())
+            .into();
+        raw.get_device_queue(0, 0);
+        raw.device_wait_idle().unwrap();
+        raw.destroy_device(None);
+        let layers = instance.enumerate_device_layer_properties(device).map(|l| l.len());
+        let report = json!({
+            "instance_extensions": names(&entry.enumerate_instance_extension_properties(None).unwrap()),
+            "device_extensions": names(&extensions),
+            "device_layers": layers.is_ok(),
+            "device": properties.device_name_as_c_str().unwrap().to_str().unwrap(),
+            "api_version": properties.api_version,
+            "limits": format!("{:?}", properties.limits),
+            "features": features,
+            "functions": functions,
+            "tools": tools(&entry, &instance, api_version, device),
+        });
+        instance.destroy_instance(None);
+        report
+    }
+}
+
+/// # Safety
+/// Vulkan's contract.
+unsafe fn create_instance(
+    entry: &Entry,
+    api_version: u32,
+    settings: &[vk::LayerSettingEXT<'_>],
+) -> Instance {
+    let app = vk::ApplicationInfo::default().api_version(api_version);
+    let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(settings);
+    let names = [ext::layer_settings::NAME.as_ptr()];
+    let mut info = vk::InstanceCreateInfo::default().application_info(&app);
+    if !settings.is_empty() {
+        info = info.enabled_extension_names(&names).push_next(&mut layer_settings);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        match entry.create_instance(&info, None) {
+            // Loaders refuse what they do not know, as that of Debian 12 does, but let the structure pass.
+            Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => {
+                entry.create_instance(&info.enabled_extension_names(&[]), None)
+            }
+            created => created,
+        }
+    }
+    .unwrap()
+}
+
+/// # Safety
+/// Vulkan's contract.
+unsafe fn create_device(
+    instance: &Instance,
+    device: vk::PhysicalDevice,
+    extensions: &[&CStr],
+) -> ash::Device {
+    let queues =
+        [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let info =
+        vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+    // SAFETY: the caller's contract.
+    unsafe { instance.create_device(device, &info, None) }.unwrap()
+}
+
+/// The tools of a device, after the idiom of two calls has held for every number of places.
+///
+/// # Safety
+/// Vulkan's contract.
+unsafe fn tools(
+    entry: &Entry,
+    instance: &Instance,
+    api_version: u32,
+    device: vk::PhysicalDevice,
+) -> Value {
+    // Drivers may lack the second, which the loader then answers for.
+    let name = match api_version {
+        vk::API_VERSION_1_3.. => c"vkGetPhysicalDeviceToolProperties",
+        _ => c"vkGetPhysicalDeviceToolPropertiesEXT",
+    };
+    // SAFETY: the name says the type, and there are as many places as is said.
+    unsafe {
+        let get =
+            (entry.static_fn().get_instance_proc_addr)(instance.handle(), name.as_ptr()).unwrap();
+        let get: vk::PFN_vkGetPhysicalDeviceToolProperties = std::mem::transmute(get);
+        let mut all = 0;
+        assert_eq!(get(device, &mut all, ptr::null_mut()), vk::Result::SUCCESS);
+        let mut tools = Vec::new();
+        // Where the layer is last, what the validation layer of Debian 12 does without room would be seen.
+        let rooms = if std::env::var("VK_INSTANCE_LAYERS").unwrap().starts_with("VK_LAYER_KHRONOS")
+        {
+            all..=all
+        } else {
+            0..=all + 1
+        };
+        for room in rooms {
+            let unwritten = vk::PhysicalDeviceToolProperties::default().layer(c"none").unwrap();
+            tools = vec![unwritten; room as usize + 1];
+            let mut count = room;
+            let result = get(device, &mut count, tools.as_mut_ptr());
+            assert_eq!(count, all.min(room));
+            let expected = if room < all { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS };
+            assert_eq!(result, expected, "room for {room} of {all}");
+            assert_eq!(tools[count as usize].layer_as_c_str(), Ok(c"none"));
+            tools.truncate(count as usize);
+        }
+        let text = |text: Result<&CStr, _>| text.unwrap().to_str().unwrap().to_owned();
+        let tool = |tool: &vk::PhysicalDeviceToolProperties<'_>| {
+            json!({
+                "name": text(tool.name_as_c_str()),
+                "layer": text(tool.layer_as_c_str()),
+                "description": text(tool.description_as_c_str()),
+            })
+        };
+        json!(tools.iter().map(tool).collect::<Vec<_>>())
+    }
+}
+
+/// Forces the layer by `VK_EXT_layer_settings`, which it has as its own extension.
+fn says_settings() -> Value {
+    let layer = c"VK_LAYER_VKXFB_transform_feedback";
+    // SAFETY: the name is a text.
+    let extensions =
+        unsafe { Entry::load().unwrap().enumerate_instance_extension_properties(Some(layer)) }
+            .unwrap();
+    let name = Ok(ext::layer_settings::NAME);
+    assert!(extensions.iter().any(|e| e.extension_name_as_c_str() == name));
+    let yes = vk::TRUE;
+    let setting = vk::LayerSettingEXT {
+        p_layer_name: layer.as_ptr(),
+        p_setting_name: c"force_enable".as_ptr(),
+        ty: vk::LayerSettingTypeEXT::BOOL32,
+        value_count: 1,
+        p_values: (&raw const yes).cast::<c_void>(),
+        ..Default::default()
+    };
+    looks_around(vk::API_VERSION_1_3, &[setting])
+}
+
+/// Eight threads that share an instance, and create one each now and then.
+fn creates_from_threads() -> Value {
+    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    unsafe {
+        let entry = Entry::load().unwrap();
+        let shared = create_instance(&entry, vk::API_VERSION_1_3, &[]);
+        let device = shared.enumerate_physical_devices().unwrap()[0];
+        let created: u32 = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|thread| {
+                    let (entry, shared) = (&entry, &shared);
+                    scope.spawn(move || {
+                        let mut created = 0;
+                        for round in 0..ROUNDS {
+                            if (round + thread) % 3 == 0 {
+                                let own = create_instance(entry, vk::API_VERSION_1_0, &[]);
+                                let device = own.enumerate_physical_devices().unwrap()[0];
+                                let raw = create_device(&own, device, &[]);
+                                raw.destroy_device(None);
+                                own.destroy_instance(None);
+                            } else {
+                                let raw = create_device(shared, device, &[]);
+                                raw.get_device_queue(0, 0);
+                                raw.destroy_device(None);
+                            }
+                            created += 1;
+                        }
+                        created
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        shared.destroy_instance(None);
+        json!({ "created": created })
+    }
+}

@@ -1,0 +1,241 @@
+//! The layer under a real loader: each test runs a program, this one in the role of [`client`] or the command
+//! `vkxfb`, with the layer and without, and compares.
+//!
+//! They are skipped, with a reason, where there is no loader or no device; `tests/setup.sh` brings both.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod client;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const LAYER: &str = "VK_LAYER_VKXFB_transform_feedback";
+const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
+
+/// Beside the test: cargo builds the library of a package before its tests.
+fn library() -> PathBuf {
+    let name =
+        format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = std::env::current_exe().unwrap().with_file_name(name);
+    assert!(library.is_file(), "no {}", library.display());
+    library
+}
+
+/// A directory with the layer's manifest.
+fn manifest() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let mut manifest: Value =
+        serde_json::from_str(include_str!("../../../src/cli/layer/manifest.json")).unwrap();
+    manifest["layer"]["library_path"] = library().to_str().unwrap().into();
+    std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
+    directory
+}
+
+/// What a program said.
+struct Ran {
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs a program with layers, the first next to the program.
+fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let directory = manifest();
+    // What the machine or its user has set is left out.
+    for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
+        command.env_remove(variable);
+    }
+    for variable in ["VKXFB_LOG", "VKXFB_FORCE_ENABLE", "VK_LAYER_SETTINGS_PATH"] {
+        command.env_remove(variable);
+    }
+    command
+        .stdin(Stdio::null())
+        .env("XDG_DATA_HOME", directory.path())
+        .env("VK_ADD_LAYER_PATH", directory.path())
+        .env("VK_INSTANCE_LAYERS", layers.join(":"))
+        .envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let ran = Ran { stdout: text(output.stdout), stderr: text(output.stderr) };
+    assert!(output.status.success(), "{}\n{}{}", output.status, ran.stdout, ran.stderr);
+    // The validation layer writes to standard output.
+    for said in [&ran.stdout, &ran.stderr] {
+        assert!(!said.contains("Validation Error") && !said.contains("VUID-"), "{said}");
+    }
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    ran
+}
+
+/// Runs this program in the role of the client, and returns what it reports.
+fn client(role: &str, layers: &[&str], variables: &[(&str, &str)]) -> (Value, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--ignored", "--nocapture", client::TEST]).env(client::ROLE, role);
+    let ran = run(&mut command, layers, variables);
+    let report = ran.stdout.lines().find_map(|line| line.strip_prefix(client::REPORT));
+    let report = report.unwrap_or_else(|| panic!("no report: {}{}", ran.stdout, ran.stderr));
+    (serde_json::from_str(report).unwrap(), ran.stderr)
+}
+
+/// Whether there are a loader, a device and the validation layer to test with.
+fn is_there() -> bool {
+    match client::survey() {
+        Ok(()) => true,
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
+            false
+        }
+    }
+}
+
+/// The layer alone, and with the validation layer above and below.
+const STACKS: [&[&str]; 3] = [&[LAYER], &[VALIDATION, LAYER], &[LAYER, VALIDATION]];
+
+/// The client in a role sees the same without the layer and with it, but for the tools.
+#[track_caller]
+fn sees_the_same(role: &str, variables: &[(&str, &str)]) {
+    if !is_there() {
+        return;
+    }
+    for stack in STACKS {
+        let others: Vec<&str> = stack.iter().copied().filter(|l| *l != LAYER).collect();
+        let (mut plain, _) = client(role, &others, variables);
+        let (mut layered, _) = client(role, stack, variables);
+        let tools = |report: &mut Value| {
+            let tools = report["tools"].take();
+            tools
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|t| t["layer"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let plain_tools: Vec<String> = tools(&mut plain);
+        let layered_tools: Vec<String> = tools(&mut layered);
+        assert_eq!(plain, layered, "{stack:?}");
+        assert_eq!(layered_tools.iter().filter(|t| *t == LAYER).count(), 1, "{layered_tools:?}");
+        assert_eq!(layered_tools.len(), plain_tools.len() + 1, "{layered_tools:?}");
+    }
+}
+
+#[test]
+fn a_program_sees_the_same() {
+    sees_the_same("1.3", &[]);
+}
+
+#[test]
+fn a_program_of_vulkan_1_0_sees_the_same() {
+    sees_the_same("1.0", &[]);
+}
+
+#[test]
+fn an_active_layer_changes_nothing_yet() {
+    sees_the_same("1.3", &[("VKXFB_FORCE_ENABLE", "1")]);
+}
+
+#[test]
+fn threads_create_and_destroy_devices() {
+    if !is_there() {
+        return;
+    }
+    for stack in STACKS {
+        let (report, said) = client("threads", stack, &[]);
+        assert_eq!(report["created"], 8 * client::ROUNDS);
+        assert_eq!(said.matches("vkxfb").count(), 0, "{said}");
+    }
+}
+
+/// The tool's description, by which a user sees what was decided.
+fn description(report: &Value) -> String {
+    let tools = report["tools"].as_array().unwrap();
+    let tool = tools.iter().find(|t| t["layer"] == LAYER).unwrap();
+    tool["description"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn it_is_dormant_where_the_driver_has_the_extension() {
+    if !is_there() {
+        return;
+    }
+    for role in ["1.0", "1.3"] {
+        let (report, said) = client(role, &[LAYER], &[]);
+        let has_it = report["device_extensions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|e| e[0] == "VK_EXT_transform_feedback");
+        let description = description(&report);
+        assert!(
+            description.starts_with(if has_it { "dormant" } else { "active" }),
+            "{description}"
+        );
+        assert_eq!(said.matches("vkxfb").count(), 0, "silent unless asked: {said}");
+    }
+    let (report, said) =
+        client("1.3", &[LAYER], &[("VKXFB_FORCE_ENABLE", "1"), ("VKXFB_LOG", "info")]);
+    assert!(description(&report).starts_with("active: by force_enable"));
+    assert!(
+        said.contains("active: by force_enable") && said.contains("instance created"),
+        "{said}"
+    );
+}
+
+#[test]
+fn programs_set_what_files_and_variables_do_not() {
+    if !is_there() {
+        return;
+    }
+    let (report, _) = client("settings", &[LAYER], &[]);
+    assert!(description(&report).starts_with("active: by force_enable"), "{report}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("any.txt");
+    std::fs::write(&file, "vkxfb_transform_feedback.force_enable = false\n").unwrap();
+    let path = [("VK_LAYER_SETTINGS_PATH", file.to_str().unwrap())];
+    let (report, _) = client("settings", &[LAYER], &path);
+    assert!(!description(&report).contains("force_enable"), "{report}");
+
+    std::fs::write(&file, "vkxfb_transform_feedback.force_enable = maybe\n").unwrap();
+    let (_, said) = client("1.3", &[LAYER], &path);
+    assert!(
+        said.contains("force_enable cannot be \"maybe\"") && said.contains("any.txt:1"),
+        "{said}"
+    );
+}
+
+/// The command, where cargo has built it beside the layer, as `cargo test` in the root of the workspace does.
+fn vkxfb() -> Option<PathBuf> {
+    let directory = std::env::current_exe().unwrap();
+    let command = directory.ancestors().nth(2).map(Path::to_owned).unwrap();
+    let command = command.join(format!("vkxfb{}", std::env::consts::EXE_SUFFIX));
+    command.is_file().then_some(command)
+}
+
+#[test]
+fn the_probe_finds_the_same() {
+    if !is_there() {
+        return;
+    }
+    let Some(vkxfb) = vkxfb() else {
+        eprintln!("skipped: the command vkxfb is not built; cargo build does that");
+        return;
+    };
+    let probe = |layers: &[&str], more: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(&vkxfb);
+        command.args(["probe", "--device", "0", "--quick", "--json"]).args(more);
+        let ran = run(&mut command, layers, variables);
+        assert_eq!(ran.stderr, "");
+        let mut json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        json["reports"][0]["elapsed_s"].take();
+        json
+    };
+    let plain = probe(&[], &[], &[]);
+    assert_eq!(plain["outcome"], "all-right");
+    assert_eq!(probe(&[LAYER], &[], &[]), plain);
+    // The probe asks for the validation layer itself, with all that it checks: below what the variable names.
+    let force = [("VKXFB_FORCE_ENABLE", "1")];
+    assert_eq!(probe(&[LAYER], &["--validate"], &force), plain);
+    assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
+}

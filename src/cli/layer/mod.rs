@@ -1,0 +1,225 @@
+//! `vkxfb layer`: the manifest of the Vulkan layer, by which the loader finds it.
+
+mod installed;
+mod manifest;
+
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Subcommand, ValueEnum};
+
+pub(super) use self::installed::{Installed, installed};
+use self::manifest::{FILE_NAME, Kind};
+pub(super) use self::manifest::{Manifest, NAME};
+
+/// Arguments of `vkxfb layer`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb layer install --user          for programs of this user that ask for the layer, as by
+  VK_INSTANCE_LAYERS=VK_LAYER_VKXFB_transform_feedback my-program
+  vkxfb layer install --implicit=always   for every program of the machine (as root)
+  vkxfb layer uninstall --user
+  vkxfb layer manifest                what the loader reads, for packages
+  vkxfb info                          whether the layer is installed, and what it does on each device
+
+Explicit is a layer that programs or the loader's variables ask for. Implicit is one that the loader
+takes by itself: on request where ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never where
+DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is.
+
+The layer reads VKXFB_FORCE_ENABLE and VKXFB_LOG, or vk_layer_settings.txt:
+  vkxfb_transform_feedback.force_enable = true
+
+Exit status: 0, or 2 where it cannot be done.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the manifest.
+    Manifest(ManifestArguments),
+    /// Write the manifest to where the loader looks.
+    Install(InstallArguments),
+    /// Remove what install wrote.
+    Uninstall(UninstallArguments),
+}
+
+#[derive(Debug, clap::Args)]
+struct ManifestArguments {
+    #[command(flatten)]
+    kind: KindArguments,
+    /// What the manifest says of where the library is: a path, from the manifest's directory if relative, or a
+    /// name that the system finds
+    #[arg(long, value_name = "PATH", default_value_os_t = PathBuf::from(manifest::library_name()))]
+    library: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct InstallArguments {
+    #[command(flatten)]
+    kind: KindArguments,
+    /// For this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for the machine, in /etc
+    #[arg(long)]
+    user: bool,
+    /// The layer's library; otherwise it is looked for beside this command
+    #[arg(long, value_name = "PATH")]
+    library: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct UninstallArguments {
+    /// Of this user; otherwise of the machine
+    #[arg(long)]
+    user: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct KindArguments {
+    /// Let the loader take the layer by itself, and not only for programs that ask for it
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on-request"
+    )]
+    implicit: Option<When>,
+}
+
+/// When the loader takes an implicit layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// Where ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
+    OnRequest,
+    /// For every program.
+    Always,
+}
+
+impl KindArguments {
+    fn kind(&self) -> Kind {
+        match self.implicit {
+            None => Kind::Explicit,
+            Some(When::OnRequest) => Kind::OnRequest,
+            Some(When::Always) => Kind::Always,
+        }
+    }
+}
+
+/// Runs `vkxfb layer`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    match &arguments.command {
+        Command::Manifest(arguments) => {
+            super::show(&Manifest::new(arguments.kind.kind(), &arguments.library)?.text()?)?;
+        }
+        Command::Install(arguments) => super::show(&install(arguments)?)?,
+        Command::Uninstall(arguments) => super::show(&uninstall(arguments)?)?,
+    }
+    Ok(0)
+}
+
+/// Below this directory the loader looks for manifests.
+fn root(user: bool) -> Result<PathBuf> {
+    if cfg!(not(unix)) {
+        bail!("the loader of this system does not look for manifests in directories");
+    }
+    if !user {
+        return Ok(PathBuf::from("/etc/vulkan"));
+    }
+    let home = installed::data_home().context("neither XDG_DATA_HOME nor HOME is set")?;
+    Ok(home.join("vulkan"))
+}
+
+/// Writes the manifest, and says so.
+fn install(arguments: &InstallArguments) -> Result<String> {
+    let library = match &arguments.library {
+        Some(library) => library
+            .canonicalize()
+            .with_context(|| format!("cannot install {}", library.display()))?,
+        None => manifest::find_library(&std::env::current_exe()?)?,
+    };
+    if !library.is_file() {
+        bail!("cannot install {}: it is no file", library.display());
+    }
+    let kind = arguments.kind.kind();
+    let manifest = Manifest::new(kind, &library)?;
+    let root = root(arguments.user)?;
+    let directory = root.join(kind.directory());
+    let file = directory.join(FILE_NAME);
+    // What is there and not ours stays.
+    if file.exists() {
+        check_ours(&file)?;
+    }
+    std::fs::create_dir_all(&directory)
+        .with_context(|| cannot(&format!("make {}", directory.display()), arguments.user))?;
+    super::write_atomically(&file, manifest.text()?.as_bytes())
+        .with_context(|| cannot(&format!("write {}", file.display()), arguments.user))?;
+
+    let mut said = format!("wrote {}\n", file.display());
+    // The loader would find the layer twice.
+    let other = root.join(kind.other_directory()).join(FILE_NAME);
+    if other.exists() {
+        remove(&other, arguments.user)?;
+        writeln!(said, "removed {}", other.display())?;
+    }
+    writeln!(said, "the library is {}", library.display())?;
+    writeln!(
+        said,
+        "{}",
+        match kind {
+            Kind::Explicit => format!("programs get the layer with VK_INSTANCE_LAYERS={NAME}"),
+            Kind::OnRequest => format!("programs get the layer with {}=1", manifest::ENABLE),
+            Kind::Always =>
+                format!("every program gets the layer, but with {}=1", manifest::DISABLE),
+        }
+    )?;
+    Ok(said)
+}
+
+/// Removes what [`install`] wrote, and says so.
+fn uninstall(arguments: &UninstallArguments) -> Result<String> {
+    let root = root(arguments.user)?;
+    let files = Kind::DIRECTORIES.map(|directory| root.join(directory).join(FILE_NAME));
+    let mut said = String::new();
+    for file in files.iter().filter(|file| file.exists()) {
+        remove(file, arguments.user)?;
+        writeln!(said, "removed {}", file.display())?;
+    }
+    if said.is_empty() {
+        let files = files.each_ref().map(|file| file.display().to_string());
+        let other = if arguments.user { "for the machine" } else { "for a user (--user)" };
+        bail!(
+            "nothing to remove: no {}; the layer may be installed {other}",
+            files.join(" and no ")
+        );
+    }
+    Ok(said)
+}
+
+fn remove(file: &Path, user: bool) -> Result<()> {
+    check_ours(file)?;
+    std::fs::remove_file(file).with_context(|| cannot(&format!("remove {}", file.display()), user))
+}
+
+/// Whether `vkxfb layer install` may have written it.
+fn check_ours(file: &Path) -> Result<()> {
+    match Manifest::read(file) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => bail!("{} is no manifest of {NAME}: it stays as it is", file.display()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+    }
+}
+
+fn cannot(what: &str, user: bool) -> String {
+    if user {
+        format!("cannot {what}")
+    } else {
+        format!("cannot {what} (as root, or with --user?)")
+    }
+}
