@@ -282,3 +282,63 @@ fn restarts_without_their_barriers_are_reported() {
     gpu.destroy_pipeline(pipeline);
     device::close(gpu);
 }
+
+/// More workgroups look through the indices than the scan over them has invocations, so it goes on from one round to the
+/// next. Draws begin before, between and behind the restarts, of which the first and the last are rounds apart.
+#[test]
+fn restarts_are_carried_from_round_to_round() {
+    const INDICES: u32 = 2_200_000;
+    const RESTARTS: [u32; 3] = [5, 1_100_000, 2_150_000];
+    let mut gpu = device::open(Profile::Full);
+    if !gpu.context().has_indirect_dispatch() {
+        device::close(gpu);
+        return eprintln!("skipped: as many indices would be dispatched for each primitive");
+    }
+    let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
+    let index = |at: u32| if RESTARTS.contains(&at) { 255 } else { at % 251 };
+    let indices = (0..INDICES).map(index).collect();
+    let draw = |first_index, index_count| DrawIndexed {
+        index_count,
+        instance_count: 1,
+        first_index,
+        ..Default::default()
+    };
+    // Six indices a primitive: the captures stay small.
+    let topology = PrimitiveTopology::TriangleListWithAdjacency;
+    let near = |at: u32| draw(at - 20, 40);
+    let draws = vec![draw(0, 40), near(RESTARTS[1]), near(RESTARTS[2]), draw(6, INDICES)];
+    let calls = vec![
+        Call { topology, draws, stride: Some(20) },
+        Call { topology, draws: vec![draw(3, INDICES - 3)], stride: None },
+    ];
+    let case = Case { index_type: IndexType::Uint8, indices, calls };
+    let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
+    check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}
+
+/// What [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] name holds many draws, too.
+#[test]
+fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::Last);
+        let indices = (0..64).map(|at| if at % 9 == 8 { 0xffff } else { at }).collect();
+        let call = |first_index| {
+            let draw = DrawIndexed {
+                index_count: 40,
+                instance_count: 1,
+                first_index,
+                ..Default::default()
+            };
+            Call { topology: PrimitiveTopology::LineStrip, draws: vec![draw], stride: None }
+        };
+        let calls = (0..24).map(call).collect();
+        let case = Case { index_type: IndexType::Uint16, indices, calls };
+        let expected = case.model(ProvokingVertex::Last, usize::MAX / STRIDE);
+        check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+    }
+}
