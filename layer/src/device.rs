@@ -9,6 +9,7 @@ use crate::chain;
 use crate::error::Error;
 use crate::guard::guard;
 use crate::instance::InstanceData;
+use crate::recording::Recording;
 use crate::registry::{Key, Registry};
 
 /// Every device that lives.
@@ -20,6 +21,8 @@ pub(crate) struct DeviceData {
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     /// The next in the chain's.
     destroy_device: vk::PFN_vkDestroyDevice,
+    /// Where passes are withheld.
+    pub(crate) recording: Option<Recording>,
 }
 
 impl DeviceData {
@@ -97,7 +100,11 @@ unsafe fn create(
         ),
         Activity::Dormant(_) => tracing::debug!("device created"),
     }
-    DEVICES.insert(key, Arc::new(DeviceData { get_device_proc_addr, destroy_device }));
+    let withholds = instance.withholds(activity);
+    // SAFETY: the device was created by the next in the chain, whose function it is.
+    let recording = withholds.then(|| unsafe { Recording::load(*device, get_device_proc_addr) });
+    let data = DeviceData { get_device_proc_addr, destroy_device, recording };
+    DEVICES.insert(key, Arc::new(data));
     Ok(())
 }
 

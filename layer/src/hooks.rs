@@ -11,7 +11,7 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::{device, instance, properties};
+use crate::{device, instance, properties, recording};
 
 /// What a command is called with, by which it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,8 +182,12 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
         let (command, data) = unsafe { (text(name)?, DeviceData::of(device)?) };
         match Hook::find(command).filter(|hook| hook.level == Level::Device) {
             Some(hook) => Some(hook.function),
-            // SAFETY: Vulkan's contract, which is the caller's.
-            None => unsafe { (data.get_device_proc_addr)(device, name) },
+            None => {
+                // SAFETY: Vulkan's contract, which is the caller's.
+                let next = unsafe { (data.get_device_proc_addr)(device, name) }?;
+                let hook = data.recording.is_some().then(|| recording::hook(command)).flatten();
+                Some(hook.unwrap_or(next))
+            }
         }
     })
 }

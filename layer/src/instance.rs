@@ -51,6 +51,11 @@ impl InstanceData {
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
+    /// Whether passes are withheld on a device.
+    pub(crate) const fn withholds(&self, activity: Activity) -> bool {
+        self.settings.withhold_passes && matches!(activity, Activity::Active(_))
+    }
+
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety

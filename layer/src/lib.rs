@@ -17,6 +17,10 @@
 //! * `activity` decides, once for each physical device; `properties` enumerates; `settings` reads what the user
 //!   wants; `log` says what was found; `guard` turns a panic into a Vulkan error at every entry point.
 //!
+//! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
+//!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
+//!   come, begin, end and go.
+//!
 //! Commands of the next in the chain are fetched while the instance is created, for the loader of Debian 12 answers
 //! later questions with the top of the chain: the layer would call itself. Those of a device are the device's own,
 //! and can be fetched at any time.
@@ -26,6 +30,7 @@
 
 mod activity;
 mod chain;
+mod command_buffers;
 mod device;
 mod error;
 mod guard;
@@ -35,6 +40,8 @@ mod instance;
 pub mod interface;
 mod log;
 mod properties;
+mod queue;
+mod recording;
 mod registry;
 mod settings;
 

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::guard::guard;
 use crate::identity;
 use crate::instance::InstanceData;
+use crate::queue::KNOWN_EXTENSIONS;
 
 /// Vulkan's idiom of two calls: how many there are where `items` is null, otherwise as many of them as `count` says
 /// there is room for. `put` writes one.
@@ -135,9 +136,25 @@ pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
                 return Error::Unknown("the physical device").report(NAME);
             };
             let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
-            next(physical_device, layer, count, properties)
+            if !layer.is_null() || !instance.withholds(instance.activity(physical_device)) {
+                return next(physical_device, layer, count, properties);
+            }
+            // A command of another extension would land outside of the pass that is withheld.
+            match instance.next.enumerate_device_extension_properties(physical_device) {
+                Ok(mut found) => {
+                    found.retain(is_known);
+                    enumerate(&found, count, properties, |item, place| place.write(*item))
+                }
+                Err(result) => result,
+            }
         }
     })
+}
+
+/// Whether it is known what an extension may record inside of a pass.
+fn is_known(extension: &vk::ExtensionProperties) -> bool {
+    let name = extension.extension_name_as_c_str();
+    name.is_ok_and(|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok())
 }
 
 /// `vkGetPhysicalDeviceToolProperties`

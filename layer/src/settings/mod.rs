@@ -27,9 +27,10 @@ use self::file::SettingsFile;
 use crate::identity::SETTINGS_NAME;
 
 /// Every setting, as the manifest lists them.
-pub(crate) const NAMES: [&str; 2] = [FORCE_ENABLE, LOG];
+pub(crate) const NAMES: [&str; 3] = [FORCE_ENABLE, LOG, WITHHOLD_PASSES];
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
+const WITHHOLD_PASSES: &str = "withhold_passes";
 
 /// The settings of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +40,14 @@ pub(crate) struct Settings {
     /// What is logged, as `tracing_subscriber` filters. Only the first instance's of a process counts: all share
     /// the log.
     pub(crate) log: String,
+    /// Passes are withheld and recorded as they end, on devices where the layer is active: what captures will need,
+    /// without any. For tests, and to measure what it costs.
+    pub(crate) withhold_passes: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { force_enable: false, log: "warn".to_owned() }
+        Self { force_enable: false, log: "warn".to_owned(), withhold_passes: false }
     }
 }
 
@@ -216,6 +220,8 @@ impl Settings {
             force_enable: first(&found, FORCE_ENABLE, &mut problems)
                 .unwrap_or(default.force_enable),
             log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),
+            withhold_passes: first(&found, WITHHOLD_PASSES, &mut problems)
+                .unwrap_or(default.withhold_passes),
         };
         (settings, problems)
     }

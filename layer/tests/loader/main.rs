@@ -48,9 +48,10 @@ fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ra
     for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
         command.env_remove(variable);
     }
-    for variable in ["VKXFB_LOG", "VKXFB_FORCE_ENABLE", "VK_LAYER_SETTINGS_PATH"] {
+    for variable in ["VKXFB_LOG", "VKXFB_FORCE_ENABLE", "VKXFB_WITHHOLD_PASSES"] {
         command.env_remove(variable);
     }
+    command.env_remove("VK_LAYER_SETTINGS_PATH");
     command
         .stdin(Stdio::null())
         .env("XDG_DATA_HOME", directory.path())
@@ -147,6 +148,13 @@ fn threads_create_and_destroy_devices() {
     }
 }
 
+/// Passes are withheld, and each is told of.
+const WITHHOLD: &[(&str, &str)] = &[
+    ("VKXFB_FORCE_ENABLE", "1"),
+    ("VKXFB_WITHHOLD_PASSES", "1"),
+    ("VKXFB_LOG", "vkxfb_layer::command_buffers=trace"),
+];
+
 /// The tool's description, by which a user sees what was decided.
 fn description(report: &Value) -> String {
     let tools = report["tools"].as_array().unwrap();
@@ -226,7 +234,10 @@ fn the_probe_finds_the_same() {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json"]).args(more);
         let ran = run(&mut command, layers, variables);
-        assert_eq!(ran.stderr, "");
+        // What was withheld, the layer says where it is asked to.
+        let passes = ran.stderr.lines().filter(|line| line.contains("a pass was withheld"));
+        assert_eq!(passes.count(), ran.stderr.lines().count(), "{}", ran.stderr);
+        assert_eq!(ran.stderr.is_empty(), variables != WITHHOLD, "{}", ran.stderr);
         let mut json: Value = serde_json::from_str(&ran.stdout).unwrap();
         json["reports"][0]["elapsed_s"].take();
         json
@@ -238,4 +249,7 @@ fn the_probe_finds_the_same() {
     let force = [("VKXFB_FORCE_ENABLE", "1")];
     assert_eq!(probe(&[LAYER], &["--validate"], &force), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
+    // Every pass with all that the driver's own captures do, from the queue.
+    assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);
+    assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], WITHHOLD), plain);
 }

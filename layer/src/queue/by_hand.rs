@@ -1,0 +1,222 @@
+//! Commands and structures whose arguments say less than is to be copied.
+
+use std::ffi::c_void;
+
+use ash::vk;
+
+use super::commands::Functions;
+use super::macros::hooked;
+use super::memory::{Copied, Memory};
+use super::{OutOfMemory, Queue, Replay};
+
+/// Which of the three arrays is read depends on the type; the others may be anything.
+impl Copied for vk::WriteDescriptorSet<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        use vk::DescriptorType as Type;
+        let count = self.descriptor_count as usize;
+        let mut copied = Self {
+            p_image_info: std::ptr::null(),
+            p_buffer_info: std::ptr::null(),
+            p_texel_buffer_view: std::ptr::null(),
+            ..*self
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            copied.p_next = memory.chain(self.p_next)?;
+            match self.descriptor_type {
+                Type::UNIFORM_BUFFER
+                | Type::STORAGE_BUFFER
+                | Type::UNIFORM_BUFFER_DYNAMIC
+                | Type::STORAGE_BUFFER_DYNAMIC => {
+                    copied.p_buffer_info = memory.values(self.p_buffer_info, count)?;
+                }
+                Type::UNIFORM_TEXEL_BUFFER | Type::STORAGE_TEXEL_BUFFER => {
+                    copied.p_texel_buffer_view = memory.values(self.p_texel_buffer_view, count)?;
+                }
+                // In the chain.
+                Type::INLINE_UNIFORM_BLOCK
+                | Type::ACCELERATION_STRUCTURE_KHR
+                | Type::ACCELERATION_STRUCTURE_NV => {}
+                _ => copied.p_image_info = memory.values(self.p_image_info, count)?,
+            }
+        }
+        Ok(copied)
+    }
+}
+
+/// How much there is, the template says.
+impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_data: memory
+                    .bytes(self.p_data, memory.templates.size(self.descriptor_update_template))?,
+                ..*self
+            })
+        }
+    }
+}
+
+/// The draws of a multi-draw, which may lie `stride` bytes apart, without gaps.
+///
+/// # Safety
+/// There are so many.
+unsafe fn draws<T: Copy>(
+    memory: &Memory,
+    draws: *const T,
+    count: u32,
+    stride: u32,
+) -> Result<*const T, OutOfMemory> {
+    if draws.is_null() || count == 0 {
+        return Ok(std::ptr::null());
+    }
+    let place = memory.room::<T>(count as usize)?;
+    for number in 0..count as usize {
+        // SAFETY: the caller's contract; the stride is a multiple of 4, of which all members are aligned to.
+        unsafe { place.add(number).write(*draws.byte_add(number * stride as usize)) };
+    }
+    Ok(place)
+}
+
+/// Defines the arguments of a command, and how they are replayed.
+macro_rules! arguments {
+    ($name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
+        struct $type {
+            $($parameter: $of,)*
+        }
+
+        impl Replay for $type {
+            unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
+                if let Some(function) = functions.$name {
+                    // SAFETY: the caller's contract.
+                    unsafe { function(command_buffer, $(self.$parameter),*) }
+                }
+            }
+        }
+
+        hooked!(record $name ($($parameter: $of),*));
+    };
+}
+
+arguments!(draw_multi_ext DrawMultiExt (
+    draw_count: u32,
+    p_vertex_info: *const vk::MultiDrawInfoEXT,
+    instance_count: u32,
+    first_instance: u32,
+    stride: u32
+));
+arguments!(draw_multi_indexed_ext DrawMultiIndexedExt (
+    draw_count: u32,
+    p_index_info: *const vk::MultiDrawIndexedInfoEXT,
+    instance_count: u32,
+    first_instance: u32,
+    stride: u32,
+    p_vertex_offset: *const i32
+));
+arguments!(push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+    descriptor_update_template: vk::DescriptorUpdateTemplate,
+    layout: vk::PipelineLayout,
+    set: u32,
+    p_data: *const c_void
+));
+arguments!(push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+    p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>
+));
+arguments!(set_sample_mask_ext SetSampleMaskExt (
+    samples: vk::SampleCountFlags,
+    p_sample_mask: *const vk::SampleMask
+));
+
+impl Queue {
+    /// # Safety
+    /// The arguments are valid ones of the command, as for the next functions.
+    unsafe fn draw_multi_ext(
+        &mut self,
+        draw_count: u32,
+        p_vertex_info: *const vk::MultiDrawInfoEXT,
+        instance_count: u32,
+        first_instance: u32,
+        stride: u32,
+    ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller's contract.
+        let p_vertex_info = unsafe { draws(&self.memory, p_vertex_info, draw_count, stride) }?;
+        let stride = size_of::<vk::MultiDrawInfoEXT>() as u32;
+        self.push(DrawMultiExt {
+            draw_count,
+            p_vertex_info,
+            instance_count,
+            first_instance,
+            stride,
+        })
+    }
+
+    unsafe fn draw_multi_indexed_ext(
+        &mut self,
+        draw_count: u32,
+        p_index_info: *const vk::MultiDrawIndexedInfoEXT,
+        instance_count: u32,
+        first_instance: u32,
+        stride: u32,
+        p_vertex_offset: *const i32,
+    ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller's contract.
+        let (p_index_info, p_vertex_offset) = unsafe {
+            (
+                draws(&self.memory, p_index_info, draw_count, stride)?,
+                self.memory.values(p_vertex_offset, 1)?,
+            )
+        };
+        let stride = size_of::<vk::MultiDrawIndexedInfoEXT>() as u32;
+        self.push(DrawMultiIndexedExt {
+            draw_count,
+            p_index_info,
+            instance_count,
+            first_instance,
+            stride,
+            p_vertex_offset,
+        })
+    }
+
+    unsafe fn push_descriptor_set_with_template_khr(
+        &mut self,
+        descriptor_update_template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        set: u32,
+        p_data: *const c_void,
+    ) -> Result<(), OutOfMemory> {
+        let size = self.memory.templates.size(descriptor_update_template);
+        // SAFETY: the caller's contract.
+        let p_data = unsafe { self.memory.bytes(p_data, size) }?;
+        self.push(PushDescriptorSetWithTemplateKhr {
+            descriptor_update_template,
+            layout,
+            set,
+            p_data,
+        })
+    }
+
+    unsafe fn push_descriptor_set_with_template2_khr(
+        &mut self,
+        info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
+    ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller's contract.
+        let info = unsafe { self.memory.structures(info, 1) }?;
+        self.push(PushDescriptorSetWithTemplate2Khr {
+            p_push_descriptor_set_with_template_info: info,
+        })
+    }
+
+    /// A bit for each sample.
+    unsafe fn set_sample_mask_ext(
+        &mut self,
+        samples: vk::SampleCountFlags,
+        p_sample_mask: *const vk::SampleMask,
+    ) -> Result<(), OutOfMemory> {
+        let words = samples.as_raw().div_ceil(32) as usize;
+        // SAFETY: the caller's contract.
+        let p_sample_mask = unsafe { self.memory.values(p_sample_mask, words) }?;
+        self.push(SetSampleMaskExt { samples, p_sample_mask })
+    }
+}

@@ -1,0 +1,110 @@
+//! What the tables of [`commands`](super::commands) become.
+
+/// The functions of a device, by name: `name PFN_type [names of the command];`.
+macro_rules! functions {
+    ($($name:ident $pfn:ident [$first:literal $(, $alias:literal)*];)*) => {
+        /// Commands of a device that may stand inside of a render pass instance, and those that begin one.
+        #[derive(Debug)]
+        pub(crate) struct Functions {
+            $(pub(crate) $name: Option<vk::$pfn>,)*
+        }
+
+        impl Functions {
+            /// Those that the driver knows.
+            ///
+            /// # Safety
+            /// What is found is the command of that name.
+            pub(crate) unsafe fn load(
+                mut find: impl FnMut(&std::ffi::CStr) -> vk::PFN_vkVoidFunction,
+            ) -> Self {
+                Self {
+                    $($name: {
+                        let found = find($first)$(.or_else(|| find($alias)))*;
+                        // SAFETY: the caller's contract; pointers to functions are of one size.
+                        unsafe {
+                            std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(found)
+                        }
+                    },)*
+                }
+            }
+        }
+
+        /// What takes the place of a command that may have to be withheld.
+        pub(crate) fn hook(name: &std::ffi::CStr) -> vk::PFN_vkVoidFunction {
+            $(
+                if [$first $(, $alias)*].contains(&name) {
+                    // SAFETY: pointers to functions are of one size.
+                    return unsafe {
+                        std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($name as *const ())
+                    };
+                }
+            )*
+            None
+        }
+    };
+}
+
+/// Commands, their arguments, and how those are copied that point to something:
+/// `way name Type (parameter: type, parameter: type => copy(count),);`. The way is what it does to a pass: it begins
+/// or ends one, or is recorded.
+macro_rules! queued {
+    ($($way:ident $name:ident $type:ident (
+        $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
+    );)*) => {$(
+        struct $type {
+            $($parameter: $of,)*
+        }
+
+        impl super::Replay for $type {
+            unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
+                if let Some(function) = functions.$name {
+                    // SAFETY: the caller's contract.
+                    unsafe { function(command_buffer, $(self.$parameter),*) }
+                }
+            }
+        }
+
+        impl super::Queue {
+            /// # Safety
+            /// The arguments are valid ones of the command.
+            #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not of all")]
+            unsafe fn $name(&mut self, $($parameter: $of),*) -> Result<(), super::OutOfMemory> {
+                $($(
+                    // SAFETY: the caller's contract.
+                    let $parameter = unsafe {
+                        self.memory.$copy($parameter.cast() $(, $count as usize)?)
+                    }?;
+                )?)*
+                self.push($type { $($parameter),* })
+            }
+        }
+
+        super::macros::hooked!($way $name ($($parameter: $of),*));
+    )*};
+}
+
+/// A function that takes the place of a command.
+macro_rules! hooked {
+    ($way:ident $name:ident ($($parameter:ident: $of:ty),*)) => {
+        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+        pub(super) unsafe extern "system" fn $name(
+            command_buffer: vk::CommandBuffer,
+            $($parameter: $of),*
+        ) {
+            // SAFETY: the application's arguments are valid.
+            unsafe {
+                super::$way(command_buffer, |commands| match commands {
+                    super::Commands::Queue(queue) => queue.$name($($parameter),*),
+                    super::Commands::Functions(functions) => {
+                        if let Some(function) = functions.$name {
+                            function(command_buffer, $($parameter),*);
+                        }
+                        Ok(())
+                    }
+                });
+            }
+        }
+    };
+}
+
+pub(super) use {functions, hooked, queued};

@@ -1,0 +1,564 @@
+// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.
+
+use std::ffi::c_void;
+
+use ash::vk;
+
+use super::memory::{Copied, Memory, OutOfMemory};
+
+impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_descriptor_sets: memory
+                    .values(self.p_descriptor_sets, self.descriptor_set_count as usize)?,
+                p_dynamic_offsets: memory
+                    .values(self.p_dynamic_offsets, self.dynamic_offset_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::BufferMemoryBarrier<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BufferMemoryBarrier2<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::CoarseSampleOrderCustomNV<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_sample_locations: memory
+                    .values(self.p_sample_locations, self.sample_location_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::ConditionalRenderingBeginInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::DebugMarkerMarkerInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_marker_name: memory.string(self.p_marker_name)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::DebugUtilsLabelEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_label_name: memory.string(self.p_label_name)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::DependencyInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_memory_barriers: memory
+                    .structures(self.p_memory_barriers, self.memory_barrier_count as usize)?,
+                p_buffer_memory_barriers: memory.structures(
+                    self.p_buffer_memory_barriers,
+                    self.buffer_memory_barrier_count as usize,
+                )?,
+                p_image_memory_barriers: memory.structures(
+                    self.p_image_memory_barriers,
+                    self.image_memory_barrier_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::DepthBiasInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::DepthBiasRepresentationInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_device_render_areas: memory
+                    .values(self.p_device_render_areas, self.device_render_area_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::ExternalMemoryAcquireUnmodifiedEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::ImageMemoryBarrier<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::ImageMemoryBarrier2<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryBarrier<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryBarrier2<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MultisampledRenderToSingleSampledInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MultiviewPerViewAttributesInfoNVX<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_per_view_render_areas: memory.values(
+                    self.p_per_view_render_areas,
+                    self.per_view_render_area_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::PipelineLayoutCreateInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_set_layouts: memory.values(self.p_set_layouts, self.set_layout_count as usize)?,
+                p_push_constant_ranges: memory
+                    .values(self.p_push_constant_ranges, self.push_constant_range_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::PushConstantsInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_values: memory.bytes(self.p_values, self.size as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::PushDescriptorSetInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_descriptor_writes: memory
+                    .structures(self.p_descriptor_writes, self.descriptor_write_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassAttachmentBeginInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_attachments: memory.values(self.p_attachments, self.attachment_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassBeginInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_clear_values: memory
+                    .values(self.p_clear_values, self.clear_value_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassSampleLocationsBeginInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_attachment_initial_sample_locations: memory.values(
+                    self.p_attachment_initial_sample_locations,
+                    self.attachment_initial_sample_locations_count as usize,
+                )?,
+                p_post_subpass_sample_locations: memory.values(
+                    self.p_post_subpass_sample_locations,
+                    self.post_subpass_sample_locations_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassStripeBeginInfoARM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_stripe_infos: memory
+                    .structures(self.p_stripe_infos, self.stripe_info_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassStripeInfoARM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::RenderPassTransformBeginInfoQCOM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
+impl Copied for vk::RenderingAttachmentInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::RenderingAttachmentLocationInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_color_attachment_locations: memory.values(
+                    self.p_color_attachment_locations,
+                    self.color_attachment_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::RenderingInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_color_attachments: memory
+                    .structures(self.p_color_attachments, self.color_attachment_count as usize)?,
+                p_depth_attachment: memory.structures(self.p_depth_attachment, 1)?,
+                p_stencil_attachment: memory.structures(self.p_stencil_attachment, 1)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderingInputAttachmentIndexInfoKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_color_attachment_input_indices: memory.values(
+                    self.p_color_attachment_input_indices,
+                    self.color_attachment_count as usize,
+                )?,
+                p_depth_input_attachment_index: memory
+                    .values(self.p_depth_input_attachment_index, 1)?,
+                p_stencil_input_attachment_index: memory
+                    .values(self.p_stencil_input_attachment_index, 1)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::SampleLocationsInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_sample_locations: memory
+                    .values(self.p_sample_locations, self.sample_locations_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::ShadingRatePaletteNV<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_shading_rate_palette_entries: memory.values(
+                    self.p_shading_rate_palette_entries,
+                    self.shading_rate_palette_entry_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::SubpassBeginInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::SubpassEndInfo<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_fragment_density_offsets: memory.values(
+                    self.p_fragment_density_offsets,
+                    self.fragment_density_offset_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::VertexInputAttributeDescription2EXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
+impl Copied for vk::VertexInputBindingDescription2EXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
+impl Copied for vk::WriteDescriptorSetAccelerationStructureKHR<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_acceleration_structures: memory.values(
+                    self.p_acceleration_structures,
+                    self.acceleration_structure_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::WriteDescriptorSetAccelerationStructureNV<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_acceleration_structures: memory.values(
+                    self.p_acceleration_structures,
+                    self.acceleration_structure_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::WriteDescriptorSetInlineUniformBlock<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_data: memory.bytes(self.p_data, self.data_size as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+/// Copies a structure of a chain, and what it points to; `None` for one that is not known.
+///
+/// # Safety
+/// The structure and its chain are valid.
+pub(super) unsafe fn copy(
+    structure: *const vk::BaseInStructure<'_>,
+    memory: &Memory,
+) -> Result<Option<*const c_void>, OutOfMemory> {
+    // SAFETY: the caller's contract; the type says which structure it is.
+    unsafe {
+        Ok(Some(match (*structure).s_type { vk::StructureType::BIND_DESCRIPTOR_SETS_INFO_KHR => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::BUFFER_MEMORY_BARRIER => memory.structures(structure.cast::<vk::BufferMemoryBarrier<'static>>(), 1)?.cast(),
+vk::StructureType::BUFFER_MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::BufferMemoryBarrier2<'static>>(), 1)?.cast(),
+vk::StructureType::CONDITIONAL_RENDERING_BEGIN_INFO_EXT => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::DEBUG_MARKER_MARKER_INFO_EXT => memory.structures(structure.cast::<vk::DebugMarkerMarkerInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::DEBUG_UTILS_LABEL_EXT => memory.structures(structure.cast::<vk::DebugUtilsLabelEXT<'static>>(), 1)?.cast(),
+vk::StructureType::DEPENDENCY_INFO => memory.structures(structure.cast::<vk::DependencyInfo<'static>>(), 1)?.cast(),
+vk::StructureType::DEPTH_BIAS_INFO_EXT => memory.structures(structure.cast::<vk::DepthBiasInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::DEPTH_BIAS_REPRESENTATION_INFO_EXT => memory.structures(structure.cast::<vk::DepthBiasRepresentationInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::DEVICE_GROUP_RENDER_PASS_BEGIN_INFO => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
+vk::StructureType::EXTERNAL_MEMORY_ACQUIRE_UNMODIFIED_EXT => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
+vk::StructureType::IMAGE_MEMORY_BARRIER => memory.structures(structure.cast::<vk::ImageMemoryBarrier<'static>>(), 1)?.cast(),
+vk::StructureType::IMAGE_MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::ImageMemoryBarrier2<'static>>(), 1)?.cast(),
+vk::StructureType::MEMORY_BARRIER => memory.structures(structure.cast::<vk::MemoryBarrier<'static>>(), 1)?.cast(),
+vk::StructureType::MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::MemoryBarrier2<'static>>(), 1)?.cast(),
+vk::StructureType::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_INFO_EXT => memory.structures(structure.cast::<vk::MultisampledRenderToSingleSampledInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX => memory.structures(structure.cast::<vk::MultiviewPerViewAttributesInfoNVX<'static>>(), 1)?.cast(),
+vk::StructureType::MULTIVIEW_PER_VIEW_RENDER_AREAS_RENDER_PASS_BEGIN_INFO_QCOM => memory.structures(structure.cast::<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static>>(), 1)?.cast(),
+vk::StructureType::PIPELINE_LAYOUT_CREATE_INFO => memory.structures(structure.cast::<vk::PipelineLayoutCreateInfo<'static>>(), 1)?.cast(),
+vk::StructureType::PUSH_CONSTANTS_INFO_KHR => memory.structures(structure.cast::<vk::PushConstantsInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::PUSH_DESCRIPTOR_SET_INFO_KHR => memory.structures(structure.cast::<vk::PushDescriptorSetInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::PUSH_DESCRIPTOR_SET_WITH_TEMPLATE_INFO_KHR => memory.structures(structure.cast::<vk::PushDescriptorSetWithTemplateInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_ATTACHMENT_BEGIN_INFO => memory.structures(structure.cast::<vk::RenderPassAttachmentBeginInfo<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_BEGIN_INFO => memory.structures(structure.cast::<vk::RenderPassBeginInfo<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_SAMPLE_LOCATIONS_BEGIN_INFO_EXT => memory.structures(structure.cast::<vk::RenderPassSampleLocationsBeginInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_STRIPE_BEGIN_INFO_ARM => memory.structures(structure.cast::<vk::RenderPassStripeBeginInfoARM<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_STRIPE_INFO_ARM => memory.structures(structure.cast::<vk::RenderPassStripeInfoARM<'static>>(), 1)?.cast(),
+vk::StructureType::RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM => memory.structures(structure.cast::<vk::RenderPassTransformBeginInfoQCOM<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_ATTACHMENT_INFO => memory.structures(structure.cast::<vk::RenderingAttachmentInfo<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_ATTACHMENT_LOCATION_INFO_KHR => memory.structures(structure.cast::<vk::RenderingAttachmentLocationInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT => memory.structures(structure.cast::<vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR => memory.structures(structure.cast::<vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_INFO => memory.structures(structure.cast::<vk::RenderingInfo<'static>>(), 1)?.cast(),
+vk::StructureType::RENDERING_INPUT_ATTACHMENT_INDEX_INFO_KHR => memory.structures(structure.cast::<vk::RenderingInputAttachmentIndexInfoKHR<'static>>(), 1)?.cast(),
+vk::StructureType::SAMPLE_LOCATIONS_INFO_EXT => memory.structures(structure.cast::<vk::SampleLocationsInfoEXT<'static>>(), 1)?.cast(),
+vk::StructureType::SUBPASS_BEGIN_INFO => memory.structures(structure.cast::<vk::SubpassBeginInfo<'static>>(), 1)?.cast(),
+vk::StructureType::SUBPASS_END_INFO => memory.structures(structure.cast::<vk::SubpassEndInfo<'static>>(), 1)?.cast(),
+vk::StructureType::SUBPASS_FRAGMENT_DENSITY_MAP_OFFSET_END_INFO_QCOM => memory.structures(structure.cast::<vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static>>(), 1)?.cast(),
+vk::StructureType::VERTEX_INPUT_ATTRIBUTE_DESCRIPTION_2_EXT => memory.structures(structure.cast::<vk::VertexInputAttributeDescription2EXT<'static>>(), 1)?.cast(),
+vk::StructureType::VERTEX_INPUT_BINDING_DESCRIPTION_2_EXT => memory.structures(structure.cast::<vk::VertexInputBindingDescription2EXT<'static>>(), 1)?.cast(),
+vk::StructureType::WRITE_DESCRIPTOR_SET => memory.structures(structure.cast::<vk::WriteDescriptorSet<'static>>(), 1)?.cast(),
+vk::StructureType::WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureKHR<'static>>(), 1)?.cast(),
+vk::StructureType::WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_NV => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureNV<'static>>(), 1)?.cast(),
+vk::StructureType::WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK => memory.structures(structure.cast::<vk::WriteDescriptorSetInlineUniformBlock<'static>>(), 1)?.cast(),
+ _ => return Ok(None), }))
+    }
+}

@@ -1,0 +1,278 @@
+//! Command buffers of devices whose passes are withheld: the commands by which they come, begin, end and go.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::command_buffers::{allocated, failure, freed, pool_destroyed, reset};
+use crate::device::DeviceData;
+use crate::guard::guard;
+use crate::queue::{self, Functions, Templates};
+
+/// What a command returns where nothing is known of its device.
+const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
+
+/// What recording takes of a device.
+pub(crate) struct Recording {
+    functions: Arc<Functions>,
+    templates: Arc<Templates>,
+    next: Next,
+}
+
+/// The next in the chain's. Those of Vulkan 1.0 are always there.
+struct Next {
+    allocate: Option<vk::PFN_vkAllocateCommandBuffers>,
+    free: Option<vk::PFN_vkFreeCommandBuffers>,
+    destroy_pool: Option<vk::PFN_vkDestroyCommandPool>,
+    begin: Option<vk::PFN_vkBeginCommandBuffer>,
+    end: Option<vk::PFN_vkEndCommandBuffer>,
+    create_template: Option<vk::PFN_vkCreateDescriptorUpdateTemplate>,
+    destroy_template: Option<vk::PFN_vkDestroyDescriptorUpdateTemplate>,
+}
+
+impl Recording {
+    /// Fetches everything from the next in the chain.
+    ///
+    /// # Safety
+    /// The device is live, and the function is the next in the chain's.
+    pub(crate) unsafe fn load(device: vk::Device, get: vk::PFN_vkGetDeviceProcAddr) -> Self {
+        // SAFETY: the caller's contract; each function is of the type that its name says.
+        unsafe {
+            let find = |name: &CStr| get(device, name.as_ptr());
+            macro_rules! next {
+                ($ty:ident: $name:literal $(, $alias:literal)?) => {
+                    std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$ty>>(
+                        find($name)$(.or_else(|| find($alias)))?,
+                    )
+                };
+            }
+            Self {
+                functions: Arc::new(Functions::load(find)),
+                templates: Arc::default(),
+                next: Next {
+                    allocate: next!(PFN_vkAllocateCommandBuffers: c"vkAllocateCommandBuffers"),
+                    free: next!(PFN_vkFreeCommandBuffers: c"vkFreeCommandBuffers"),
+                    destroy_pool: next!(PFN_vkDestroyCommandPool: c"vkDestroyCommandPool"),
+                    begin: next!(PFN_vkBeginCommandBuffer: c"vkBeginCommandBuffer"),
+                    end: next!(PFN_vkEndCommandBuffer: c"vkEndCommandBuffer"),
+                    create_template: next!(
+                        PFN_vkCreateDescriptorUpdateTemplate: c"vkCreateDescriptorUpdateTemplate",
+                        c"vkCreateDescriptorUpdateTemplateKHR"
+                    ),
+                    destroy_template: next!(
+                        PFN_vkDestroyDescriptorUpdateTemplate: c"vkDestroyDescriptorUpdateTemplate",
+                        c"vkDestroyDescriptorUpdateTemplateKHR"
+                    ),
+                },
+            }
+        }
+    }
+}
+
+/// What takes the place of a command of a device whose passes are withheld.
+pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+    let function: *const () = match name.to_bytes() {
+        b"vkAllocateCommandBuffers" => allocate as _,
+        b"vkFreeCommandBuffers" => free as _,
+        b"vkDestroyCommandPool" => destroy_pool as _,
+        b"vkBeginCommandBuffer" => begin as _,
+        b"vkEndCommandBuffer" => end as _,
+        b"vkCreateDescriptorUpdateTemplate" | b"vkCreateDescriptorUpdateTemplateKHR" => {
+            create_template as _
+        }
+        b"vkDestroyDescriptorUpdateTemplate" | b"vkDestroyDescriptorUpdateTemplateKHR" => {
+            destroy_template as _
+        }
+        _ => return queue::hook(name),
+    };
+    // SAFETY: pointers to functions are of one size; whoever calls it by the command's name gives it its type again.
+    unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
+}
+
+/// Does something with what recording takes of a device, and one of its commands.
+///
+/// # Safety
+/// The handle is of a live object, as the loader hands them to layers.
+unsafe fn with<H: vk::Handle, F, R: Copy>(
+    name: &'static str,
+    otherwise: R,
+    handle: H,
+    next: impl FnOnce(&Next) -> Option<F>,
+    command: impl FnOnce(&Recording, F) -> R,
+) -> R {
+    guard(name, otherwise, || {
+        // SAFETY: the caller's contract.
+        let device = unsafe { DeviceData::of(handle) };
+        let found = device.as_ref().and_then(|device| device.recording.as_ref());
+        let Some((recording, next)) = found.and_then(|r| Some((r, next(&r.next)?))) else {
+            tracing::error!("{name}: nothing is known of the device");
+            return otherwise;
+        };
+        command(recording, next)
+    })
+}
+
+/// # Safety
+/// There are so many at the pointer, or it is null.
+unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
+    match start.is_null() {
+        true => &[],
+        // SAFETY: the caller's contract.
+        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+    }
+}
+
+/// `vkAllocateCommandBuffers`
+unsafe extern "system" fn allocate(
+    device: vk::Device,
+    info: *const vk::CommandBufferAllocateInfo<'_>,
+    command_buffers: *mut vk::CommandBuffer,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkAllocateCommandBuffers",
+            FAILED,
+            device,
+            |n| n.allocate,
+            |recording, next| {
+                let result = next(device, info, command_buffers);
+                if result == vk::Result::SUCCESS {
+                    let (pool, count) = ((*info).command_pool, (*info).command_buffer_count);
+                    let handles = slice(command_buffers.cast_const(), count);
+                    allocated(&recording.functions, &recording.templates, pool, handles);
+                }
+                result
+            },
+        )
+    }
+}
+
+/// `vkFreeCommandBuffers`
+unsafe extern "system" fn free(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    count: u32,
+    command_buffers: *const vk::CommandBuffer,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkFreeCommandBuffers",
+            (),
+            device,
+            |n| n.free,
+            |_, next| {
+                freed(slice(command_buffers, count));
+                next(device, pool, count, command_buffers);
+            },
+        );
+    }
+}
+
+/// `vkDestroyCommandPool`
+unsafe extern "system" fn destroy_pool(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkDestroyCommandPool",
+            (),
+            device,
+            |n| n.destroy_pool,
+            |recording, next| {
+                pool_destroyed(&recording.functions, pool);
+                next(device, pool, allocator);
+            },
+        );
+    }
+}
+
+/// `vkBeginCommandBuffer`
+unsafe extern "system" fn begin(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'_>,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkBeginCommandBuffer",
+            FAILED,
+            command_buffer,
+            |n| n.begin,
+            |_, next| {
+                reset(command_buffer);
+                next(command_buffer, info)
+            },
+        )
+    }
+}
+
+/// `vkEndCommandBuffer`
+unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkEndCommandBuffer",
+            FAILED,
+            command_buffer,
+            |n| n.end,
+            |_, next| {
+                let result = next(command_buffer);
+                failure(command_buffer).unwrap_or(result)
+            },
+        )
+    }
+}
+
+/// `vkCreateDescriptorUpdateTemplate`
+unsafe extern "system" fn create_template(
+    device: vk::Device,
+    info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    template: *mut vk::DescriptorUpdateTemplate,
+) -> vk::Result {
+    let name = "vkCreateDescriptorUpdateTemplate";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            name,
+            FAILED,
+            device,
+            |n| n.create_template,
+            |recording, next| {
+                let result = next(device, info, allocator, template);
+                if result == vk::Result::SUCCESS {
+                    recording.templates.created(*template, &*info);
+                }
+                result
+            },
+        )
+    }
+}
+
+/// `vkDestroyDescriptorUpdateTemplate`
+unsafe extern "system" fn destroy_template(
+    device: vk::Device,
+    template: vk::DescriptorUpdateTemplate,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    let name = "vkDestroyDescriptorUpdateTemplate";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            name,
+            (),
+            device,
+            |n| n.destroy_template,
+            |recording, next| {
+                recording.templates.destroyed(template);
+                next(device, template, allocator);
+            },
+        );
+    }
+}
