@@ -89,6 +89,7 @@ pub(crate) unsafe fn pool_destroyed(functions: &Arc<Functions>, pool: vk::Comman
     });
 }
 
+#[inline]
 fn find(handle: vk::CommandBuffer) -> Option<NonNull<CommandBuffer>> {
     let freed = FREED.load(Ordering::Acquire);
     if let Some(last) = LAST.get()
@@ -97,6 +98,12 @@ fn find(handle: vk::CommandBuffer) -> Option<NonNull<CommandBuffer>> {
     {
         return Some(last.found);
     }
+    search(handle, freed)
+}
+
+/// The same, where the thread recorded into another one last.
+#[cold]
+fn search(handle: vk::CommandBuffer, freed: u64) -> Option<NonNull<CommandBuffer>> {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let found = NonNull::new(all.get(&handle)?.0.get())?;
     LAST.set(Some(Last { handle, freed, found }));

@@ -33,11 +33,18 @@ trait Replay {
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// A withheld command: how it is recorded, and its arguments.
-#[derive(Debug, Clone, Copy)]
+/// What the arguments of a withheld command begin with: how it is recorded, and the next one.
+#[derive(Debug)]
 struct Entry {
-    replay: unsafe fn(*const (), &Functions, vk::CommandBuffer),
-    arguments: *const (),
+    replay: unsafe fn(*const Self, &Functions, vk::CommandBuffer),
+    next: *mut Self,
+}
+
+/// A withheld command. Commands are linked, so that one allocation is all that it takes to withhold one.
+#[repr(C)]
+struct Withheld<T> {
+    entry: Entry,
+    arguments: T,
 }
 
 /// The commands of a pass so far.
@@ -45,7 +52,10 @@ struct Entry {
 pub(crate) struct Queue {
     /// What the arguments are in.
     memory: Memory,
-    entries: Vec<Entry>,
+    /// The commands, first to last; null where there are none.
+    first: *mut Entry,
+    last: *mut Entry,
+    len: usize,
 }
 
 // SAFETY: the pointers are into the queue's own memory.
@@ -54,30 +64,37 @@ unsafe impl Send for Queue {}
 impl Queue {
     /// An empty one, of a device with those descriptor update templates.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
-        Self { memory: Memory::new(templates), entries: Vec::new() }
+        let none = std::ptr::null_mut();
+        Self { memory: Memory::new(templates), first: none, last: none, len: 0 }
     }
 
     fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
         /// # Safety
         /// As for [`Replay::replay`]; the arguments are of that type.
         unsafe fn replay<T: Replay>(
-            arguments: *const (),
+            entry: *const Entry,
             functions: &Functions,
             command_buffer: vk::CommandBuffer,
         ) {
             // SAFETY: the caller's contract.
-            unsafe { (*arguments.cast::<T>()).replay(functions, command_buffer) }
+            unsafe { (*entry.cast::<Withheld<T>>()).arguments.replay(functions, command_buffer) }
         }
         const { assert!(!std::mem::needs_drop::<T>()) };
-        self.entries.try_reserve(1).map_err(|_| OutOfMemory)?;
-        let arguments = self.memory.keep(arguments)?.cast_const().cast();
-        self.entries.push(Entry { replay: replay::<T>, arguments });
+        let entry = Entry { replay: replay::<T>, next: std::ptr::null_mut() };
+        let withheld = self.memory.keep(Withheld { entry, arguments })?.cast::<Entry>();
+        // SAFETY: the last one is in the queue's memory, which nobody else has.
+        match unsafe { self.last.as_mut() } {
+            Some(last) => last.next = withheld,
+            None => self.first = withheld,
+        }
+        self.last = withheld;
+        self.len += 1;
         Ok(())
     }
 
     /// Commands that are withheld.
     pub(crate) const fn len(&self) -> usize {
-        self.entries.len()
+        self.len
     }
 
     /// Records what was withheld.
@@ -85,15 +102,19 @@ impl Queue {
     /// # Safety
     /// The command buffer is being recorded, and stands where the first of the commands was recorded.
     pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-        for entry in &self.entries {
-            // SAFETY: the caller's contract; the arguments are those that were pushed with that function.
-            unsafe { (entry.replay)(entry.arguments, functions, command_buffer) };
+        let mut next = self.first.cast_const();
+        // SAFETY: the caller's contract; each is of the type that it was pushed with that function of.
+        while let Some(entry) = unsafe { next.as_ref() } {
+            // SAFETY: as above.
+            unsafe { (entry.replay)(next, functions, command_buffer) };
+            next = entry.next;
         }
     }
 
     /// Forgets all, and keeps the memory for the next pass.
     pub(crate) fn clear(&mut self) {
-        self.entries.clear();
+        (self.first, self.last) = (std::ptr::null_mut(), std::ptr::null_mut());
+        self.len = 0;
         self.memory.reset();
     }
 }
