@@ -55,7 +55,7 @@ send_and_sync! {
     vkxfb::probe::gpu {
         CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
         DrawFeatures, Gpu, GpuError, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
-        Step, Timestamps, VertexData<'static>, Tool,
+        Step, Timestamps, Tool, VertexData<'static>,
     }
     vkxfb::probe::plan { BatchTooLarge, Group<'static>, Plan }
     vkxfb::probe::records { Differences, Records<'static>, RecordsDiffer }

@@ -2,19 +2,18 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Once, PoisonError, RwLock};
 
 use ash::vk;
 
+use crate::guard::guard;
 use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
 
-/// A command buffer, from its allocation to its end.
-struct CommandBuffer {
+/// Where a command buffer stands that is being recorded.
+struct Recorded {
     functions: Arc<Functions>,
-    pool: vk::CommandPool,
     /// Of the pass that is withheld; empty outside of one.
     queue: Queue,
     is_withheld: bool,
@@ -23,14 +22,21 @@ struct CommandBuffer {
 }
 
 /// By handle. Who records into a command buffer has it alone, by Vulkan's rules: the lock is of the map.
-static ALL: LazyLock<RwLock<HashMap<vk::CommandBuffer, Box<Entry>>>> =
-    LazyLock::new(RwLock::default);
+static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 
-struct Entry(UnsafeCell<CommandBuffer>);
+type All = HashMap<vk::CommandBuffer, Box<CommandBuffer>>;
+
+/// A command buffer, from its allocation to its end.
+struct CommandBuffer {
+    pool: vk::CommandPool,
+    /// Those of its device, which tell devices apart.
+    device: Arc<Functions>,
+    recorded: UnsafeCell<Recorded>,
+}
 
 // SAFETY: what is in the cell is reached by commands of that command buffer alone, which Vulkan has the application
 // synchronize.
-unsafe impl Sync for Entry {}
+unsafe impl Sync for CommandBuffer {}
 
 /// How often command buffers were freed: then what a thread remembers may be of one that is gone.
 static FREED: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +46,7 @@ static FREED: AtomicU64 = AtomicU64::new(0);
 struct Last {
     handle: vk::CommandBuffer,
     freed: u64,
-    found: NonNull<CommandBuffer>,
+    found: NonNull<Recorded>,
 }
 
 thread_local! {
@@ -56,10 +62,14 @@ pub(crate) fn allocated(
 ) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     for handle in handles {
-        let functions = Arc::clone(functions);
-        let queue = Queue::new(Arc::clone(templates));
-        let made = CommandBuffer { functions, pool, queue, is_withheld: false, failed: None };
-        if all.insert(*handle, Box::new(Entry(UnsafeCell::new(made)))).is_some() {
+        let recorded = UnsafeCell::new(Recorded {
+            functions: Arc::clone(functions),
+            queue: Queue::new(Arc::clone(templates)),
+            is_withheld: false,
+            failed: None,
+        });
+        let made = CommandBuffer { pool, device: Arc::clone(functions), recorded };
+        if all.insert(*handle, Box::new(made)).is_some() {
             // The one before went without a word.
             FREED.fetch_add(1, Ordering::Release);
         }
@@ -68,29 +78,34 @@ pub(crate) fn allocated(
 
 /// Command buffers are about to be freed.
 pub(crate) fn freed(handles: &[vk::CommandBuffer]) {
-    let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
-    FREED.fetch_add(1, Ordering::Release);
-    for handle in handles {
-        all.remove(handle);
-    }
+    remove(|all| handles.iter().filter_map(|handle| all.remove(handle)).collect());
 }
 
 /// A pool is about to be destroyed, and with it its command buffers.
-///
-/// # Safety
-/// It is of the device whose functions those are, and nothing is recorded into its command buffers any more.
-pub(crate) unsafe fn pool_destroyed(functions: &Arc<Functions>, pool: vk::CommandPool) {
+pub(crate) fn pool_destroyed(device: &Arc<Functions>, pool: vk::CommandPool) {
+    remove_where(|found| found.pool == pool && Arc::ptr_eq(&found.device, device));
+}
+
+/// A device is about to be destroyed. Some programs leave it their pools.
+pub(crate) fn device_destroyed(device: &Arc<Functions>) {
+    remove_where(|found| Arc::ptr_eq(&found.device, device));
+}
+
+fn remove_where(is_removed: impl Fn(&CommandBuffer) -> bool) {
+    remove(|all| all.extract_if(|_, found| is_removed(found)).map(|(_, found)| found).collect());
+}
+
+/// Removes command buffers. Their memory is freed once others may go on.
+fn remove(which: impl FnOnce(&mut All) -> Vec<Box<CommandBuffer>>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     FREED.fetch_add(1, Ordering::Release);
-    all.retain(|_, entry| {
-        // SAFETY: pool and device do not change after the allocation.
-        let (of, device) = unsafe { ((*entry.0.get()).pool, &(*entry.0.get()).functions) };
-        of != pool || !Arc::ptr_eq(device, functions)
-    });
+    let removed = which(&mut all);
+    drop(all);
+    drop(removed);
 }
 
 #[inline]
-fn find(handle: vk::CommandBuffer) -> Option<NonNull<CommandBuffer>> {
+fn find(handle: vk::CommandBuffer) -> Option<NonNull<Recorded>> {
     let freed = FREED.load(Ordering::Acquire);
     if let Some(last) = LAST.get()
         && last.handle == handle
@@ -103,9 +118,9 @@ fn find(handle: vk::CommandBuffer) -> Option<NonNull<CommandBuffer>> {
 
 /// The same, where the thread recorded into another one last.
 #[cold]
-fn search(handle: vk::CommandBuffer, freed: u64) -> Option<NonNull<CommandBuffer>> {
+fn search(handle: vk::CommandBuffer, freed: u64) -> Option<NonNull<Recorded>> {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
-    let found = NonNull::new(all.get(&handle)?.0.get())?;
+    let found = NonNull::new(all.get(&handle)?.recorded.get())?;
     LAST.set(Some(Last { handle, freed, found }));
     Some(found)
 }
@@ -114,19 +129,35 @@ fn search(handle: vk::CommandBuffer, freed: u64) -> Option<NonNull<CommandBuffer
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
-unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut CommandBuffer)) {
-    let Some(found) = find(handle) else { return };
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the caller's contract; it lives until the application frees it.
-        command(unsafe { &mut *found.as_ptr() });
-    }));
-    if done.is_err() {
+unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut Recorded)) {
+    let mut found = None;
+    let done = guard("a command", false, || {
+        found = find(handle);
+        match found {
+            // SAFETY: the caller's contract; it lives until the application frees it.
+            Some(found) => command(unsafe { &mut *found.as_ptr() }),
+            None => unknown(),
+        }
+        true
+    });
+    if !done && let Some(found) = found {
         // SAFETY: as above.
         unsafe { (*found.as_ptr()).failed = Some(vk::Result::ERROR_UNKNOWN) };
     }
 }
 
-impl CommandBuffer {
+/// Says once that commands are lost.
+#[cold]
+fn unknown() {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        tracing::error!(
+            "a command buffer that was not allocated through the layer: its commands are lost"
+        );
+    });
+}
+
+impl Recorded {
     /// Puts a command into the queue.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Queue(&mut self.queue)).is_err() {
@@ -144,7 +175,7 @@ impl CommandBuffer {
 ///
 /// # Safety
 /// As for the commands of which it is one: the application synchronizes access to the command buffer.
-pub(crate) unsafe fn begin(
+pub(crate) unsafe fn begin_pass(
     handle: vk::CommandBuffer,
     command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
 ) {
@@ -160,7 +191,7 @@ pub(crate) unsafe fn begin(
 /// A command that may stand in a pass, and outside of one.
 ///
 /// # Safety
-/// As [`begin`].
+/// As [`begin_pass`].
 pub(crate) unsafe fn record(
     handle: vk::CommandBuffer,
     command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
@@ -178,8 +209,8 @@ pub(crate) unsafe fn record(
 /// A pass ends: all of it is recorded.
 ///
 /// # Safety
-/// As [`begin`].
-pub(crate) unsafe fn end(
+/// As [`begin_pass`].
+pub(crate) unsafe fn end_pass(
     handle: vk::CommandBuffer,
     command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
 ) {
@@ -201,10 +232,10 @@ pub(crate) unsafe fn end(
     }
 }
 
-/// A command buffer begins anew: what was recorded is gone.
+/// Recording begins, and what was recorded before is dropped.
 ///
 /// # Safety
-/// As [`begin`].
+/// As [`begin_pass`].
 pub(crate) unsafe fn reset(handle: vk::CommandBuffer) {
     // SAFETY: the caller's contract.
     unsafe {
@@ -215,14 +246,22 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer) {
     }
 }
 
-/// What is wrong with a command buffer, whose recording ends.
+/// Recording ends: the error of the command buffer, if it has one.
 ///
 /// # Safety
-/// As [`begin`].
+/// As [`begin_pass`].
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     let mut failed = None;
     // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| failed = found.failed) };
+    unsafe {
+        with(handle, |found| {
+            if std::mem::take(&mut found.is_withheld) {
+                tracing::warn!("vkEndCommandBuffer within a render pass instance, which is lost");
+                found.forget();
+            }
+            failed = found.failed;
+        });
+    }
     failed
 }
 

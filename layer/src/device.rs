@@ -118,7 +118,12 @@ pub(crate) unsafe extern "system" fn destroy_device(
         let Some(key) = (unsafe { Key::of(device) }) else { return };
         match DEVICES.remove(key) {
             // SAFETY: Vulkan's contract, which is the caller's.
-            Some(data) => unsafe { (data.destroy_device)(device, allocator) },
+            Some(data) => unsafe {
+                if let Some(recording) = &data.recording {
+                    recording.device_destroyed();
+                }
+                (data.destroy_device)(device, allocator);
+            },
             None => tracing::error!("vkDestroyDevice: {}", Error::Unknown("the device")),
         }
     });

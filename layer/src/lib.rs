@@ -2,7 +2,8 @@
 //! driver has none.
 //!
 //! At this step it loads, finds out for each physical device whether it would be active,
-//! says so by `VK_EXT_tooling_info`, and changes nothing else.
+//! says so by `VK_EXT_tooling_info`, and changes nothing else. With the setting `withhold_passes`, for tests, the
+//! commands of passes are recorded as the passes end; device extensions that the queue does not know are hidden then.
 //!
 //! ```text
 //! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use crate::command_buffers::{allocated, failure, freed, pool_destroyed, reset};
+use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::queue::{self, Functions, Templates};
@@ -32,6 +32,11 @@ struct Next {
 }
 
 impl Recording {
+    /// The device is about to be destroyed.
+    pub(crate) fn device_destroyed(&self) {
+        device_destroyed(&self.functions);
+    }
+
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
@@ -222,8 +227,11 @@ unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
             command_buffer,
             |n| n.end,
             |_, next| {
-                let result = next(command_buffer);
-                failure(command_buffer).unwrap_or(result)
+                let failure = failure(command_buffer);
+                match next(command_buffer) {
+                    vk::Result::SUCCESS => failure.unwrap_or(vk::Result::SUCCESS),
+                    error => error,
+                }
             },
         )
     }

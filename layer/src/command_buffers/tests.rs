@@ -190,7 +190,16 @@ mod driver {
         let clears = unsafe { slice(begin.p_clear_values, begin.clear_value_count) };
         let clears: Vec<_> = clears.iter().map(|clear| unsafe { clear.color.uint32 }).collect();
         let area = begin.render_area.extent.width;
-        log(format!("pass {contents:?} {area} {clears:?} {}", unsafe { chain(begin.p_next) }));
+        let locations =
+            unsafe { &*begin.p_next.cast::<vk::RenderPassSampleLocationsBeginInfoEXT<'_>>() };
+        let count = locations.post_subpass_sample_locations_count;
+        let subpasses = unsafe { slice(locations.p_post_subpass_sample_locations, count) };
+        let locations: Vec<_> = subpasses
+            .iter()
+            .map(|subpass| &subpass.sample_locations_info)
+            .map(|info| unsafe { slice(info.p_sample_locations, info.sample_locations_count) })
+            .collect();
+        log(format!("pass {contents:?} {area} {clears:?} {locations:?}"));
     }
 
     pub unsafe extern "system" fn begin_rendering(
@@ -404,9 +413,24 @@ fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
             let mut begin = vk::RenderPassBeginInfo::default();
             begin.render_area.extent.width = seed;
             (begin.p_clear_values, begin.clear_value_count) = (clears.as_ptr(), 2);
+            // A structure that holds one with pointers.
+            let mut places = [vk::SampleLocationEXT { x: seed as f32, y: 0.25 }; 2];
+            let mut subpasses = [vk::SubpassSampleLocationsEXT::default(); 2];
+            for subpass in &mut subpasses {
+                let info = &mut subpass.sample_locations_info;
+                (info.p_sample_locations, info.sample_locations_count) = (places.as_ptr(), 2);
+            }
+            let locations = vk::RenderPassSampleLocationsBeginInfoEXT {
+                post_subpass_sample_locations_count: 2,
+                p_post_subpass_sample_locations: subpasses.as_ptr(),
+                ..Default::default()
+            };
+            begin.p_next = (&raw const locations).cast();
             let inline = vk::SubpassContents::INLINE;
             hook!(c"vkCmdBeginRenderPass": PFN_vkCmdBeginRenderPass)(cmd, &begin, inline);
             overwrite(&mut clears, vk::ClearValue::default());
+            overwrite(&mut places, vk::SampleLocationEXT::default());
+            overwrite(&mut subpasses, vk::SubpassSampleLocationsEXT::default());
         } else {
             let layout = vk::ImageLayout::from_raw(seed as i32);
             let mut colors = [vk::RenderingAttachmentInfo::default().image_layout(layout); 2];
@@ -485,7 +509,11 @@ proptest! {
             let mut withheld = logged();
             let begin = withheld.remove(0);
             let expected = match seed % 2 {
-                0 => format!("pass INLINE {seed} [[{seed}, 1, 2, 3], [{seed}, 1, 2, 3]] "),
+                0 => {
+                    let place = vk::SampleLocationEXT { x: seed as f32, y: 0.25 };
+                    let (clear, subpass) = ([seed, 1, 2, 3], [place; 2]);
+                    format!("pass INLINE {seed} {:?} {:?}", [clear; 2], [subpass; 2])
+                }
                 _ => {
                     let layout = vk::ImageLayout::from_raw(seed as i32);
                     format!("rendering  [{layout:?}, {layout:?}] Some(CLEAR)")
@@ -517,7 +545,7 @@ fn commands_go_to_their_own_command_buffer() {
     issue(a, 0, 3);
     assert_eq!(logged().len(), 1, "the pass was forgotten");
 
-    unsafe { pool_destroyed(&functions, pool) };
+    pool_destroyed(&functions, pool);
     issue(a, 0, 1);
     issue(c, 0, 1);
     assert_eq!(logged().len(), 1, "of the other pool");
@@ -528,14 +556,48 @@ fn commands_go_to_their_own_command_buffer() {
     freed(&[a, c]);
 }
 
+/// Each thread has its own command buffers, while others come and go.
 #[test]
-fn a_panic_fails_the_command_buffer() {
+fn threads_record_at_once() {
+    let (functions, templates) = device();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (functions, templates) = (&functions, &templates);
+            scope.spawn(move || {
+                let pool = vk::CommandPool::from_raw(1000 + thread);
+                for round in 0..200 {
+                    let (a, b) = (handle(), handle());
+                    allocated(functions, templates, pool, &[a, b]);
+                    logged();
+                    begin_pass(a, 2);
+                    for number in 0..10 {
+                        issue(a, number, round);
+                        issue(b, number, round);
+                    }
+                    let direct = logged();
+                    end_pass(a, 2);
+                    let withheld = logged();
+                    // What is not known is not repeated.
+                    let direct = direct.iter().map(|text| text.replace("77777 ", ""));
+                    assert_eq!(withheld[1..11], direct.collect::<Vec<_>>());
+                    match round % 2 {
+                        0 => pool_destroyed(functions, pool),
+                        _ => freed(&[a, b]),
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_fails_is_told_at_the_end() {
     let (functions, templates) = device();
     let cmd = handle();
     allocated(&functions, &templates, vk::CommandPool::null(), &[cmd]);
     unsafe {
         assert_eq!(failure(cmd), None);
-        begin(cmd, |_| Err(OutOfMemory));
+        super::begin_pass(cmd, |_| Err(OutOfMemory));
         issue(cmd, 0, 1);
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
@@ -543,6 +605,20 @@ fn a_panic_fails_the_command_buffer() {
         reset(cmd);
         record(cmd, |_| panic!("told by the test"));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
+
+        // How much a template reads that nobody created is not known.
+        reset(cmd);
+        begin_pass(cmd, 2);
+        let push = hook!(
+            c"vkCmdPushDescriptorSetWithTemplateKHR": PFN_vkCmdPushDescriptorSetWithTemplateKHR
+        );
+        let (template, data) = (vk::DescriptorUpdateTemplate::from_raw(2), 0_u64);
+        push(cmd, template, vk::PipelineLayout::null(), 0, (&raw const data).cast());
+        end_pass(cmd, 2);
+        assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
+        assert_eq!(logged(), Vec::<String>::new());
     }
-    freed(&[cmd]);
+    device_destroyed(&functions);
+    issue(cmd, 0, 1);
+    assert_eq!(logged(), Vec::<String>::new(), "it went with its device");
 }

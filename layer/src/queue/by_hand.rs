@@ -51,8 +51,7 @@ impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
-                p_data: memory
-                    .bytes(self.p_data, memory.templates.size(self.descriptor_update_template))?,
+                p_data: memory.template_data(self.descriptor_update_template, self.p_data)?,
                 ..*self
             })
         }
@@ -186,9 +185,8 @@ impl Queue {
         set: u32,
         p_data: *const c_void,
     ) -> Result<(), OutOfMemory> {
-        let size = self.memory.templates.size(descriptor_update_template);
         // SAFETY: the caller's contract.
-        let p_data = unsafe { self.memory.bytes(p_data, size) }?;
+        let p_data = unsafe { self.memory.template_data(descriptor_update_template, p_data) }?;
         self.push(PushDescriptorSetWithTemplateKhr {
             descriptor_update_template,
             layout,

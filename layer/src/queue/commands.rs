@@ -169,15 +169,15 @@ queued! {
         flags: vk::QueryControlFlags,
         index: u32,
     );
-    begin begin_render_pass BeginRenderPass (
+    begin_pass begin_render_pass BeginRenderPass (
         p_render_pass_begin: *const vk::RenderPassBeginInfo<'static> => structures(1),
         contents: vk::SubpassContents,
     );
-    begin begin_render_pass2 BeginRenderPass2 (
+    begin_pass begin_render_pass2 BeginRenderPass2 (
         p_render_pass_begin: *const vk::RenderPassBeginInfo<'static> => structures(1),
         p_subpass_begin_info: *const vk::SubpassBeginInfo<'static> => structures(1),
     );
-    begin begin_rendering BeginRendering (
+    begin_pass begin_rendering BeginRendering (
         p_rendering_info: *const vk::RenderingInfo<'static> => structures(1),
     );
     record begin_transform_feedback_ext BeginTransformFeedbackExt (
@@ -360,12 +360,12 @@ queued! {
         query: u32,
         index: u32,
     );
-    end end_render_pass EndRenderPass (
+    end_pass end_render_pass EndRenderPass (
     );
-    end end_render_pass2 EndRenderPass2 (
+    end_pass end_render_pass2 EndRenderPass2 (
         p_subpass_end_info: *const vk::SubpassEndInfo<'static> => structures(1),
     );
-    end end_rendering EndRendering (
+    end_pass end_rendering EndRendering (
     );
     record end_transform_feedback_ext EndTransformFeedbackExt (
         first_counter_buffer: u32,

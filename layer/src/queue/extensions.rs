@@ -4,7 +4,6 @@ use std::ffi::CStr;
 
 /// Device extensions of which it is known what they may record inside of a pass, in order.
 pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[
-    c"VK_AMDX_shader_enqueue",
     c"VK_AMD_buffer_marker",
     c"VK_AMD_device_coherent_memory",
     c"VK_AMD_display_native_hdr",
@@ -274,7 +273,6 @@ pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[
     c"VK_NV_descriptor_pool_overallocation",
     c"VK_NV_device_diagnostic_checkpoints",
     c"VK_NV_device_diagnostics_config",
-    c"VK_NV_device_generated_commands_compute",
     c"VK_NV_displacement_micromap",
     c"VK_NV_extended_sparse_address_space",
     c"VK_NV_external_memory",

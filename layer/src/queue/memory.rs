@@ -28,10 +28,10 @@ pub(super) trait Copied: Copy {
 pub(super) struct Memory {
     bump: Bump,
     /// How much of what they are given they read.
-    pub(super) templates: Arc<Templates>,
+    templates: Arc<Templates>,
 }
 
-/// Bytes that descriptor update templates of a device read of what is pushed with them.
+/// The descriptor update templates of a device: how many bytes each reads.
 #[derive(Debug, Default)]
 pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, usize>>);
 
@@ -61,9 +61,9 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }
 
-    pub(super) fn size(&self, template: vk::DescriptorUpdateTemplate) -> usize {
-        let sizes = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        sizes.get(&template).copied().unwrap_or(0)
+    /// Bytes that a template reads.
+    fn size(&self, template: vk::DescriptorUpdateTemplate) -> Option<usize> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).copied()
     }
 }
 
@@ -144,6 +144,23 @@ impl Memory {
         // SAFETY: the caller's contract; there is room for as many.
         unsafe { copy.copy_from_nonoverlapping(bytes.cast(), count) };
         Ok(copy.cast_const().cast())
+    }
+
+    /// The same of the data of a template.
+    ///
+    /// # Errors
+    /// As if there were no memory, for a template that was not created.
+    ///
+    /// # Safety
+    /// The template can be pushed from the data.
+    pub(super) unsafe fn template_data(
+        &self,
+        template: vk::DescriptorUpdateTemplate,
+        data: *const c_void,
+    ) -> Result<*const c_void, OutOfMemory> {
+        let size = self.templates.size(template).ok_or(OutOfMemory)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.bytes(data, size) }
     }
 
     /// The same of structures with pointers.

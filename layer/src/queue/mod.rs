@@ -22,7 +22,7 @@ pub(crate) use self::commands::{Functions, hook};
 pub(crate) use self::extensions::KNOWN_EXTENSIONS;
 use self::memory::Memory;
 pub(crate) use self::memory::{OutOfMemory, Templates};
-use crate::command_buffers::{begin, end, record};
+use crate::command_buffers::{begin_pass, end_pass, record};
 
 /// Arguments of a command that is withheld.
 trait Replay {
@@ -125,4 +125,36 @@ pub(crate) enum Commands<'a> {
     Queue(&'a mut Queue),
     /// To the driver.
     Functions(&'a Functions),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They are searched by halves.
+    #[test]
+    fn extensions_are_in_order() {
+        assert!(KNOWN_EXTENSIONS.is_sorted());
+        assert!(KNOWN_EXTENSIONS.contains(&c"VK_EXT_multi_draw"));
+        for hidden in
+            [c"VK_EXT_shader_object", c"VK_EXT_descriptor_buffer", c"VK_AMDX_shader_enqueue"]
+        {
+            assert!(!KNOWN_EXTENSIONS.contains(&hidden), "{hidden:?}");
+        }
+    }
+
+    #[test]
+    fn commands_have_hooks_by_all_their_names() {
+        for name in [
+            c"vkCmdDraw",
+            c"vkCmdBeginRenderingKHR",
+            c"vkCmdPushConstants2",
+            c"vkCmdPushConstants2KHR",
+        ] {
+            assert!(hook(name).is_some(), "{name:?}");
+        }
+        assert_eq!(hook(c"vkCmdBindVertexBuffers2"), hook(c"vkCmdBindVertexBuffers2EXT"));
+        // Outside of passes.
+        assert_eq!(hook(c"vkCmdDispatch"), None);
+    }
 }

@@ -6,6 +6,15 @@ use ash::vk;
 
 use super::memory::{Copied, Memory, OutOfMemory};
 
+impl Copied for vk::AttachmentSampleLocationsEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self { sample_locations_info: self.sample_locations_info.copied(memory)?, ..*self })
+        }
+    }
+}
+
 impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -272,11 +281,11 @@ impl Copied for vk::RenderPassSampleLocationsBeginInfoEXT<'static> {
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
-                p_attachment_initial_sample_locations: memory.values(
+                p_attachment_initial_sample_locations: memory.structures(
                     self.p_attachment_initial_sample_locations,
                     self.attachment_initial_sample_locations_count as usize,
                 )?,
-                p_post_subpass_sample_locations: memory.values(
+                p_post_subpass_sample_locations: memory.structures(
                     self.p_post_subpass_sample_locations,
                     self.post_subpass_sample_locations_count as usize,
                 )?,
@@ -442,6 +451,15 @@ impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
                 )?,
                 ..*self
             })
+        }
+    }
+}
+
+impl Copied for vk::SubpassSampleLocationsEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self { sample_locations_info: self.sample_locations_info.copied(memory)?, ..*self })
         }
     }
 }

@@ -80,8 +80,8 @@ pub fn commands(registry: &Registry) -> String {
             continue;
         }
         let how = match name.as_str() {
-            end if ENDS.contains(&end) => "end",
-            begin if begin.starts_with("vkCmdBeginRender") => "begin",
+            end if ENDS.contains(&end) => "end_pass",
+            begin if begin.starts_with("vkCmdBeginRender") => "begin_pass",
             _ => "record",
         };
         writeln!(out, "    {how} {} {} (", function_name(name), type_name(name)).unwrap();
@@ -142,10 +142,18 @@ pub fn structures(registry: &Registry) -> String {
 
 fn copied(registry: &Registry, name: &str, structure: &Structure) -> String {
     let ty = rust_type(registry, name, "<'static>");
-    let pointers = structure.members.iter().filter(|member| member.pointers > 0);
-    let members: String = pointers
+    let is_copied =
+        |member: &&Value| member.pointers > 0 || registry.structures.contains_key(&member.ty);
+    let members: String = structure
+        .members
+        .iter()
+        .filter(is_copied)
         .map(|member| {
             let Value { name, .. } = member;
+            if member.pointers == 0 {
+                assert!(member.array.is_none(), "{name}: an array of structures with pointers");
+                return format!("{name}: self.{name}.copied(memory)?,\n");
+            }
             let copied = match (name.as_str(), member.copy(registry, "self.")) {
                 ("p_next", _) if !member.is_const => {
                     return "p_next: memory.chain(self.p_next)?.cast_mut(),\n".to_owned();

@@ -7,7 +7,8 @@ use roxmltree::{Document, Node};
 
 /// Extensions whose commands the queue does not know, as the layer does not have them: their arguments cannot be
 /// copied, or what they do cannot be followed.
-const HIDDEN: [&str; 6] = [
+const HIDDEN: [&str; 7] = [
+    "VK_AMDX_shader_enqueue",
     "VK_EXT_descriptor_buffer",
     "VK_EXT_shader_object",
     "VK_INTEL_performance_query",
@@ -152,10 +153,14 @@ impl Registry {
     }
 }
 
-/// Extensions that are not [`HIDDEN`].
+/// Extensions that are not [`HIDDEN`], and depend on none that is.
 fn extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
     let extensions = elements(root, "extensions").flat_map(|e| elements(e, "extension"));
-    extensions.filter(|e| e.attribute("name").is_some_and(|name| !HIDDEN.contains(&name)))
+    extensions.filter(|extension| {
+        let name = extension.attribute("name").unwrap_or_default();
+        let depends = extension.attribute("depends").unwrap_or_default();
+        !std::iter::once(name).chain(depends.split('+')).any(|name| HIDDEN.contains(&name))
+    })
 }
 
 /// Commands of the core versions and of those extensions.
@@ -191,7 +196,7 @@ fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Str
     let mut open: Vec<String> =
         commands.iter().flat_map(|c| c.parameters.iter().map(|p| p.ty.clone())).collect();
     let mut seen = BTreeSet::new();
-    let mut found = BTreeMap::new();
+    let mut reached = BTreeMap::new();
     while let Some(name) = open.pop() {
         let Some(node) = named(&name) else { continue };
         let name = node.attribute("name").unwrap().to_owned();
@@ -203,11 +208,28 @@ fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Str
         open.extend(extending.get(&name).into_iter().flatten().map(|name| (*name).to_owned()));
         let s_type = elements(node, "member").find_map(|member| member.attribute("values"));
         let s_type = s_type.map(|value| value.trim_start_matches("VK_STRUCTURE_TYPE_").to_owned());
-        if members.iter().any(|member| member.pointers > 0) {
-            found.insert(name, Structure { members, s_type });
+        reached.insert(name, Structure { members, s_type });
+    }
+    // Those with pointers of their own, and then those that hold such a structure.
+    let mut found = BTreeMap::new();
+    loop {
+        let has_pointers = |structure: &Structure| {
+            let mut members = structure.members.iter();
+            members.any(|member| member.pointers > 0 || found.contains_key(&member.ty))
+        };
+        let more: Vec<String> = reached
+            .iter()
+            .filter(|(_, structure)| has_pointers(structure))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if more.is_empty() {
+            return found;
+        }
+        for name in more {
+            let structure = reached.remove(&name).unwrap();
+            found.insert(name, structure);
         }
     }
-    found
 }
 
 /// A name of a member or parameter as ash spells it.
