@@ -148,13 +148,14 @@ mod tests {
         for name in [
             c"vkCmdDraw",
             c"vkCmdBeginRenderingKHR",
+            c"vkCmdBindVertexBuffers2",
+            c"vkCmdBindVertexBuffers2EXT",
             c"vkCmdPushConstants2",
             c"vkCmdPushConstants2KHR",
         ] {
             assert!(hook(name).is_some(), "{name:?}");
         }
-        assert_eq!(hook(c"vkCmdBindVertexBuffers2"), hook(c"vkCmdBindVertexBuffers2EXT"));
         // Outside of passes.
-        assert_eq!(hook(c"vkCmdDispatch"), None);
+        assert!(hook(c"vkCmdDispatch").is_none());
     }
 }
