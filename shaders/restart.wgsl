@@ -13,7 +13,7 @@
 //
 // A table is, for each workgroup, 16 bytes (`State` before it, 0, and the first restart behind it; before the scan its
 // `Run`), then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup; the
-// first restart behind it there). DrawRestarts are numbered by the position of their index in the range, or NONE. The last
+// first restart behind it there). A restart is named by the position of its index in the range; NONE is none. The last
 // block holds none: it stands for all positions from its first on, which lie beyond the range.
 
 const BLOCK: u32 = 32u; // indices

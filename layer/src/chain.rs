@@ -29,6 +29,18 @@ pub(crate) unsafe fn structures(
     })
 }
 
+/// An array of Vulkan, whose pointer may be anything where it is empty. Null is an empty one, too.
+///
+/// # Safety
+/// There are so many at the pointer, or it is null.
+pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
+    match count == 0 || start.is_null() {
+        true => &[],
+        // SAFETY: the caller's contract.
+        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+    }
+}
+
 /// The structures of one type in a chain, first to last: extensions may allow several.
 ///
 /// # Safety

@@ -225,14 +225,10 @@ unsafe fn create_below(
 /// # Safety
 /// The create info is valid.
 unsafe fn enabled_extensions(create_info: &vk::InstanceCreateInfo<'_>) -> Vec<*const c_char> {
-    match create_info.enabled_extension_count {
-        0 => Vec::new(),
-        count => {
-            let names = create_info.pp_enabled_extension_names;
-            // SAFETY: the caller's contract.
-            unsafe { std::slice::from_raw_parts(names, count as usize) }.to_vec()
-        }
-    }
+    let (names, count) =
+        (create_info.pp_enabled_extension_names, create_info.enabled_extension_count);
+    // SAFETY: the caller's contract.
+    unsafe { chain::slice(names, count) }.to_vec()
 }
 
 /// `vkDestroyInstance`

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use crate::chain::slice;
 use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
 use crate::device::DeviceData;
 use crate::guard::guard;
@@ -116,16 +117,6 @@ unsafe fn with<H: vk::Handle, F, R: Copy>(
         };
         command(recording, next)
     })
-}
-
-/// # Safety
-/// There are so many at the pointer, or it is null.
-unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
-    match start.is_null() {
-        true => &[],
-        // SAFETY: the caller's contract.
-        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
-    }
 }
 
 /// `vkAllocateCommandBuffers`

@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::commands::Functions;
-use super::macros::hooked;
+use super::macros::withheld;
 use super::memory::{Copied, Memory};
-use super::{OutOfMemory, Queue, Replay};
+use super::{OutOfMemory, Queue};
 
 /// Which of the three arrays is read depends on the type; the others may be anything.
 impl Copied for vk::WriteDescriptorSet<'static> {
@@ -79,34 +79,14 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Defines the arguments of a command, and how they are replayed.
-macro_rules! arguments {
-    ($name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
-        struct $type {
-            $($parameter: $of,)*
-        }
-
-        impl Replay for $type {
-            unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-                if let Some(function) = functions.$name {
-                    // SAFETY: the caller's contract.
-                    unsafe { function(command_buffer, $(self.$parameter),*) }
-                }
-            }
-        }
-
-        hooked!(record $name ($($parameter: $of),*));
-    };
-}
-
-arguments!(draw_multi_ext DrawMultiExt (
+withheld!(record draw_multi_ext DrawMultiExt (
     draw_count: u32,
     p_vertex_info: *const vk::MultiDrawInfoEXT,
     instance_count: u32,
     first_instance: u32,
     stride: u32
 ));
-arguments!(draw_multi_indexed_ext DrawMultiIndexedExt (
+withheld!(record draw_multi_indexed_ext DrawMultiIndexedExt (
     draw_count: u32,
     p_index_info: *const vk::MultiDrawIndexedInfoEXT,
     instance_count: u32,
@@ -114,16 +94,16 @@ arguments!(draw_multi_indexed_ext DrawMultiIndexedExt (
     stride: u32,
     p_vertex_offset: *const i32
 ));
-arguments!(push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+withheld!(record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
     descriptor_update_template: vk::DescriptorUpdateTemplate,
     layout: vk::PipelineLayout,
     set: u32,
     p_data: *const c_void
 ));
-arguments!(push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+withheld!(record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
     p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>
 ));
-arguments!(set_sample_mask_ext SetSampleMaskExt (
+withheld!(record set_sample_mask_ext SetSampleMaskExt (
     samples: vk::SampleCountFlags,
     p_sample_mask: *const vk::SampleMask
 ));

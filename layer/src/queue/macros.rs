@@ -51,18 +51,7 @@ macro_rules! queued {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
-        struct $type {
-            $($parameter: $of,)*
-        }
-
-        impl super::Replay for $type {
-            unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-                if let Some(function) = functions.$name {
-                    // SAFETY: the caller's contract.
-                    unsafe { function(command_buffer, $(self.$parameter),*) }
-                }
-            }
-        }
+        super::macros::withheld!($way $name $type ($($parameter: $of),*));
 
         impl super::Queue {
             /// # Safety
@@ -78,14 +67,25 @@ macro_rules! queued {
                 self.push($type { $($parameter),* })
             }
         }
-
-        super::macros::hooked!($way $name ($($parameter: $of),*));
     )*};
 }
 
-/// A function that takes the place of a command.
-macro_rules! hooked {
-    ($way:ident $name:ident ($($parameter:ident: $of:ty),*)) => {
+/// The arguments of a command, how they are replayed, and the function that takes the command's place.
+macro_rules! withheld {
+    ($way:ident $name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
+        struct $type {
+            $($parameter: $of,)*
+        }
+
+        impl super::Replay for $type {
+            unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
+                if let Some(function) = functions.$name {
+                    // SAFETY: the caller's contract.
+                    unsafe { function(command_buffer, $(self.$parameter),*) }
+                }
+            }
+        }
+
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         pub(super) unsafe extern "system" fn $name(
             command_buffer: vk::CommandBuffer,
@@ -107,4 +107,4 @@ macro_rules! hooked {
     };
 }
 
-pub(super) use {functions, hooked, queued};
+pub(super) use {functions, queued, withheld};

@@ -9,6 +9,7 @@ use ash::vk;
 use bumpalo::Bump;
 
 use super::structures;
+use crate::chain::slice;
 
 /// There is no memory for what is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +46,9 @@ impl Templates {
         template: vk::DescriptorUpdateTemplate,
         info: &vk::DescriptorUpdateTemplateCreateInfo<'_>,
     ) {
-        let entries = match info.descriptor_update_entry_count {
-            0 => &[],
-            // SAFETY: the caller's contract.
-            count => unsafe {
-                std::slice::from_raw_parts(info.p_descriptor_update_entries, count as usize)
-            },
-        };
+        // SAFETY: the caller's contract.
+        let entries =
+            unsafe { slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
         let size = entries.iter().map(bytes_of).max().unwrap_or(0);
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, size);
     }

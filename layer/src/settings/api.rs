@@ -16,13 +16,8 @@ pub(super) unsafe fn read(chain: *const c_void) -> Found {
     let mut found = Found::new();
     // SAFETY: the caller's contract.
     for info in unsafe { chain::all_of::<vk::LayerSettingsCreateInfoEXT<'_>>(chain) } {
-        if info.p_settings.is_null() {
-            continue;
-        }
         // SAFETY: the caller's contract.
-        let settings =
-            unsafe { std::slice::from_raw_parts(info.p_settings, info.setting_count as usize) };
-        for setting in settings {
+        for setting in unsafe { chain::slice(info.p_settings, info.setting_count) } {
             // SAFETY: the caller's contract.
             let names = unsafe { (text(setting.p_layer_name), text(setting.p_setting_name)) };
             if let (Some(layer), Some(name)) = names

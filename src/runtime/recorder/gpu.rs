@@ -173,9 +173,9 @@ impl Capture {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// Draws that have [`DrawRestarts`]: all or none, as each stands at the number of its draw.
-    fn most_restarts(&self) -> u64 {
-        if self.plan.restarts.is_empty() { 0 } else { self.most_placed_draws() }
+    /// Of so many placed draws, those that have [`DrawRestarts`]: all or none, as each stands at the number of its draw.
+    const fn most_restarts(&self, placed_draws: u64) -> u64 {
+        if self.plan.restarts.is_empty() { 0 } else { placed_draws }
     }
 
     /// Upload and scratch of a setup.
@@ -186,8 +186,9 @@ impl Capture {
             + size(groups, size_of::<u32>())
             + size(1, size_of::<Setup>())
             + self.plan.restarts.upload();
-        let scratch = size(self.most_placed_draws(), size_of::<DrawSysvals>())
-            + size(self.most_restarts(), size_of::<DrawRestarts>())
+        let placed_draws = self.most_placed_draws();
+        let scratch = size(placed_draws, size_of::<DrawSysvals>())
+            + size(self.most_restarts(placed_draws), size_of::<DrawRestarts>())
             + groups * BATCH_SIZE
             + 2 * STATE_SIZE
             + self.plan.restarts.scratch();
@@ -202,8 +203,9 @@ impl Capture {
         let restart_dispatches = self.place_restart_tables(playback)?;
         let scratch = playback.arena.scratch();
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
-        let draws = scratch.take(self.most_placed_draws() * size_of::<DrawSysvals>() as u64)?;
-        let restarts = match self.most_restarts() {
+        let placed_draws = self.most_placed_draws();
+        let draws = scratch.take(placed_draws * size_of::<DrawSysvals>() as u64)?;
+        let restarts = match self.most_restarts(placed_draws) {
             0 => Address::default(),
             count => split(scratch.take(count * size_of::<DrawRestarts>() as u64)?.address),
         };
