@@ -79,9 +79,19 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
 
-// Primitives of runs of ones, each of which is a segment of as many vertices: primitive_count of all of them. Without
-// a loop, of which llvmpipe lets a kernel have few rounds.
+// Primitives of runs of ones, each of which is a segment of as many vertices: primitive_count of all of them.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
+    if may_loop() {
+        // Mostly there is no run at all.
+        var primitives = 0u;
+        for (var rest = whole; rest != 0u;) {
+            let first = firstTrailingBit(rest);
+            primitives += primitive_count(topology, vertices, firstTrailingBit(~(rest >> first)));
+            // A one that is added at the first bit of a run clears the run.
+            rest &= rest + (1u << first);
+        }
+        return primitives;
+    }
     // Without the first vertices of each run, as many as primitives overlap by.
     let overlap = primitive_overlap(topology);
     var runs = whole;
@@ -424,8 +434,6 @@ struct DrawRestarts {
     // What the states behind that restart count beyond the draw's own primitives, modulo 2^32.
     before: u32,
 }
-
-const DRAW_RESTARTS_SIZE: u32 = 16u;
 
 // The table of an indirect draw is of all that is bound, that of another one of what it draws: the twin of range_of in
 // src/runtime/recorder/restarts.rs.

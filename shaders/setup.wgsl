@@ -10,14 +10,14 @@ struct Setup {
     inputs: vec2<u32>,
     draws: vec2<u32>,
     // Of groups of consecutive inputs: a dword each, the invocations of a workgroup of its pipeline; and where results
-    // go, what its dispatch is given (`Batch`, 48 bytes, then its workgroups, 12 bytes; 64 in all).
+    // go, what its dispatch is given (`Batch`, 32 bytes, then its workgroups, 12 bytes; 48 in all).
     groups: vec2<u32>,
     batches: vec2<u32>,
     // Positions in bytes, from an earlier setup or 0, and where the new ones go.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // Where the `DrawRestarts` of restarted draws go, each at the number of its draw. Where there are none, 0.
-    restarts: vec2<u32>,
+    // Of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE where any of them restarts.
+    draw_stride: u32,
     input_count: u32,
     // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
     // each group.
@@ -25,7 +25,7 @@ struct Setup {
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
-    reserved: vec2<u32>,
+    reserved: array<u32, 3>,
     // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
     // 0 where nothing is captured; counters to begin with and to end in, where there are any.
     positions: vec4<u32>,
@@ -41,7 +41,7 @@ struct GroupBatch {
     reserved: u32,
 }
 
-const BATCH_SIZE: u32 = 64u;
+const BATCH_SIZE: u32 = 48u;
 
 // Items of a restarted draw: a fan has two invocations for each.
 const MOST_ITEMS: u32 = 0x7fffffffu;
@@ -106,7 +106,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     previous = load_member(setup.inputs, part.input - 1u);
                 }
                 arguments = arguments_of(input);
-                if (input.flags & RESTART) != 0u {
+                if may_restart() && (input.flags & RESTART) != 0u {
                     restarts = restarts_of(input, arguments);
                 }
                 placed = needed_by(input, arguments, restarts);
@@ -159,9 +159,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 first_workgroup = saturated(values[GROUP].xy);
             }
             if is_kept {
-                store_draw(multiply_add(setup.draws, number, DRAW_SIZE), made, first_workgroup);
-                if (input.flags & RESTART) != 0u {
-                    store_restarts(multiply_add(setup.restarts, number, DRAW_RESTARTS_SIZE), restarts);
+                let at = multiply_add(setup.draws, number, setup.draw_stride);
+                store_draw(at, made, first_workgroup);
+                if may_restart() && (input.flags & RESTART) != 0u {
+                    store_restarts(multiply_add(at, 1u, DRAW_SIZE), restarts);
                 }
             }
             let fits = captures && room >= placed.vertices;
@@ -206,8 +207,8 @@ fn load_setup() -> Setup {
         a.xy, a.zw,
         b.xy, b.zw,
         c.xy, c.zw,
-        d.xy, d.z, d.w,
-        e.x, e.y, e.zw,
+        d.x, d.y, d.z, d.w,
+        e.x, array<u32, 3>(),
         f, g, h,
         array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
         array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
@@ -244,7 +245,7 @@ fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
 fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
-    if (input.flags & RESTART) != 0u {
+    if may_restart() && (input.flags & RESTART) != 0u {
         primitives = restarted_primitive_count(input, arguments.count, restarts);
     }
     return Placed(primitives, vertices, product(primitives, arguments.instance_count), 0u, 0u);
@@ -315,7 +316,7 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
         made.instance_count = (placed.written - 1u) / placed.primitives + 1u;
         made.output_count = primitives * placed.vertices;
         made.item_count = item_count(input.topology, placed.vertices, primitives);
-        if (input.flags & RESTART) != 0u {
+        if may_restart() && (input.flags & RESTART) != 0u {
             // Beyond the index buffer lies one segment, of at least a primitive every six indices.
             let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
             let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
@@ -349,18 +350,14 @@ fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
 fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, group, BATCH_SIZE);
     let first = end - sums.z;
-    store4(batch, 0u, vec4<u32>(multiply_add(setup.draws, first, DRAW_SIZE), sums.z, 0u));
+    let draws = multiply_add(setup.draws, first, setup.draw_stride);
+    store4(batch, 0u, vec4<u32>(draws, sums.z, setup.draw_stride));
     store4(batch, 4u, positions);
-    var restarts = setup.restarts;
-    if is_address(restarts) {
-        restarts = multiply_add(restarts, first, DRAW_RESTARTS_SIZE);
-    }
-    store2(batch, 8u, restarts);
     let axis = setup.workgroups_per_axis;
     let count = min(saturated(sums.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
-    store3(batch, 12u, vec3<u32>(columns, rows, 1u));
+    store3(batch, 8u, vec3<u32>(columns, rows, 1u));
 }
 
 fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {

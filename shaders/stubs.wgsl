@@ -53,6 +53,9 @@ fn workgroup_size() -> u32 { return 64u; }
 
 // -- Kernels
 
+// Whether an invocation has few rounds of loops: llvmpipe ends the loops of a kernel after 65,535 rounds in all.
+fn may_loop() -> bool { return true; }
+
 // Invocations of a kernel's workgroup: a power of two, at most MAX_KERNEL_WIDTH.
 fn kernel_width() -> u32 { return MAX_KERNEL_WIDTH; }
 

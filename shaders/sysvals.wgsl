@@ -37,14 +37,13 @@ struct Sysvals {
 struct Batch {
     draws: vec2<u32>,
     draw_count: u32,
-    reserved: u32,
+    // Bytes from one to the next: DRAW_SIZE, or RESTARTED_DRAW_SIZE where each has its `DrawRestarts` behind it.
+    draw_stride: u32,
     positions: vec4<u32>,
-    // `DrawRestarts` of the restarted ones among them, each at the number of its draw.
-    restarts: vec2<u32>,
-    reserved_behind: vec2<u32>,
 }
 
 const DRAW_SIZE: u32 = 64u;
+const RESTARTED_DRAW_SIZE: u32 = 80u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
 
 // Draw.flags
@@ -70,26 +69,23 @@ fn use_pushed_draw() {
 // The draw of the batch that a workgroup of the dispatch is for: the last that begins at or before it.
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
-    var restarts = vec2<u32>();
-    if may_restart() {
-        restarts = load2(multiply_add(sysvals.batch, 1u, 32u));
-    }
     first_dwords = load4(multiply_add(sysvals.batch, 1u, 16u)) / 4u;
     var low = 0u;
     var high = head.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let first = load1(multiply_add(multiply_add(head.xy, middle, DRAW_SIZE), 1u, DRAW_FIRST_WORKGROUP));
+        let first = load1(multiply_add(multiply_add(head.xy, middle, head.w), 1u, DRAW_FIRST_WORKGROUP));
         if first <= workgroup {
             low = middle;
         } else {
             high = middle;
         }
     }
-    draw = draw_at(multiply_add(head.xy, low, DRAW_SIZE));
+    let at = multiply_add(head.xy, low, head.w);
+    draw = draw_at(at);
     // Whether this draw restarts is not waited for.
-    if may_restart() && (restarts.x | restarts.y) != 0u {
-        let words = load4(multiply_add(restarts, low, DRAW_RESTARTS_SIZE));
+    if may_restart() && head.w == RESTARTED_DRAW_SIZE {
+        let words = load4(multiply_add(at, 1u, DRAW_SIZE));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w);
     }
 }

@@ -90,7 +90,7 @@ send_and_sync! {
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Results }
     vkxfb::sysval::setup {
-        Finish, GroupBatch, Input, Operation, Reduction, RestartRange, DrawRestarts, Setup,
+        Finish, GroupBatch, Input, Operation, Reduction, RestartRange, DrawRestarts, RestartedDraw, Setup,
     }
     vkxfb::topology {
         Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,

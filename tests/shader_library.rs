@@ -16,7 +16,7 @@ use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK,
-    RESTART_BLOCKS, Reduction, RestartRange, Setup, kind, operation,
+    RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
@@ -139,7 +139,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Batch"),
         expected!(Batch:
-            draws, draw_count, reserved, positions, restarts, reserved_behind)
+            draws, draw_count, draw_stride, positions)
     );
     assert_eq!(
         layout("AttributeDescriptor"),
@@ -156,7 +156,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
-            inputs, draws, groups, batches, state, new_state, restarts, input_count, has_several,
+            inputs, draws, groups, batches, state, new_state, draw_stride, input_count, has_several,
             workgroups_per_axis, has_queries, reserved, positions, sizes, strides, counters,
             new_counters)
     );
@@ -221,7 +221,7 @@ fn constants_have_one_value() {
         ("BLOCKS", RESTART_BLOCKS),
         ("RESTART_RANGE_SIZE", size(size_of::<RestartRange>())),
         ("RESTART_RANGE_FIRST_WORKGROUP", size(offset_of!(RestartRange, first_workgroup))),
-        ("DRAW_RESTARTS_SIZE", size(size_of::<DrawRestarts>())),
+        ("RESTARTED_DRAW_SIZE", size(size_of::<RestartedDraw>())),
         ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),

@@ -17,8 +17,10 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: counts and clamps that only the GPU knows.
+    /// `shaders/setup.wgsl`: counts and clamps that only the GPU knows, without primitive restart.
     Setup,
+    /// The same with primitive restart, which takes registers even where no draw restarts.
+    RestartedSetup,
     /// `shaders/restart.wgsl`: where the restarts of an index buffer are.
     Restart,
     /// `shaders/restart.wgsl`: what lies before each part of an index buffer that one workgroup looked through.
@@ -43,8 +45,9 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Setup,
+        Self::RestartedSetup,
         Self::Restart,
         Self::RestartScan,
         Self::Finish,
@@ -55,7 +58,7 @@ impl Kernel {
     /// Its entry point, in the library and in what [`lower`] makes.
     pub const fn entry_point(self) -> &'static CStr {
         match self {
-            Self::Setup => c"xfb_setup",
+            Self::Setup | Self::RestartedSetup => c"xfb_setup",
             Self::Restart => c"xfb_restart",
             Self::RestartScan => c"xfb_restart_scan",
             Self::Finish => c"xfb_finish",
@@ -67,7 +70,7 @@ impl Kernel {
     /// Invocations of its workgroup on a device that takes so many at most.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup | Self::Restart | Self::RestartScan => match max_invocations {
+            Self::Setup | Self::RestartedSetup | Self::Restart | Self::RestartScan => match max_invocations {
                 MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
                 _ => MIN_WORKGROUP_SIZE,
             },
@@ -109,7 +112,7 @@ pub fn lower(
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
     let width = kernel.workgroup_size(max_invocations);
-    linker.finish(&mut Stubs { memory, width })?;
+    linker.finish(&mut Stubs { memory, kernel, width })?;
     explicit_layout::remove(&mut module);
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
@@ -123,6 +126,7 @@ pub fn lower(
 
 struct Stubs {
     memory: Memory,
+    kernel: Kernel,
     /// Invocations of the workgroup.
     width: u32,
 }
@@ -135,11 +139,16 @@ impl Define for Stubs {
         linker: &mut Linker<'_, '_>,
         stub: &Stub,
     ) -> Result<Option<Code>, LowerError> {
-        if stub.name == "kernel_width" {
-            let mut code = Code::default();
-            code.push(Op::ReturnValue, &[linker.builder.constant(self.width).0]);
-            return Ok(Some(code));
-        }
-        Ok(self.memory.define(&mut linker.builder, stub))
+        let builder = &mut linker.builder;
+        let value = match stub.name.as_str() {
+            "kernel_width" => builder.constant(self.width),
+            "may_restart" => builder.constant_bool(self.kernel != Kernel::Setup),
+            // An invocation places many draws.
+            "may_loop" => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
+            _ => return Ok(self.memory.define(builder, stub)),
+        };
+        let mut code = Code::default();
+        code.push(Op::ReturnValue, &[value.0]);
+        Ok(Some(code))
     }
 }

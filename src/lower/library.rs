@@ -99,6 +99,11 @@ impl Define for Stubs<'_> {
             ("may_restart", [], _) => may_occur(linker, self.spec_ids.restart),
             ("may_be_general", [], _) => may_occur(linker, self.spec_ids.general),
             ("may_be_wide", [], _) => may_occur(linker, self.spec_ids.wide),
+            ("may_loop", [], _) => {
+                let mut code = Code::default();
+                code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
+                code
+            }
             ("workgroup_size", [], Some(shading)) => {
                 let mut code = Code::default();
                 let size = linker.builder.constant(shading.workgroup_size);

@@ -94,11 +94,10 @@ impl ArenaDesc {
 // What a draw by the setup kernel takes at most: its input, its group and the range of its restarts; and what it becomes,
 // in a group of its own.
 const _: () = {
-    use crate::sysval::setup::{BATCH_SIZE, DrawRestarts, Input, RestartRange};
+    use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
     assert!(upload as u64 <= ArenaDesc::UPLOAD_PER_DRAW);
-    let scratch = size_of::<crate::sysval::DrawSysvals>() + size_of::<DrawRestarts>();
-    assert!(scratch as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
+    assert!(size_of::<RestartedDraw>() as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
 };
 
 /// Two bump allocators in buffers that shaders reach, and the descriptor sets by which they do.

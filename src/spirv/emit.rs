@@ -109,6 +109,12 @@ impl<'m> Builder<'m> {
         self.declare(Op::Constant, &[uint.0, value])
     }
 
+    /// A `bool` constant.
+    pub fn constant_bool(&mut self, value: bool) -> Id {
+        let ty = self.bool();
+        self.declare(if value { Op::ConstantTrue } else { Op::ConstantFalse }, &[ty.0])
+    }
+
     /// A global variable without initializer.
     pub fn variable(&mut self, storage: StorageClass, pointee: Id) -> Id {
         let pointer = self.pointer(storage, pointee);

@@ -110,14 +110,10 @@ pub struct Batch {
     pub draws: Address,
     /// How many, at least one.
     pub draw_count: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Bytes from one to the next: of a [`DrawSysvals`], or of a [`RestartedDraw`](setup::RestartedDraw).
+    pub draw_stride: u32,
     /// Bytes from the start of each bound range to the record that the draws' `base_record` counts from.
     pub positions: [u32; MAX_XFB_BUFFERS],
-    /// Of the [`DrawRestarts`](setup::DrawRestarts) of restarted draws, each at the number of its draw; 0 where there are none.
-    pub restarts: Address,
-    /// 0.
-    pub reserved_behind: [u32; 2],
 }
 
 /// Where the elements of one attribute lie.

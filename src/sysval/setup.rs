@@ -1,7 +1,7 @@
 //! What the kernels of `shaders/{setup,restart,finish}.wgsl` are given: draws as they were recorded, where
 //! the CPU could not compute their [`DrawSysvals`](super::DrawSysvals).
 
-use super::{Address, Batch};
+use super::{Address, Batch, DrawSysvals};
 use crate::capture::MAX_XFB_BUFFERS;
 
 /// Where the arguments of a draw come from: [`Input::kind`].
@@ -114,8 +114,9 @@ pub struct Setup {
     pub state: Address,
     /// Where the positions behind the last draw go.
     pub new_state: Address,
-    /// Where the [`DrawRestarts`] of restarted draws go, each at the number of its draw.
-    pub restarts: Address,
+    /// Bytes from one draw to the next: of a [`DrawSysvals`](super::DrawSysvals), or where any of them restarts of a
+    /// [`RestartedDraw`].
+    pub draw_stride: u32,
     /// Inputs.
     pub input_count: u32,
     /// 1 if any input may be several draws, otherwise 0. Then only those go to `draws` that write something, and one
@@ -126,7 +127,7 @@ pub struct Setup {
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
     /// 0.
-    pub reserved: [u32; 2],
+    pub reserved: [u32; 3],
     /// Bytes from the start of each bound range, where neither `state` nor a counter says.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// Bytes of each bound range.
@@ -187,6 +188,16 @@ pub struct DrawRestarts {
     pub head: u32,
     /// What the states of the table behind that restart count beyond the draw's own primitives, modulo 2^32.
     pub before: u32,
+}
+
+/// What the setup kernel makes of a draw where any of a setup's draws restarts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct RestartedDraw {
+    /// The draw.
+    pub draw: DrawSysvals,
+    /// Undefined for a draw without restarts.
+    pub restarts: DrawRestarts,
 }
 
 /// Indices that one block of the restart kernel stands for.

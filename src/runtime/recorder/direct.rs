@@ -205,6 +205,7 @@ impl Capture {
                 let batch = Batch {
                     draws: split(draws.address),
                     draw_count: count as u32,
+                    draw_stride: size_of::<DrawSysvals>() as u32,
                     ..Default::default()
                 };
                 let batch = playback.arena.upload().push([batch].into_iter())?;

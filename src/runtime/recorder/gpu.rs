@@ -22,7 +22,7 @@ use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{BATCH_SIZE, DrawRestarts, Input, Setup, WORKGROUPS_OFFSET};
+use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
 /// Bytes of the positions that a setup leaves to the next.
@@ -83,7 +83,9 @@ impl Capture {
             }
             self.record_ends(playback, &ends, Order::First)?;
             self.barrier(playback, Barrier::BeforeSetup);
+            let mut setup = Kernel::Setup;
             if let Some(RestartDispatches { parameters, restart, scan }) = placed.restarts {
+                setup = Kernel::RestartedSetup;
                 let kernel = Kernel::Restart;
                 self.dispatch_kernel(playback, for_kernels, kernel, parameters, restart)?;
                 if let Some(workgroups) = scan {
@@ -93,7 +95,7 @@ impl Capture {
                 }
                 self.barrier(playback, Barrier::RestartToSetup);
             }
-            self.dispatch_kernel(playback, for_kernels, Kernel::Setup, placed.setup, [1, 1])?;
+            self.dispatch_kernel(playback, for_kernels, setup, placed.setup, [1, 1])?;
             if captures {
                 self.barrier(playback, Barrier::SetupToCapture);
                 self.record_groups(playback, for_captures, placed.batches)?;
@@ -173,9 +175,13 @@ impl Capture {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// Of so many placed draws, those that have [`DrawRestarts`]: all or none, as each stands at the number of its draw.
-    const fn most_restarts(&self, placed_draws: u64) -> u64 {
-        if self.plan.restarts.is_empty() { 0 } else { placed_draws }
+    /// Bytes from one placed draw to the next.
+    const fn draw_stride(&self) -> u32 {
+        let size = match self.plan.restarts.is_empty() {
+            true => size_of::<DrawSysvals>(),
+            false => size_of::<RestartedDraw>(),
+        };
+        size as u32
     }
 
     /// Upload and scratch of a setup.
@@ -186,9 +192,7 @@ impl Capture {
             + size(groups, size_of::<u32>())
             + size(1, size_of::<Setup>())
             + self.plan.restarts.upload();
-        let placed_draws = self.most_placed_draws();
-        let scratch = size(placed_draws, size_of::<DrawSysvals>())
-            + size(self.most_restarts(placed_draws), size_of::<DrawRestarts>())
+        let scratch = size(self.most_placed_draws(), self.draw_stride() as usize)
             + groups * BATCH_SIZE
             + 2 * STATE_SIZE
             + self.plan.restarts.scratch();
@@ -203,12 +207,7 @@ impl Capture {
         let restart_dispatches = self.place_restart_tables(playback)?;
         let scratch = playback.arena.scratch();
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
-        let placed_draws = self.most_placed_draws();
-        let draws = scratch.take(placed_draws * size_of::<DrawSysvals>() as u64)?;
-        let restarts = match self.most_restarts(placed_draws) {
-            0 => Address::default(),
-            count => split(scratch.take(count * size_of::<DrawRestarts>() as u64)?.address),
-        };
+        let draws = scratch.take(self.most_placed_draws() * u64::from(self.draw_stride()))?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
         let moved_state = match self.position {
@@ -254,12 +253,12 @@ impl Capture {
             batches: split(batches.address),
             state,
             new_state: split(new_state.address),
-            restarts,
+            draw_stride: self.draw_stride(),
             input_count: input_count as u32,
             has_several: self.has_several().into(),
             workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
             has_queries: has_queries.into(),
-            reserved: [0; 2],
+            reserved: [0; 3],
             positions,
             sizes,
             strides,
