@@ -70,10 +70,12 @@ impl Kernel {
     /// Invocations of its workgroup on a device that takes so many at most.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup | Self::RestartedSetup | Self::Restart | Self::RestartScan => match max_invocations {
-                MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
-                _ => MIN_WORKGROUP_SIZE,
-            },
+            Self::Setup | Self::RestartedSetup | Self::Restart | Self::RestartScan => {
+                match max_invocations {
+                    MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
+                    _ => MIN_WORKGROUP_SIZE,
+                }
+            }
             Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
         }
