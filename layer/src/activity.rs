@@ -1,16 +1,19 @@
 //! Whether the layer is active on a physical device: the one decision that everything else hangs on.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ash::{ext, vk};
+use vkxfb::runtime::{Capabilities, RuntimeError};
 
+use crate::emulation::Means;
 use crate::instance::InstanceData;
 
 /// Whether the layer is active on a physical device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Activity {
     /// It has something to do: to give programs the extension.
-    Active(Cause),
+    Active(Cause, Arc<Means>),
     /// Programs see the driver as it is.
     Dormant(Reason),
 }
@@ -25,10 +28,12 @@ pub(crate) enum Cause {
 }
 
 /// Why it is dormant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and its feature.
     DriverHasIt,
+    /// Captures lack that on the device.
+    Incapable(String),
     /// The driver could not be asked.
     Unknown(vk::Result),
 }
@@ -36,13 +41,14 @@ pub(crate) enum Reason {
 impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Active(Cause::Missing) => {
+            Self::Active(Cause::Missing, _) => {
                 f.write_str("active: the driver has no VK_EXT_transform_feedback")
             }
-            Self::Active(Cause::Forced) => f.write_str("active: by force_enable"),
+            Self::Active(Cause::Forced, _) => f.write_str("active: by force_enable"),
             Self::Dormant(Reason::DriverHasIt) => {
                 f.write_str("dormant: the driver has VK_EXT_transform_feedback")
             }
+            Self::Dormant(Reason::Incapable(missing)) => write!(f, "dormant: {missing}"),
             Self::Dormant(Reason::Unknown(result)) => {
                 write!(f, "dormant: the driver's extensions cannot be listed ({result})")
             }
@@ -56,58 +62,63 @@ impl Activity {
     /// # Safety
     /// The device is of the instance, which is live.
     pub(crate) unsafe fn decide(instance: &InstanceData, device: vk::PhysicalDevice) -> Self {
-        if instance.settings.force_enable {
-            return Self::Active(Cause::Forced);
-        }
+        let forced = instance.settings.force_enable;
         // SAFETY: the caller's contract.
-        match unsafe { driver_has_it(instance, device) } {
-            Ok(true) => Self::Dormant(Reason::DriverHasIt),
-            Ok(false) => Self::Active(Cause::Missing),
-            Err(result) => Self::Dormant(Reason::Unknown(result)),
+        let asked = match unsafe { instance.capabilities(device) } {
+            Ok(capabilities) => Ok(capabilities),
+            Err(RuntimeError::Vulkan { result, .. }) => Err(Reason::Unknown(result)),
+            // SAFETY: the caller's contract.
+            Err(error) => Err(match unsafe { lists_it(instance, device) } {
+                Ok(true) if !forced => Reason::DriverHasIt,
+                Ok(_) => Reason::Incapable(error.to_string()),
+                Err(result) => Reason::Unknown(result),
+            }),
+        };
+        match asked {
+            Ok(capabilities) => Self::of(capabilities, forced),
+            Err(reason) => Self::Dormant(reason),
+        }
+    }
+
+    /// The decision where the driver could be asked.
+    ///
+    /// The list of extensions alone does not tell: the loader adds to it what the manifests of implicit layers
+    /// promise, this one's too. The feature is the driver's word.
+    pub(crate) fn of(capabilities: Capabilities, forced: bool) -> Self {
+        let cause = match (forced, &capabilities.transform_feedback) {
+            (true, _) => Cause::Forced,
+            (false, Some(_)) => return Self::Dormant(Reason::DriverHasIt),
+            (false, None) => Cause::Missing,
+        };
+        match Means::new(capabilities) {
+            Ok(means) => Self::Active(cause, Arc::new(means)),
+            Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),
+        }
+    }
+
+    /// By what programs get transform feedback of the layer: where it is active, and not to be tested with the
+    /// driver's own.
+    pub(crate) fn means(&self, instance: &InstanceData) -> Option<&Arc<Means>> {
+        match self {
+            Self::Active(_, means) if !instance.withholds(self) => Some(means),
+            _ => None,
         }
     }
 }
 
-/// Whether the driver, or a layer below, has the extension.
-///
-/// The list alone does not tell: the loader adds to it what the manifests of implicit layers promise, this one's too.
-/// The feature is the driver's word; it is asked for only where the extension is listed, as its structure may be.
+/// Whether the driver, or a layer below, lists the extension.
 ///
 /// # Safety
 /// The device is of the instance, which is live.
-unsafe fn driver_has_it(
+unsafe fn lists_it(
     instance: &InstanceData,
     device: vk::PhysicalDevice,
 ) -> Result<bool, vk::Result> {
     // SAFETY: the caller's contract.
     let listed = unsafe { instance.next.enumerate_device_extension_properties(device) }?;
     let name = ext::transform_feedback::NAME;
-    if !listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)) {
-        return Ok(false);
-    }
-    let Some(get_features2) = instance.get_physical_device_features2 else { return Ok(true) };
-    let mut transform_feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
-    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut transform_feedback);
-    // SAFETY: the caller's contract; the structures are valid, and the device has the extension of the second.
-    unsafe { get_features2(device, &mut features) };
-    Ok(transform_feedback.transform_feedback == vk::TRUE)
+    Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `VkPhysicalDeviceToolProperties` has 256 bytes for it, and the command shows it.
-    #[test]
-    fn every_activity_is_told_in_a_line() {
-        for activity in [
-            Activity::Active(Cause::Missing),
-            Activity::Active(Cause::Forced),
-            Activity::Dormant(Reason::DriverHasIt),
-            Activity::Dormant(Reason::Unknown(vk::Result::ERROR_INITIALIZATION_FAILED)),
-        ] {
-            let text = activity.to_string();
-            assert!(text.len() < 200 && !text.contains('\n'), "{text}");
-        }
-    }
-}
+mod tests;

@@ -4,11 +4,15 @@
 //! The loader's own structures in them are an exception by its rules: each layer moves the link on for the one
 //! below.
 
+mod copy;
+mod sizes;
+
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use ash::vk;
 
+pub(crate) use self::copy::Chain;
 use crate::error::Error;
 use crate::interface::{
     LayerDeviceCreateInfo, LayerDeviceLink, LayerFunction, LayerInstanceCreateInfo,

@@ -1,11 +1,15 @@
 //! Devices: what is known of each, and the commands that create and destroy them.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
-use ash::vk;
+use ash::{ext, vk};
 
-use crate::activity::Activity;
+use crate::activity::{Activity, Reason};
+use crate::advertise;
 use crate::chain;
+use crate::creation::{Creation, Wishes};
+use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::guard::guard;
 use crate::instance::InstanceData;
@@ -21,6 +25,10 @@ pub(crate) struct DeviceData {
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     /// The next in the chain's.
     destroy_device: vk::PFN_vkDestroyDevice,
+    /// Whether transform feedback is the layer's to give there, if a program wants it.
+    pub(crate) gives: bool,
+    /// Where it is given.
+    pub(crate) emulation: Option<Emulation>,
     /// Where passes are withheld.
     pub(crate) recording: Option<Recording>,
 }
@@ -72,40 +80,99 @@ unsafe fn create(
     // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
 
+    // SAFETY: the caller's contract.
+    let wishes = unsafe { Wishes::new(create_info) };
+    // SAFETY: the caller's contract.
+    unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
+    let means = activity.means(&instance);
+    let emulated = means.filter(|_| wishes.captures());
+
     // SAFETY: the caller's contract; the place does not leave this call.
     let mut place = unsafe { chain::device_link(create_info.p_next) }?;
     let get_instance_proc_addr = place.link().next_get_instance_proc_addr;
     let get_device_proc_addr = place.link().next_get_device_proc_addr;
+    // Before the chain is copied, and the place with it.
     place.advance();
+    let mut creation = match means {
+        // SAFETY: the caller's contract.
+        Some(_) => Some(unsafe { Creation::new(&wishes, emulated.map(|means| &means.required)) }?),
+        None => None,
+    };
+    let below = creation.as_mut().map(Creation::info);
     // SAFETY: the caller's contract, and the name says the type.
     let create: vk::PFN_vkCreateDevice = unsafe {
         let create = get_instance_proc_addr(instance.next.handle(), c"vkCreateDevice".as_ptr());
         std::mem::transmute(create.ok_or(Error::NoCommand("vkCreateDevice"))?)
     };
     // SAFETY: the caller's contract.
-    unsafe { create(physical_device, create_info, allocator, device) }
+    unsafe { create(physical_device, below.as_ref().unwrap_or(create_info), allocator, device) }
         .result()
         .map_err(Error::Below)?;
 
     // SAFETY: it was created, so it is there and has a key; the name says the type.
-    let (key, destroy_device) = unsafe {
+    let (device, key, destroy_device) = unsafe {
         let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
         let destroy: vk::PFN_vkDestroyDevice =
             std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
-        (Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
+        (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
-    match activity {
-        Activity::Active(_) => tracing::info!(
-            "device created, on which the layer would be active; this version changes nothing yet"
+    let emulation = emulated.map(|means| {
+        // SAFETY: it was created with what the means require by the next in the chain, whose function it is.
+        unsafe { Emulation::load(&instance, device, get_device_proc_addr, means) }
+    });
+    let emulation = emulation.transpose().inspect_err(|_| {
+        // SAFETY: it was just created, and nobody has it.
+        unsafe { destroy_device(device, allocator) };
+    })?;
+    match (&activity, &emulation) {
+        (_, Some(Emulation { context })) => tracing::info!(
+            addresses = context.has_addresses(),
+            largest_buffer = context.max_capture_buffer(),
+            "device created, with transform feedback of the layer; this version does not capture yet"
         ),
-        Activity::Dormant(_) => tracing::debug!("device created"),
+        (Activity::Active(..), None) => tracing::info!("device created, without captures"),
+        (Activity::Dormant(_), None) => tracing::debug!("device created"),
     }
-    let withholds = instance.withholds(activity);
+    let records = emulation.is_some() || instance.withholds(&activity);
     // SAFETY: the device was created by the next in the chain, whose function it is.
-    let recording = withholds.then(|| unsafe { Recording::load(*device, get_device_proc_addr) });
-    let data = DeviceData { get_device_proc_addr, destroy_device, recording };
+    let recording = records.then(|| unsafe { Recording::load(device, get_device_proc_addr) });
+    let gives = means.is_some();
+    let data = DeviceData { get_device_proc_addr, destroy_device, gives, emulation, recording };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
+}
+
+/// Whether a program sees what it enables.
+///
+/// The loader itself does not hold programs to that: it takes what a manifest promises, and drops what the driver does
+/// not have.
+///
+/// # Safety
+/// The device is of the instance, which is live.
+unsafe fn check_extensions(
+    instance: &InstanceData,
+    activity: &Activity,
+    physical_device: vk::PhysicalDevice,
+    wishes: &Wishes<'_>,
+) -> Result<(), Error> {
+    let refused = match activity {
+        Activity::Active(..) => {
+            let found =
+                // SAFETY: the caller's contract.
+                unsafe { instance.next.enumerate_device_extension_properties(physical_device) };
+            let shown = advertise::extensions(found.map_err(Error::Below)?, instance, activity);
+            let is_shown = |name: &CStr| {
+                shown.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name))
+            };
+            wishes.extensions.iter().find(|name| !is_shown(name)).copied()
+        }
+        Activity::Dormant(Reason::DriverHasIt) => None,
+        Activity::Dormant(_) => wishes.has_extension().then_some(ext::transform_feedback::NAME),
+    };
+    match refused {
+        Some(name) => Err(Error::Extension(name.to_string_lossy().into_owned())),
+        None => Ok(()),
+    }
 }
 
 /// `vkDestroyDevice`

@@ -3,7 +3,7 @@
 use ash::vk;
 
 /// Why a command fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
     /// A pointer that must not be null is.
     #[error("{0} is null")]
@@ -17,6 +17,18 @@ pub(crate) enum Error {
     /// A handle was made without the layer.
     #[error("{0} is none that the layer knows")]
     Unknown(&'static str),
+    /// A device extension that programs are not shown.
+    #[error("{0} is enabled, which the layer does not show on this device")]
+    Extension(String),
+    /// A structure that is not the program's to keep as it is stands where it cannot be reached by copying.
+    #[error(
+        "the structure {structure:?} of the chain of VkDeviceCreateInfo would have to be changed, and stands behind \
+         {unknown:?}, of which nothing is known"
+    )]
+    Behind { structure: vk::StructureType, unknown: vk::StructureType },
+    /// Captures cannot be made ready on a new device.
+    #[error("no captures on the device: {0}")]
+    Runtime(String),
     /// The next in the chain failed; it has said why, if anyone has.
     #[error("{0}")]
     Below(vk::Result),
@@ -29,7 +41,10 @@ impl Error {
             Self::Below(result) => result,
             error => {
                 tracing::error!(command, "{error}");
-                vk::Result::ERROR_INITIALIZATION_FAILED
+                match error {
+                    Self::Extension(_) => vk::Result::ERROR_EXTENSION_NOT_PRESENT,
+                    _ => vk::Result::ERROR_INITIALIZATION_FAILED,
+                }
             }
         }
     }

@@ -11,7 +11,8 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::{device, instance, properties, recording};
+use crate::queue::KNOWN_COMMANDS;
+use crate::{advertise, device, emulation, instance, properties, recording};
 
 /// What a command is called with, by which it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,34 @@ impl Hook {
                         as vk::PFN_vkEnumerateDeviceExtensionProperties
                 ),
             ),
+            b"vkGetPhysicalDeviceFeatures2" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    advertise::get_features2 as vk::PFN_vkGetPhysicalDeviceFeatures2
+                ),
+                is_there: |instance| instance.features2.is_some(),
+            }),
+            b"vkGetPhysicalDeviceFeatures2KHR" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    advertise::get_features2_khr as vk::PFN_vkGetPhysicalDeviceFeatures2
+                ),
+                is_there: |instance| instance.features2_khr.is_some(),
+            }),
+            b"vkGetPhysicalDeviceProperties2" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    advertise::get_properties2 as vk::PFN_vkGetPhysicalDeviceProperties2
+                ),
+                is_there: |instance| instance.properties2.is_some(),
+            }),
+            b"vkGetPhysicalDeviceProperties2KHR" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    advertise::get_properties2_khr as vk::PFN_vkGetPhysicalDeviceProperties2
+                ),
+                is_there: |instance| instance.properties2_khr.is_some(),
+            }),
             b"vkGetPhysicalDeviceToolProperties" => Some(Self {
                 level: Level::PhysicalDevice,
                 function: untyped!(
@@ -182,14 +211,43 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
         let (command, data) = unsafe { (text(name)?, DeviceData::of(device)?) };
         match Hook::find(command).filter(|hook| hook.level == Level::Device) {
             Some(hook) => Some(hook.function),
-            None => {
-                // SAFETY: Vulkan's contract, which is the caller's.
-                let next = unsafe { (data.get_device_proc_addr)(device, name) }?;
-                let hook = data.recording.is_some().then(|| recording::hook(command)).flatten();
-                Some(hook.unwrap_or(next))
-            }
+            // SAFETY: Vulkan's contract, which is the caller's.
+            None => unsafe { command_of(&data, device, command) },
         }
     })
+}
+
+/// What a device has for a command that is not one of the layer's on every device.
+///
+/// # Safety
+/// The device is live, and the data is its own.
+unsafe fn command_of(
+    data: &DeviceData,
+    device: vk::Device,
+    command: &CStr,
+) -> vk::PFN_vkVoidFunction {
+    // Those of the extension are the layer's, wherever a program may have enabled it.
+    if data.gives && emulation::COMMANDS.binary_search(&command).is_ok() {
+        return data.emulation.as_ref().and_then(|_| emulation::hook(command));
+    }
+    // SAFETY: the caller's contract.
+    let next = unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) }?;
+    if data.recording.is_none() {
+        return Some(next);
+    }
+    match recording::hook(command) {
+        None if !is_known(command) => {
+            // It would land outside of its pass, where it stands in one.
+            tracing::warn!("{} is withheld: nothing is known of it", command.to_string_lossy());
+            None
+        }
+        hook => Some(hook.unwrap_or(next)),
+    }
+}
+
+/// Whether it is known where a command may stand, if it is one that is recorded.
+fn is_known(command: &CStr) -> bool {
+    !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }
 
 /// `vk_layerGetPhysicalDeviceProcAddr`: by it a loader finds out which commands of extensions that it does not know

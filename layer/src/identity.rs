@@ -23,9 +23,9 @@ pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
 pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::layer_settings::NAME, ext::layer_settings::SPEC_VERSION)];
 
-/// Device extensions that the layer has itself: none yet. `VK_EXT_tooling_info` is answered where it is there
-/// without the layer.
-pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 0] = [];
+/// Device extensions that the layer has itself. `VK_EXT_tooling_info` is answered where it is there without the layer.
+pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
+    [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 
 #[cfg(test)]
 mod tests {
@@ -61,6 +61,15 @@ mod tests {
         assert_eq!(layer["api_version"], format!("{major}.{minor}.{patch}"));
         assert_eq!(listed(layer, "instance_extensions"), extensions(&INSTANCE_EXTENSIONS));
         assert_eq!(listed(layer, "device_extensions"), extensions(&DEVICE_EXTENSIONS));
+    }
+
+    #[test]
+    fn the_manifest_lists_the_commands() {
+        let manifest = manifest();
+        let listed = manifest["layer"]["device_extensions"][0]["entrypoints"].as_array().unwrap();
+        let listed: Vec<_> = listed.iter().map(|name| name.as_str().unwrap()).collect();
+        let names = crate::emulation::COMMANDS.map(|name| name.to_str().unwrap());
+        assert_eq!(listed, names);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::{khr, vk};
+use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
 use crate::chain::{self, Place};
@@ -29,8 +30,16 @@ pub(crate) struct InstanceData {
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next that has one.
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
-    /// Of Vulkan 1.1 or `VK_KHR_get_physical_device_properties2`.
-    pub(crate) get_physical_device_features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
+    /// The version of Vulkan that the program asks for.
+    api_version: u32,
+    /// `vkGetPhysicalDeviceFeatures2`, of Vulkan 1.1.
+    pub(crate) features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
+    /// `vkGetPhysicalDeviceFeatures2KHR`, of `VK_KHR_get_physical_device_properties2`.
+    pub(crate) features2_khr: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
+    /// `vkGetPhysicalDeviceProperties2`, of Vulkan 1.1.
+    pub(crate) properties2: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
+    /// `vkGetPhysicalDeviceProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
+    pub(crate) properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
     /// `vkGetPhysicalDeviceToolProperties`, of Vulkan 1.3.
     pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
     /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
@@ -51,9 +60,9 @@ impl InstanceData {
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
-    /// Whether passes are withheld on a device.
-    pub(crate) const fn withholds(&self, activity: Activity) -> bool {
-        self.settings.withhold_passes && matches!(activity, Activity::Active(_))
+    /// Whether passes are withheld on a device, and the driver's own captures with them: for tests.
+    pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
+        self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
     /// Fetches everything from the next in the chain.
@@ -71,23 +80,34 @@ impl InstanceData {
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
             let find = |name: &CStr| get(instance, name.as_ptr());
-            let features2 = match api_version {
-                vk::API_VERSION_1_1.. => c"vkGetPhysicalDeviceFeatures2",
-                _ => c"vkGetPhysicalDeviceFeatures2KHR",
-            };
-            let features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2> =
-                find(features2).map(|f| std::mem::transmute(f));
-            let tools: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> =
-                find(c"vkGetPhysicalDeviceToolProperties").map(|f| std::mem::transmute(f));
-            let tools_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> =
-                find(c"vkGetPhysicalDeviceToolPropertiesEXT").map(|f| std::mem::transmute(f));
+            macro_rules! next {
+                ($ty:ident: $name:literal) => {
+                    std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$ty>>(find($name))
+                };
+            }
             Self {
                 next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
                 get_instance_proc_addr: get,
                 get_physical_device_proc_addr: link.next_get_physical_device_proc_addr,
-                get_physical_device_features2: features2,
-                get_tool_properties: tools,
-                get_tool_properties_ext: tools_ext,
+                api_version,
+                features2: next!(
+                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2"
+                ),
+                features2_khr: next!(
+                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2KHR"
+                ),
+                properties2: next!(
+                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2"
+                ),
+                properties2_khr: next!(
+                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2KHR"
+                ),
+                get_tool_properties: next!(
+                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolProperties"
+                ),
+                get_tool_properties_ext: next!(
+                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolPropertiesEXT"
+                ),
                 settings,
                 activities: Mutex::default(),
             }
@@ -101,7 +121,7 @@ impl InstanceData {
     pub(crate) unsafe fn activity(&self, device: vk::PhysicalDevice) -> Activity {
         let known = || self.activities.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(activity) = known().get(&device) {
-            return *activity;
+            return activity.clone();
         }
         // Without the lock, for it calls down the chain. Two threads that come first decide the same.
         // SAFETY: the caller's contract.
@@ -109,17 +129,62 @@ impl InstanceData {
         // SAFETY: the caller's contract.
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
-        match activity {
+        match &activity {
             // Asked again, it may answer.
             Activity::Dormant(Reason::Unknown(_)) => tracing::warn!(device = %name, "{activity}"),
             _ => {
-                if known().insert(device, activity).is_none() {
+                if known().insert(device, activity.clone()).is_none() {
                     tracing::info!(device = %name, "{activity}");
                 }
             }
         }
         activity
     }
+
+    /// What a physical device can do.
+    ///
+    /// # Errors
+    /// As [`Capabilities::query`].
+    ///
+    /// # Safety
+    /// The device is of the instance, which is live.
+    pub(crate) unsafe fn capabilities(
+        &self,
+        device: vk::PhysicalDevice,
+    ) -> Result<Capabilities, RuntimeError> {
+        // SAFETY: the function is one that finds commands; the rest is the caller's contract.
+        unsafe {
+            let entry =
+                ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr: fetched });
+            Capabilities::query(&entry, &self.next, self.api_version, device)
+        }
+    }
+}
+
+/// `vkGetInstanceProcAddr` for the runtime, which asks by it for commands of
+/// `VK_KHR_get_physical_device_properties2`: the next in the chain's, as they were fetched. Asked now, the loader may
+/// answer with this layer's own. A device of Vulkan 1.0 is asked by the same commands where the instance has them by
+/// another name.
+unsafe extern "system" fn fetched(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    guard("vkGetInstanceProcAddr", None, || {
+        // SAFETY: Vulkan's contract, which is the caller's; whoever calls a function by its name gives it its type
+        // again.
+        unsafe {
+            let data = InstanceData::of(instance)?;
+            match CStr::from_ptr(name).to_bytes() {
+                b"vkGetPhysicalDeviceFeatures2KHR" => {
+                    data.features2_khr.or(data.features2).map(|f| std::mem::transmute(f))
+                }
+                b"vkGetPhysicalDeviceProperties2KHR" => {
+                    data.properties2_khr.or(data.properties2).map(|f| std::mem::transmute(f))
+                }
+                _ => None,
+            }
+        }
+    })
 }
 
 /// `vkCreateInstance`
@@ -205,21 +270,29 @@ unsafe fn create_below(
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };
 
-    // Instances of Vulkan 1.0 are asked for features by an extension. No loader lists extensions to layers in a
-    // way that works everywhere, so whether it is there is found by trying.
-    let properties2 = khr::get_physical_device_properties2::NAME;
+    // Instances of Vulkan 1.0 are asked for features by an extension, and devices depend on another. No loader lists
+    // extensions to layers in a way that works everywhere, so whether they are there is found by trying.
     // SAFETY: the caller's contract.
-    let mut names = unsafe { enabled_extensions(create_info) };
-    // SAFETY: the caller's contract.
-    let enabled = names.iter().any(|name| unsafe { CStr::from_ptr(*name) } == properties2);
-    if api_version >= vk::API_VERSION_1_1 || enabled {
-        return call(create_info);
+    let enabled = unsafe { enabled_extensions(create_info) };
+    let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
+        .iter()
+        // SAFETY: the caller's contract.
+        .filter(|missing| !enabled.iter().any(|name| unsafe { CStr::from_ptr(*name) } == **missing))
+        .collect();
+    let features =
+        missing.iter().filter(|name| ***name == khr::get_physical_device_properties2::NAME);
+    for more in [missing.clone(), features.copied().collect()] {
+        if more.is_empty() {
+            break;
+        }
+        let names: Vec<_> =
+            enabled.iter().copied().chain(more.iter().map(|name| name.as_ptr())).collect();
+        match call(&create_info.enabled_extension_names(&names)) {
+            Err(Error::Below(vk::Result::ERROR_EXTENSION_NOT_PRESENT)) => {}
+            result => return result,
+        }
     }
-    names.push(properties2.as_ptr());
-    match call(&create_info.enabled_extension_names(&names)) {
-        Err(Error::Below(vk::Result::ERROR_EXTENSION_NOT_PRESENT)) => call(create_info),
-        result => result,
-    }
+    call(create_info)
 }
 
 /// # Safety

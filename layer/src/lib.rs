@@ -1,9 +1,10 @@
 //! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer, to give programs `VK_EXT_transform_feedback` where the
 //! driver has none.
 //!
-//! At this step it loads, finds out for each physical device whether it would be active,
-//! says so by `VK_EXT_tooling_info`, and changes nothing else. With the setting `withhold_passes`, for tests, the
-//! commands of passes are recorded as the passes end; device extensions that the queue does not know are hidden then.
+//! At this step it loads, finds out for each physical device whether it is active, says so by `VK_EXT_tooling_info`,
+//! shows programs the extension with its features and properties, and creates devices with what captures need.
+//! The extension's commands are not there yet. With the setting `withhold_passes`, for tests, the commands of passes
+//! are recorded as the passes end, and the driver's own captures with them.
 //!
 //! ```text
 //! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver
@@ -15,8 +16,10 @@
 //! * `instance` and `device` have what is known of each, with the commands that create and destroy them.
 //!   `registry` finds it by the dispatch key, the word that a dispatchable object begins with and that objects made
 //!   of it share. Handles are never wrapped: they stay the driver's.
-//! * `activity` decides, once for each physical device; `properties` enumerates; `settings` reads what the user
-//!   wants; `log` says what was found; `guard` turns a panic into a Vulkan error at every entry point.
+//! * `activity` decides, once for each physical device, `advertise` has what programs see where the layer is active,
+//!   `creation` what the driver's device is created with, `emulation` what captures take of it. `properties` enumerates;
+//!   `settings` reads what the user wants; `log` says what was found; `guard` turns a panic into a Vulkan error at
+//!   every entry point.
 //!
 //! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
 //!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
@@ -30,9 +33,12 @@
 //! of that name may well be found in the loader first.
 
 mod activity;
+mod advertise;
 mod chain;
 mod command_buffers;
+mod creation;
 mod device;
+mod emulation;
 mod error;
 mod guard;
 mod hooks;

@@ -5,11 +5,11 @@ use std::ffi::{CStr, CString, c_char};
 use ash::vk;
 
 use crate::activity::Activity;
+use crate::advertise;
 use crate::error::Error;
 use crate::guard::guard;
 use crate::identity;
 use crate::instance::InstanceData;
-use crate::queue::KNOWN_EXTENSIONS;
 
 /// Vulkan's idiom of two calls: how many there are where `items` is null, otherwise as many of them as `count` says
 /// there is room for. `put` writes one.
@@ -118,7 +118,7 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     })
 }
 
-/// `vkEnumerateDeviceExtensionProperties`: of this layer, or whatever the next in the chain says.
+/// `vkEnumerateDeviceExtensionProperties`: of this layer, or what programs see of those of the device.
 pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     physical_device: vk::PhysicalDevice,
     layer: *const c_char,
@@ -135,26 +135,20 @@ pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
             let Some(instance) = InstanceData::of(physical_device) else {
                 return Error::Unknown("the physical device").report(NAME);
             };
-            let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
-            if !layer.is_null() || !instance.withholds(instance.activity(physical_device)) {
+            if !layer.is_null() {
+                let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
                 return next(physical_device, layer, count, properties);
             }
-            // A command of another extension would land outside of the pass that is withheld.
             match instance.next.enumerate_device_extension_properties(physical_device) {
-                Ok(mut found) => {
-                    found.retain(is_known);
-                    enumerate(&found, count, properties, |item, place| place.write(*item))
+                Ok(found) => {
+                    let activity = instance.activity(physical_device);
+                    let shown = advertise::extensions(found, &instance, &activity);
+                    enumerate(&shown, count, properties, |item, place| place.write(*item))
                 }
                 Err(result) => result,
             }
         }
     })
-}
-
-/// Whether it is known what an extension may record inside of a pass.
-fn is_known(extension: &vk::ExtensionProperties) -> bool {
-    let name = extension.extension_name_as_c_str();
-    name.is_ok_and(|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok())
 }
 
 /// `vkGetPhysicalDeviceToolProperties`
@@ -234,9 +228,11 @@ unsafe fn this_tool(
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
     let description = match activity {
-        Activity::Active(_) => format!("{activity}; this version changes nothing yet"),
+        Activity::Active(..) => format!("{activity}; this version does not capture yet"),
         Activity::Dormant(_) => activity.to_string(),
     };
+    // There is room for 255 characters, and one reason may be long.
+    let description: String = description.chars().take(200).collect();
     let description = CString::new(description).ok()?;
     let tool = vk::PhysicalDeviceToolProperties::default()
         .purposes(vk::ToolPurposeFlags::ADDITIONAL_FEATURES);

@@ -53,3 +53,15 @@ fn without_an_instance_there_are_global_commands() {
         assert!(get_physical_device_proc_addr(vk::Instance::null(), name).is_none());
     }
 }
+
+#[test]
+fn commands_that_are_recorded_are_known_by_name() {
+    for name in [c"vkCmdDraw", c"vkCmdDispatch", c"vkCmdCopyBuffer2KHR", c"vkCmdPushConstants2"] {
+        assert!(is_known(name), "{name:?}");
+    }
+    // Whatever is not recorded is nobody's business.
+    assert!(is_known(c"vkQueueSubmit") && is_known(c"vkOfTomorrow"));
+    for name in [c"vkCmdOfTomorrow", c"vkCmdBindShadersEXT", c"vkCmdBindDescriptorBuffersEXT"] {
+        assert!(!is_known(name), "{name:?}");
+    }
+}

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ash::vk;
 
 pub(crate) use self::commands::{Functions, hook};
-pub(crate) use self::extensions::KNOWN_EXTENSIONS;
+pub(crate) use self::extensions::{KNOWN_COMMANDS, KNOWN_EXTENSIONS};
 use self::memory::Memory;
 pub(crate) use self::memory::{OutOfMemory, Templates};
 use crate::command_buffers::{begin_pass, end_pass, record};
@@ -134,7 +134,7 @@ mod tests {
     /// They are searched by halves.
     #[test]
     fn extensions_are_in_order() {
-        assert!(KNOWN_EXTENSIONS.is_sorted());
+        assert!(KNOWN_EXTENSIONS.is_sorted() && KNOWN_COMMANDS.is_sorted());
         assert!(KNOWN_EXTENSIONS.contains(&c"VK_EXT_multi_draw"));
         for hidden in
             [c"VK_EXT_shader_object", c"VK_EXT_descriptor_buffer", c"VK_AMDX_shader_enqueue"]

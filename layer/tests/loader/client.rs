@@ -1,5 +1,7 @@
 //! A program that was never written for the layer. It runs as a test that does nothing unless it is given a role.
 
+mod gives;
+
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
@@ -21,6 +23,9 @@ fn plays_its_role() {
     let report = match std::env::var(ROLE).as_deref() {
         Ok("1.0") => looks_around(vk::API_VERSION_1_0, &[]),
         Ok("1.3") => looks_around(vk::API_VERSION_1_3, &[]),
+        Ok("gives 1.0") => gives::sees_the_extension(vk::API_VERSION_1_0),
+        Ok("gives 1.1") => gives::sees_the_extension(vk::API_VERSION_1_1),
+        Ok("gives 1.3") => gives::sees_the_extension(vk::API_VERSION_1_3),
         Ok("settings") => says_settings(),
         Ok("threads") => creates_from_threads(),
         _ => return,

@@ -131,9 +131,42 @@ fn a_program_of_vulkan_1_0_sees_the_same() {
     sees_the_same("1.0", &[]);
 }
 
+/// What the layer gives is seen as it is, by every version of Vulkan, and devices are created with and without it.
 #[test]
-fn an_active_layer_changes_nothing_yet() {
-    sees_the_same("1.3", &[("VKXFB_FORCE_ENABLE", "1")]);
+fn an_active_layer_gives_the_extension() {
+    if !is_there() {
+        return;
+    }
+    for version in ["1.0", "1.1", "1.3"] {
+        for stack in STACKS {
+            let force = [("VKXFB_FORCE_ENABLE", "1")];
+            let (report, said) = client(&format!("gives {version}"), stack, &force);
+            assert_eq!(said.matches("vkxfb").count(), 0, "{version} {stack:?}: {said}");
+            let count = |name: &str| {
+                let names = report["extensions"].as_array().unwrap().iter();
+                names.filter(|extension| extension[0] == name).collect::<Vec<_>>()
+            };
+            let listed = count("VK_EXT_transform_feedback");
+            assert_eq!(listed.len(), 1, "{report}");
+            assert_eq!(listed[0][1], 1);
+            assert!(count("VK_EXT_shader_module_identifier").is_empty());
+            assert!(!count("VK_KHR_swapchain").is_empty());
+            assert_eq!(report["features"], serde_json::json!([1, 0, 1]), "{version} {stack:?}");
+            let limits = serde_json::json!([1, 4, u32::MAX - 3, 2048, 2048, 2048, 1, 0, 0, 1, 1]);
+            assert_eq!(report["properties"], limits, "{version} {stack:?}");
+            // The commands are not there yet, and nowhere else.
+            for created in ["captures", "without the feature", "without the extension", "told"] {
+                assert_eq!(report[created], serde_json::json!([true, false]), "{created}");
+            }
+            for refused in ["hidden", "unknown"] {
+                assert_eq!(report[refused], "ERROR_EXTENSION_NOT_PRESENT");
+            }
+        }
+        let log = [("VKXFB_FORCE_ENABLE", "1"), ("VKXFB_LOG", "info")];
+        let (_, said) = client(&format!("gives {version}"), &[LAYER], &log);
+        assert_eq!(said.matches("device created, with transform feedback").count(), 1, "{said}");
+        assert_eq!(said.matches("device created, without captures").count(), 3, "{said}");
+    }
 }
 
 #[test]
@@ -246,8 +279,6 @@ fn the_probe_finds_the_same() {
     assert_eq!(plain["outcome"], "all-right");
     assert_eq!(probe(&[LAYER], &[], &[]), plain);
     // The probe asks for the validation layer itself, with all that it checks: below what the variable names.
-    let force = [("VKXFB_FORCE_ENABLE", "1")];
-    assert_eq!(probe(&[LAYER], &["--validate"], &force), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
     // Every pass with all that the driver's own captures do, from the queue.
     assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);

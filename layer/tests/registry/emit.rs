@@ -1,5 +1,6 @@
 //! Rust of what the registry says.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::model::{BY_HAND, Function, Registry, Structure, Value, function_name, type_name};
@@ -100,12 +101,17 @@ pub fn commands(registry: &Registry) -> String {
 }
 
 pub fn extensions(registry: &Registry) -> String {
-    let names: String =
-        registry.extensions.iter().map(|name| format!("    c\"{name}\",\n")).collect();
+    let list = |names: &BTreeSet<String>| -> String {
+        names.iter().map(|name| format!("    c\"{name}\",\n")).collect()
+    };
     format!(
         "{HEAD}use std::ffi::CStr;\n\n\
          /// Device extensions of which it is known what they may record inside of a pass, in order.\n\
-         pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[\n{names}];\n"
+         pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[\n{}];\n\n\
+         /// Commands that are recorded, of which it is known where they may stand, by all of their names, in order.\n\
+         pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{}];\n",
+        list(&registry.extensions),
+        list(&registry.names)
     )
 }
 

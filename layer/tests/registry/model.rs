@@ -79,6 +79,8 @@ pub struct Registry {
     pub structures: BTreeMap<String, Structure>,
     /// Device extensions that are not [`HIDDEN`].
     pub extensions: BTreeSet<String>,
+    /// Every command that is recorded, wherever it may stand, by all of its names.
+    pub names: BTreeSet<String>,
 }
 
 fn is_vulkan(node: Node<'_, '_>) -> bool {
@@ -86,11 +88,14 @@ fn is_vulkan(node: Node<'_, '_>) -> bool {
     api.is_none_or(|api| api.split(',').any(|api| api == "vulkan"))
 }
 
-fn elements<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+pub fn elements<'a, 'i>(
+    node: Node<'a, 'i>,
+    name: &'static str,
+) -> impl Iterator<Item = Node<'a, 'i>> {
     node.children().filter(move |child| child.has_tag_name(name) && is_vulkan(*child))
 }
 
-fn text_of<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
+pub fn text_of<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
     elements(node, name).next().and_then(|child| child.text()).unwrap_or_default()
 }
 
@@ -149,7 +154,10 @@ impl Registry {
             .filter(|extension| extension.attribute("type") == Some("device"))
             .filter_map(|extension| extension.attribute("name").map(str::to_owned))
             .collect();
-        Self { commands, structures, extensions }
+        let names = available.iter().filter(|name| name.starts_with("vkCmd")).copied();
+        let promoted = PROMOTED.iter().map(|name| name.trim_end_matches("KHR"));
+        let names = names.chain(promoted).map(str::to_owned).collect();
+        Self { commands, structures, extensions, names }
     }
 }
 

@@ -1,0 +1,204 @@
+//! What programs see of transform feedback: the extensions, features and properties of a physical device.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+use ash::{ext, vk};
+
+use crate::activity::{Activity, Reason};
+use crate::chain;
+use crate::emulation::Means;
+use crate::guard::guard;
+use crate::instance::InstanceData;
+use crate::queue::KNOWN_EXTENSIONS;
+
+/// What the layer gives.
+const NAME: &CStr = ext::transform_feedback::NAME;
+
+/// Extensions that the queue knows, and captures do not go with.
+///
+/// They see no shader where a program has its identifier alone. `VK_KHR_pipeline_binary`,
+/// `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer than the queue it does not know,
+/// nor `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
+const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
+
+/// Whether programs see an extension of the driver where the layer is active.
+fn is_shown(name: &CStr, means: &Means) -> bool {
+    // Its feature and bufferDeviceAddress exclude each other: VUID-VkDeviceCreateInfo-pNext-04748 and
+    // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328. Whoever has the other needs it no more.
+    let excluded =
+        name == ext::buffer_device_address::NAME && means.required.address_source().is_some();
+    // Of VK_EXT_primitives_generated_query programs see the driver's own, where there is one.
+    KNOWN_EXTENSIONS.binary_search(&name).is_ok() && !HIDDEN.contains(&name) && !excluded
+}
+
+/// What programs see of the extensions that the next in the chain has.
+pub(crate) fn extensions(
+    found: Vec<vk::ExtensionProperties>,
+    instance: &InstanceData,
+    activity: &Activity,
+) -> Vec<vk::ExtensionProperties> {
+    let withholds = instance.withholds(activity);
+    shown(found, activity, withholds)
+}
+
+fn shown(
+    mut found: Vec<vk::ExtensionProperties>,
+    activity: &Activity,
+    withholds: bool,
+) -> Vec<vk::ExtensionProperties> {
+    // The loader adds what the manifests of implicit layers promise, whoever else has it.
+    let mut names = HashSet::new();
+    found.retain(|extension| names.insert(extension.extension_name));
+    let mut keep = |keep: &dyn Fn(&CStr) -> bool| {
+        found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
+    };
+    match activity {
+        // The driver's own is tested with.
+        Activity::Active(..) if withholds => {
+            keep(&|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok());
+        }
+        Activity::Active(_, means) => {
+            keep(&|name| name != NAME && is_shown(name, means));
+            let extension = vk::ExtensionProperties::default()
+                .spec_version(ext::transform_feedback::SPEC_VERSION);
+            // It fails where the name is too long.
+            found.extend(extension.extension_name(NAME));
+        }
+        Activity::Dormant(Reason::DriverHasIt) => {}
+        // If it is there, then by the manifest alone.
+        Activity::Dormant(_) => keep(&|name| name != NAME),
+    }
+    found
+}
+
+/// Fills in what a program asks of a device's features, after the next in the chain has.
+///
+/// # Safety
+/// The chain is valid, and may be written.
+unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
+    let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
+    // SAFETY: the caller's contract; the type of a structure is what its sType says.
+    unsafe {
+        for structure in chain::structures(chain.cast_const().cast()) {
+            match structure.as_ref().s_type {
+                vk::StructureType::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => {
+                    let features = structure
+                        .cast::<vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>>()
+                        .as_mut();
+                    features.transform_feedback = vk::TRUE;
+                    features.geometry_streams = vk::FALSE;
+                }
+                // Captures keep to the order of vertices that the specification has for each mode.
+                vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
+                    if has_provoking =>
+                {
+                    let features = structure
+                        .cast::<vk::PhysicalDeviceProvokingVertexFeaturesEXT<'_>>()
+                        .as_mut();
+                    features.transform_feedback_preserves_provoking_vertex = vk::TRUE;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The same of its properties.
+///
+/// # Safety
+/// As for the features.
+unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
+    let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
+    // SAFETY: the caller's contract; the type of a structure is what its sType says.
+    unsafe {
+        for structure in chain::structures(chain.cast_const().cast()) {
+            match structure.as_ref().s_type {
+                vk::StructureType::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT => {
+                    let properties = structure
+                        .cast::<vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'_>>()
+                        .as_mut();
+                    let p_next = properties.p_next;
+                    *properties = means.properties();
+                    properties.p_next = p_next;
+                }
+                // Whether modes may be mixed is for rasterization to say: the driver's word stays.
+                vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_PROPERTIES_EXT
+                    if has_provoking =>
+                {
+                    let properties = structure
+                        .cast::<vk::PhysicalDeviceProvokingVertexPropertiesEXT<'_>>()
+                        .as_mut();
+                    properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
+                        vk::TRUE;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Has the next in the chain answer, and then the layer where it gives transform feedback.
+///
+/// # Safety
+/// The device is live, and the chain is that of what is written.
+unsafe fn ask<F>(
+    name: &'static str,
+    device: vk::PhysicalDevice,
+    next: impl Fn(&InstanceData) -> Option<F>,
+    call: impl FnOnce(F),
+    put: impl FnOnce(&Means),
+) {
+    guard(name, (), || {
+        // SAFETY: the caller's contract.
+        let Some(instance) = (unsafe { InstanceData::of(device) }) else {
+            return tracing::error!("{name}: nothing is known of the physical device");
+        };
+        let Some(next) = next(&instance) else {
+            return tracing::error!("{name}: the next in the chain has none");
+        };
+        call(next);
+        // SAFETY: the caller's contract.
+        if let Some(means) = unsafe { instance.activity(device) }.means(&instance) {
+            put(means);
+        }
+    });
+}
+
+/// A command that asks for features or properties, by one of its names.
+macro_rules! asks {
+    ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
+        #[doc = concat!("`", $name, "`")]
+        pub(crate) unsafe extern "system" fn $function(
+            device: vk::PhysicalDevice,
+            answer: *mut $ty,
+        ) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                ask(
+                    $name,
+                    device,
+                    |instance| instance.$next,
+                    |next| next(device, answer),
+                    |means| {
+                        if let Some(answer) = answer.as_ref() {
+                            $put(answer.p_next.cast(), means);
+                        }
+                    },
+                );
+            }
+        }
+    };
+}
+
+asks!(get_features2 "vkGetPhysicalDeviceFeatures2"
+    features2 put_features vk::PhysicalDeviceFeatures2<'_>);
+asks!(get_features2_khr "vkGetPhysicalDeviceFeatures2KHR"
+    features2_khr put_features vk::PhysicalDeviceFeatures2<'_>);
+asks!(get_properties2 "vkGetPhysicalDeviceProperties2"
+    properties2 put_properties vk::PhysicalDeviceProperties2<'_>);
+asks!(get_properties2_khr "vkGetPhysicalDeviceProperties2KHR"
+    properties2_khr put_properties vk::PhysicalDeviceProperties2<'_>);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use std::ptr;
+
+use super::*;
+use crate::emulation::tests::{capabilities, support};
+
+fn listed(names: &[&CStr]) -> Vec<vk::ExtensionProperties> {
+    let extension =
+        |name: &&CStr| vk::ExtensionProperties::default().spec_version(7).extension_name(name);
+    names.iter().map(|name| extension(name).unwrap()).collect()
+}
+
+fn names(shown: &[vk::ExtensionProperties]) -> Vec<&CStr> {
+    shown.iter().map(|extension| extension.extension_name_as_c_str().unwrap()).collect()
+}
+
+const ALL: [&CStr; 12] = [
+    NAME,
+    c"VK_KHR_swapchain",
+    c"VK_EXT_buffer_device_address",
+    c"VK_EXT_descriptor_buffer",
+    c"VK_EXT_descriptor_heap",
+    c"VK_EXT_legacy_vertex_attributes",
+    c"VK_EXT_primitives_generated_query",
+    c"VK_EXT_shader_module_identifier",
+    c"VK_EXT_shader_object",
+    c"VK_KHR_pipeline_binary",
+    c"VK_EXT_of_tomorrow",
+    NAME,
+];
+
+#[test]
+fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it() {
+    let active = Activity::of(capabilities(), false);
+    let shown = super::shown(listed(&ALL), &active, false);
+    assert_eq!(names(&shown), [c"VK_KHR_swapchain", c"VK_EXT_primitives_generated_query", NAME]);
+    assert_eq!(shown[2].spec_version, 1);
+    assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
+
+    // Without addresses the old extension is in nobody's way.
+    let mut capabilities = capabilities();
+    capabilities.buffer_device_address = None;
+    let shown = super::shown(listed(&ALL), &Activity::of(capabilities, false), false);
+    assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));
+}
+
+#[test]
+fn a_test_of_passes_shows_the_drivers_own() {
+    let forced = Activity::of(capabilities(), true);
+    let shown = super::shown(listed(&ALL), &forced, true);
+    assert_eq!(shown[0].spec_version, 7);
+    assert_eq!(names(&shown).iter().filter(|name| **name == NAME).count(), 1);
+    assert!(!names(&shown).contains(&c"VK_EXT_of_tomorrow"));
+    assert!(!names(&super::shown(listed(&ALL[1..11]), &forced, true)).contains(&NAME));
+}
+
+#[test]
+fn a_dormant_layer_shows_what_the_driver_has() {
+    let mut capabilities = capabilities();
+    capabilities.transform_feedback = Some(support());
+    let shown = super::shown(listed(&ALL), &Activity::of(capabilities, false), false);
+    assert_eq!(names(&shown), ALL[..11]);
+    let incapable = Activity::Dormant(Reason::Incapable(String::new()));
+    let shown = super::shown(listed(&ALL), &incapable, false);
+    assert_eq!(names(&shown), ALL[1..11]);
+}
+
+#[test]
+fn only_the_structures_of_the_extension_are_filled_in() {
+    let means = Means::new(capabilities()).unwrap();
+    let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+    let mut feedback =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
+    let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+    let features = vk::PhysicalDeviceFeatures2::default()
+        .push_next(&mut provoking)
+        .push_next(&mut feedback)
+        .push_next(&mut address);
+    // SAFETY: the chain is valid.
+    unsafe { put_features(features.p_next.cast(), &means) };
+    assert_eq!(address.buffer_device_address, vk::FALSE);
+    assert_eq!((feedback.transform_feedback, feedback.geometry_streams), (vk::TRUE, vk::FALSE));
+    assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::TRUE);
+    assert_eq!(provoking.provoking_vertex_last, vk::FALSE);
+
+    let mut behind = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
+    let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
+    let properties =
+        vk::PhysicalDeviceProperties2::default().push_next(&mut behind).push_next(&mut limits);
+    // SAFETY: the chain is valid.
+    unsafe { put_properties(properties.p_next.cast(), &means) };
+    assert_eq!(limits.max_transform_feedback_buffers, 4);
+    assert!(ptr::eq(limits.p_next.cast_const().cast(), &raw const behind));
+    assert_eq!(behind.transform_feedback_preserves_triangle_fan_provoking_vertex, vk::TRUE);
+    assert_eq!(behind.provoking_vertex_mode_per_pipeline, vk::FALSE);
+
+    // SAFETY: an empty chain is valid.
+    unsafe {
+        put_features(ptr::null_mut(), &means);
+        put_properties(ptr::null_mut(), &means);
+    }
+}
+
+#[test]
+fn a_device_without_choice_of_the_provoking_vertex_is_not_told_of_it() {
+    let mut capabilities = capabilities();
+    capabilities.extensions.clear();
+    let means = Means::new(capabilities).unwrap();
+    let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+    // SAFETY: the chain is valid.
+    unsafe { put_features((&raw mut provoking).cast(), &means) };
+    assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::FALSE);
+}

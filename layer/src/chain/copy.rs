@@ -1,0 +1,178 @@
+//! Copies of chains, to be changed in the program's stead.
+
+use std::ffi::c_void;
+
+use ash::vk;
+
+use super::sizes::WORDS;
+use super::structures;
+use crate::error::Error;
+use crate::interface::LayerDeviceCreateInfo;
+
+/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have.
+fn size(s_type: vk::StructureType) -> Option<usize> {
+    use vk::StructureType as Type;
+    Some(match s_type {
+        Type::LOADER_DEVICE_CREATE_INFO => size_of::<LayerDeviceCreateInfo>(),
+        Type::PHYSICAL_DEVICE_FEATURES_2 => size_of::<vk::PhysicalDeviceFeatures2<'_>>(),
+        Type::DEVICE_GROUP_DEVICE_CREATE_INFO => size_of::<vk::DeviceGroupDeviceCreateInfo<'_>>(),
+        Type::DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT => {
+            size_of::<vk::DeviceDeviceMemoryReportCreateInfoEXT<'_>>()
+        }
+        s_type => {
+            let found = WORDS.binary_search_by_key(&s_type.as_raw(), |(value, _)| *value).ok()?;
+            let size = size_of::<vk::BaseInStructure<'_>>() + 4 * WORDS[found].1;
+            size.next_multiple_of(align_of::<vk::BaseInStructure<'_>>())
+        }
+    })
+}
+
+/// A structure of any kind, aligned as all are.
+struct Structure(Box<[u64]>);
+
+impl Structure {
+    /// # Safety
+    /// There are so many bytes, of a structure.
+    unsafe fn copied(structure: *const c_void, size: usize) -> Self {
+        let mut words = vec![0_u64; size.div_ceil(size_of::<u64>())].into_boxed_slice();
+        // SAFETY: the caller's contract; there is room for so many.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                structure.cast::<u8>(),
+                words.as_mut_ptr().cast::<u8>(),
+                size,
+            );
+        }
+        Self(words)
+    }
+
+    fn start(&mut self) -> &mut vk::BaseInStructure<'static> {
+        // SAFETY: every structure begins so.
+        unsafe { &mut *self.0.as_mut_ptr().cast() }
+    }
+
+    fn as_mut<T: vk::TaggedStructure>(&mut self) -> Option<&mut T> {
+        let fits = size_of::<T>() <= size_of_val(&*self.0);
+        let found = fits && self.start().s_type == T::STRUCTURE_TYPE;
+        // SAFETY: a structure is of the type that its sType says.
+        found.then(|| unsafe { &mut *self.0.as_mut_ptr().cast() })
+    }
+}
+
+/// A chain of which all is copied up to the first structure whose size is not known. That one and all behind it are
+/// the program's.
+///
+/// Copies are shallow: what structures point to is the program's, too.
+pub(crate) struct Chain {
+    copies: Vec<Structure>,
+    rest: *const c_void,
+}
+
+impl Chain {
+    /// # Safety
+    /// The chain is a valid one of a `VkDeviceCreateInfo`, and outlives the copy.
+    pub(crate) unsafe fn copy(first: *const c_void) -> Self {
+        let mut chain = Self { copies: Vec::new(), rest: first };
+        // SAFETY: the caller's contract.
+        for structure in unsafe { structures(first) } {
+            // SAFETY: the caller's contract.
+            let base = unsafe { structure.as_ref() };
+            let Some(size) = size(base.s_type) else { break };
+            // SAFETY: the caller's contract; the type of a structure is what its sType says.
+            chain.copies.push(unsafe { Structure::copied(structure.as_ptr().cast(), size) });
+            chain.rest = base.p_next.cast();
+        }
+        chain
+    }
+
+    /// The first structure of a type among those that are not copied.
+    fn rest<T: vk::TaggedStructure + Copy + 'static>(&self) -> Option<T> {
+        // SAFETY: the contract of the function that made the chain.
+        unsafe { super::all_of::<T>(self.rest) }.next().copied()
+    }
+
+    fn behind<T: vk::TaggedStructure>(&self) -> Error {
+        // SAFETY: as above.
+        let unknown = unsafe { structures(self.rest) }.next();
+        // SAFETY: as above.
+        let unknown = unknown.map(|structure| unsafe { structure.as_ref() }.s_type);
+        Error::Behind { structure: T::STRUCTURE_TYPE, unknown: unknown.unwrap_or_default() }
+    }
+
+    /// Has a feature be that value, in the first structure of a type, if there is one. Returns whether there is.
+    ///
+    /// # Errors
+    /// There is one that would have to be changed, and is not copied.
+    pub(crate) fn set<T: vk::TaggedStructure + Copy + 'static>(
+        &mut self,
+        feature: impl Fn(&mut T) -> &mut vk::Bool32,
+        value: bool,
+    ) -> Result<bool, Error> {
+        let value = vk::Bool32::from(value);
+        if let Some(found) = self.copies.iter_mut().find_map(Structure::as_mut::<T>) {
+            *feature(found) = value;
+            return Ok(true);
+        }
+        let Some(mut found) = self.rest::<T>() else { return Ok(false) };
+        let is_so = *feature(&mut found) == value;
+        if is_so { Ok(true) } else { Err(self.behind::<T>()) }
+    }
+
+    /// Takes out all structures of a type.
+    ///
+    /// # Errors
+    /// There is one that is not copied.
+    pub(crate) fn remove<T: vk::TaggedStructure + Copy + 'static>(&mut self) -> Result<(), Error> {
+        self.copies.retain_mut(|structure| structure.start().s_type != T::STRUCTURE_TYPE);
+        match self.rest::<T>() {
+            Some(_) => Err(self.behind::<T>()),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a structure first.
+    pub(crate) fn push<T: vk::TaggedStructure>(&mut self, structure: &T) {
+        // SAFETY: a structure is as large as it is.
+        let copy = unsafe { Structure::copied((&raw const *structure).cast(), size_of::<T>()) };
+        self.copies.insert(0, copy);
+    }
+
+    /// Links it all. Until the chain is changed or dropped the result is valid.
+    pub(crate) fn link(&mut self) -> *const c_void {
+        let mut next = self.rest;
+        for structure in self.copies.iter_mut().rev() {
+            structure.start().p_next = next.cast();
+            next = structure.0.as_ptr().cast();
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_type<T: vk::TaggedStructure>() -> bool {
+        size(T::STRUCTURE_TYPE) == Some(size_of::<T>())
+    }
+
+    #[test]
+    fn sizes_are_those_of_ash() {
+        assert!(WORDS.is_sorted_by_key(|(value, _)| *value));
+        assert!(size_of_type::<vk::PhysicalDeviceVulkan11Features<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceVulkan12Features<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceVulkan13Features<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceProvokingVertexFeaturesEXT<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceRobustness2FeaturesEXT<'_>>());
+        assert!(size_of_type::<vk::DevicePrivateDataCreateInfo<'_>>());
+        assert!(size_of_type::<vk::DeviceMemoryOverallocationCreateInfoAMD<'_>>());
+        assert!(size_of_type::<vk::DeviceDiagnosticsConfigCreateInfoNV<'_>>());
+        assert!(size_of_type::<vk::PhysicalDeviceFeatures2<'_>>());
+        // VkPhysicalDeviceVulkan14Features, which ash does not know.
+        assert_eq!(size(vk::StructureType::from_raw(55)), Some(16 + 4 * 21 + 4));
+        assert_eq!(size(vk::StructureType::DEVICE_CREATE_INFO), None);
+    }
+}

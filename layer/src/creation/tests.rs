@@ -1,0 +1,281 @@
+use std::ffi::{CString, c_void};
+use std::ptr;
+
+use proptest::prelude::*;
+use vkxfb::runtime::AddressSource;
+
+use super::*;
+use crate::emulation::Means;
+use crate::emulation::tests::capabilities;
+
+type Type = vk::StructureType;
+
+/// A structure of a program, with room for the largest.
+#[derive(Clone, PartialEq, Debug)]
+struct Structure(Vec<u64>);
+
+impl Structure {
+    fn new<T: vk::TaggedStructure>(structure: T) -> Self {
+        let mut words = vec![0_u64; size_of::<T>().div_ceil(8)];
+        // SAFETY: there is room for it, aligned as it must be.
+        unsafe { words.as_mut_ptr().cast::<T>().write(structure) };
+        Self(words)
+    }
+
+    fn link(&mut self, next: *const c_void) -> *const c_void {
+        let base = self.0.as_mut_ptr().cast::<vk::BaseInStructure<'_>>();
+        // SAFETY: every structure begins so.
+        unsafe { (*base).p_next = next.cast() };
+        base.cast_const().cast()
+    }
+}
+
+/// What a program may chain; numbers say with what.
+const KINDS: usize = 8;
+/// One that nobody knows.
+const UNKNOWN: usize = KINDS;
+const UNKNOWN_TYPE: Type = Type::from_raw(1_999_999_000);
+
+fn structure(kind: usize, set: bool) -> Structure {
+    match kind {
+        0 => Structure::new(
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(set),
+        ),
+        1 => Structure::new(
+            vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
+                .provoking_vertex_last(true)
+                .transform_feedback_preserves_provoking_vertex(set),
+        ),
+        2 => Structure::new(
+            vk::PhysicalDeviceVulkan12Features::default()
+                .timeline_semaphore(true)
+                .buffer_device_address(set),
+        ),
+        3 => Structure::new(
+            vk::PhysicalDeviceBufferDeviceAddressFeatures::default()
+                .buffer_device_address(set)
+                .buffer_device_address_capture_replay(true),
+        ),
+        4 => Structure::new(
+            vk::PhysicalDeviceFeatures2::default().features(
+                vk::PhysicalDeviceFeatures::default()
+                    .shader_storage_buffer_array_dynamic_indexing(set)
+                    .wide_lines(true),
+            ),
+        ),
+        5 => Structure::new(vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(set)),
+        6 => Structure::new(vk::DeviceGroupDeviceCreateInfo::default()),
+        UNKNOWN => Structure::new(vk::DevicePrivateDataCreateInfo {
+            s_type: UNKNOWN_TYPE,
+            ..Default::default()
+        }),
+        _ => Structure::new(
+            vk::DevicePrivateDataCreateInfo::default().private_data_slot_request_count(7),
+        ),
+    }
+}
+
+fn chained(structures: &mut [Structure]) -> *const c_void {
+    structures.iter_mut().rev().fold(ptr::null(), |next, structure| structure.link(next))
+}
+
+/// What a program asks of a device.
+#[derive(Debug, Clone)]
+struct Program {
+    /// Kinds, each with whether its feature is set.
+    structures: Vec<(usize, bool)>,
+    extensions: Vec<&'static CStr>,
+    enabled: Option<vk::PhysicalDeviceFeatures>,
+}
+
+/// Any order of structures of different kinds that are valid together.
+fn program() -> impl Strategy<Value = Program> {
+    let kinds = Just((0..KINDS).collect::<Vec<_>>()).prop_shuffle();
+    let names = [ext::transform_feedback::NAME, c"VK_KHR_swapchain", c"VK_EXT_provoking_vertex"];
+    let sets = (prop::collection::vec(any::<bool>(), KINDS), 0..=KINDS);
+    let names = prop::sample::subsequence(names.to_vec(), 0..=3).prop_shuffle();
+    (kinds, sets, names, any::<bool>()).prop_map(
+        |(mut kinds, (sets, count), extensions, enables)| {
+            kinds.truncate(count);
+            // VUID-VkDeviceCreateInfo-pNext-02830
+            if kinds.contains(&2) {
+                kinds.retain(|kind| *kind != 3);
+            }
+            let enabled = (enables && !kinds.contains(&4))
+                .then(|| vk::PhysicalDeviceFeatures::default().wide_lines(true));
+            let structures = kinds.iter().map(|kind| (*kind, sets[*kind])).collect();
+            Program { structures, extensions, enabled }
+        },
+    )
+}
+
+/// What the next in the chain would see.
+#[derive(Debug, Default)]
+struct Seen {
+    types: Vec<Type>,
+    extensions: Vec<CString>,
+    addresses: bool,
+    indexing: bool,
+    wide_lines: bool,
+    preserves: bool,
+}
+
+/// # Safety
+/// The create info is valid.
+unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
+    let mut seen = Seen::default();
+    // SAFETY: the caller's contract.
+    unsafe {
+        for structure in chain::structures(info.p_next) {
+            seen.types.push(structure.as_ref().s_type);
+        }
+        let first = info.p_next;
+        for f in chain::all_of::<vk::PhysicalDeviceVulkan12Features<'_>>(first) {
+            assert_eq!(f.timeline_semaphore, vk::TRUE);
+            seen.addresses |= f.buffer_device_address == vk::TRUE;
+        }
+        for f in chain::all_of::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>(first) {
+            seen.addresses |= f.buffer_device_address == vk::TRUE;
+        }
+        let mut put = |f: &vk::PhysicalDeviceFeatures| {
+            seen.indexing |= f.shader_storage_buffer_array_dynamic_indexing == vk::TRUE;
+            seen.wide_lines |= f.wide_lines == vk::TRUE;
+        };
+        for f in chain::all_of::<vk::PhysicalDeviceFeatures2<'_>>(first) {
+            assert!(info.p_enabled_features.is_null());
+            put(&f.features);
+        }
+        if let Some(f) = info.p_enabled_features.as_ref() {
+            put(f);
+        }
+        for f in chain::all_of::<ProvokingVertex>(first) {
+            assert_eq!(f.provoking_vertex_last, vk::TRUE);
+            seen.preserves |= f.transform_feedback_preserves_provoking_vertex == vk::TRUE;
+        }
+        let names = chain::slice(info.pp_enabled_extension_names, info.enabled_extension_count);
+        seen.extensions.extend(names.iter().map(|name| CStr::from_ptr(*name).to_owned()));
+    }
+    seen
+}
+
+/// Creates as a device of a kind would, and hands back what the next in the chain would see.
+fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
+    let mut structures: Vec<_> =
+        program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();
+    let first = chained(&mut structures);
+    let before = structures.clone();
+    let names: Vec<_> = program.extensions.iter().map(|name| name.as_ptr()).collect();
+    let mut info = vk::DeviceCreateInfo::default().enabled_extension_names(&names);
+    info.p_next = first;
+    info.p_enabled_features = program.enabled.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the create info is valid.
+    let result = unsafe {
+        let wishes = Wishes::new(&info);
+        let captures = wishes.captures();
+        Creation::new(&wishes, captures.then_some(&means.required)).map(|mut creation| {
+            let is_unchanged = creation.is_unchanged();
+            let below = creation.info();
+            assert_eq!(
+                is_unchanged,
+                below.p_next == first && names.as_ptr() == below.pp_enabled_extension_names
+            );
+            (see(&below), captures)
+        })
+    };
+    assert_eq!(structures, before, "the program's memory was written");
+    result
+}
+
+fn by_addresses() -> Means {
+    Means::new(capabilities()).unwrap()
+}
+
+fn by_descriptors() -> Means {
+    let mut capabilities = capabilities();
+    capabilities.buffer_device_address = None;
+    Means::new(capabilities).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn the_driver_sees_what_it_has_and_captures_need(program in program(), descriptors: bool) {
+        let means = if descriptors { by_descriptors() } else { by_addresses() };
+        let (seen, captures) = creates(&program, &means).unwrap();
+        let mut types = seen.types.clone();
+        types.sort_unstable();
+        types.dedup();
+        prop_assert_eq!(types.len(), seen.types.len(), "two of a kind");
+        prop_assert!(!types.contains(&Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT));
+        prop_assert!(!seen.preserves);
+        let mut extensions: Vec<_> = program.extensions.iter().map(|name| (*name).to_owned()).collect();
+        extensions.retain(|name| name.as_c_str() != ext::transform_feedback::NAME);
+        prop_assert_eq!(&seen.extensions, &extensions);
+        let has_feature = if descriptors { seen.indexing } else { seen.addresses };
+        prop_assert!(!captures || has_feature);
+        let wide_lines = program.enabled.is_some() || program.structures.iter().any(|(kind, _)| *kind == 4);
+        prop_assert_eq!(seen.wide_lines, wide_lines);
+        // VUID-VkDeviceCreateInfo-pNext-02830
+        let both = types.contains(&Type::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
+            && types.contains(&Type::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+        prop_assert!(!both);
+        for (kind, set) in &program.structures {
+            let s_type = Type::from_raw(structure(*kind, *set).0[0] as i32);
+            prop_assert!(types.contains(&s_type) || *kind == 0);
+        }
+    }
+
+    /// What stands in front of an unknown structure is changed, what stands behind it is refused where it would be.
+    #[test]
+    fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
+        let at = at.min(program.structures.len());
+        program.structures.insert(at, (UNKNOWN, false));
+        let bit_behind = |kind, set| program.structures[at..].contains(&(kind, set));
+        let captures = program.extensions.contains(&ext::transform_feedback::NAME)
+            && program.structures.contains(&(0, true));
+        let refused = bit_behind(0, false) || bit_behind(0, true) || bit_behind(1, true)
+            || captures && (bit_behind(2, false) || bit_behind(3, false));
+        match creates(&program, &by_addresses()) {
+            Ok((seen, _)) => {
+                prop_assert!(!refused);
+                prop_assert!(seen.types.contains(&UNKNOWN_TYPE));
+                prop_assert!(!captures || seen.addresses);
+            }
+            Err(error) => {
+                prop_assert!(refused, "{}", error);
+                let is_behind = matches!(error, Error::Behind { .. });
+                prop_assert!(is_behind);
+            }
+        }
+    }
+}
+
+/// A program of Vulkan 1.0 on a driver with the extension.
+#[test]
+fn extensions_of_captures_are_added_once() {
+    let mut capabilities = capabilities();
+    capabilities.api_version = vk::API_VERSION_1_0;
+    capabilities.buffer_device_address = Some(AddressSource::Extension);
+    let means = Means::new(capabilities).unwrap();
+    let names = vec![c"VK_KHR_buffer_device_address", ext::transform_feedback::NAME];
+    let structures = vec![(0, true), (3, false)];
+    let program = Program { structures, extensions: names, enabled: None };
+    let (seen, captures) = creates(&program, &means).unwrap();
+    assert!(captures && seen.addresses);
+    let expected = [c"VK_KHR_buffer_device_address", c"VK_KHR_device_group"];
+    assert_eq!(seen.extensions, expected.map(CStr::to_owned));
+}
+
+#[test]
+fn a_program_without_the_extension_has_its_way() {
+    let plain = Program {
+        structures: vec![(1, false), (5, true), (UNKNOWN, false)],
+        extensions: vec![c"VK_KHR_swapchain"],
+        enabled: None,
+    };
+    let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
+    assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
+    // It hands back what it was told, and the driver never said so.
+    let told = Program { structures: vec![(0, true), (1, true)], ..plain };
+    let (seen, captures) = creates(&told, &by_addresses()).unwrap();
+    assert!(!captures && seen.types.len() == 1 && !seen.preserves);
+}

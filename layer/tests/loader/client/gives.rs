@@ -1,0 +1,169 @@
+//! A program that wants transform feedback.
+
+use std::ffi::CStr;
+use std::ptr;
+
+use ash::{Entry, Instance, ext, khr, vk};
+use serde_json::{Value, json};
+
+use super::names;
+
+/// Asks a device for all of the extension, and creates devices with it and without.
+pub fn sees_the_extension(api_version: u32) -> Value {
+    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    unsafe {
+        let entry = Entry::load().unwrap();
+        let app = vk::ApplicationInfo::default().api_version(api_version);
+        let properties2 = [khr::get_physical_device_properties2::NAME.as_ptr()];
+        let mut info = vk::InstanceCreateInfo::default().application_info(&app);
+        if api_version < vk::API_VERSION_1_1 {
+            info = info.enabled_extension_names(&properties2);
+        }
+        let instance = entry.create_instance(&info, None).unwrap();
+        let device = instance.enumerate_physical_devices().unwrap()[0];
+        let extensions = extensions(&instance, device);
+        let (features, properties) = asks(&entry, &instance, api_version, device);
+
+        let feedback = ext::transform_feedback::NAME;
+        let enabled =
+            || vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let create = |extensions: &[&CStr], info: vk::DeviceCreateInfo<'_>| {
+            create_device(&instance, device, extensions, info)
+        };
+        let plain = vk::DeviceCreateInfo::default;
+        let mut alone = enabled();
+        let mut together = enabled();
+        let mut told = enabled();
+        let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+        let mut captures = plain().push_next(&mut alone);
+        if api_version >= vk::API_VERSION_1_2 {
+            captures = plain().push_next(&mut together).push_next(&mut vulkan12);
+        }
+        let report = json!({
+            "extensions": names(&extensions),
+            "features": features,
+            "properties": properties,
+            "captures": create(&[feedback], captures),
+            "without the feature": create(&[feedback], plain()),
+            "without the extension": create(&[], plain()),
+            // Whoever is told of a feature may hand it back without the extension, which is wrong, and done.
+            "told": match std::env::var("VK_INSTANCE_LAYERS").unwrap().contains("KHRONOS") {
+                true => create(&[], plain()),
+                false => create(&[], plain().push_next(&mut told)),
+            },
+            "hidden": create(&[ext::shader_module_identifier::NAME], plain()),
+            "unknown": create(&[c"VK_EXT_of_tomorrow"], plain()),
+        });
+        instance.destroy_instance(None);
+        report
+    }
+}
+
+/// The extensions of a device, after the idiom of two calls has held.
+///
+/// # Safety
+/// Vulkan's contract.
+unsafe fn extensions(
+    instance: &Instance,
+    device: vk::PhysicalDevice,
+) -> Vec<vk::ExtensionProperties> {
+    let call = |count: &mut u32, room: *mut vk::ExtensionProperties| {
+        let enumerate = instance.fp_v1_0().enumerate_device_extension_properties;
+        // SAFETY: the caller's contract.
+        unsafe { enumerate(device, ptr::null(), count, room) }
+    };
+    let mut all = 0;
+    assert_eq!(call(&mut all, ptr::null_mut()), vk::Result::SUCCESS);
+    let mut found = Vec::new();
+    for room in [0, 1, all - 1, all + 1, all] {
+        found = vec![vk::ExtensionProperties::default(); room as usize + 1];
+        let mut count = room;
+        let result = call(&mut count, found.as_mut_ptr());
+        assert_eq!(count, all.min(room));
+        let expected = if room < all { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS };
+        assert_eq!(result, expected, "room for {room} of {all}");
+        assert_eq!(found[count as usize].extension_name_as_c_str(), Ok(c""));
+        found.truncate(count as usize);
+    }
+    found
+}
+
+/// What a device says of the extension's features and properties, and of the provoking vertex.
+///
+/// # Safety
+/// Vulkan's contract.
+unsafe fn asks(
+    entry: &Entry,
+    instance: &Instance,
+    api_version: u32,
+    device: vk::PhysicalDevice,
+) -> (Value, Value) {
+    let mut preserves = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+    let mut feedback =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
+    let mut features =
+        vk::PhysicalDeviceFeatures2::default().push_next(&mut feedback).push_next(&mut preserves);
+    let mut fans = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
+    let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
+    let mut properties =
+        vk::PhysicalDeviceProperties2::default().push_next(&mut limits).push_next(&mut fans);
+    // SAFETY: the caller's contract; lavapipe has the extensions of the structures.
+    unsafe {
+        if api_version >= vk::API_VERSION_1_1 {
+            instance.get_physical_device_features2(device, &mut features);
+            instance.get_physical_device_properties2(device, &mut properties);
+        } else {
+            let khr = khr::get_physical_device_properties2::Instance::new(entry, instance);
+            khr.get_physical_device_features2(device, &mut features);
+            khr.get_physical_device_properties2(device, &mut properties);
+        }
+    }
+    let features = json!([
+        feedback.transform_feedback,
+        feedback.geometry_streams,
+        preserves.transform_feedback_preserves_provoking_vertex,
+    ]);
+    let properties = json!([
+        limits.max_transform_feedback_streams,
+        limits.max_transform_feedback_buffers,
+        limits.max_transform_feedback_buffer_size,
+        limits.max_transform_feedback_stream_data_size,
+        limits.max_transform_feedback_buffer_data_size,
+        limits.max_transform_feedback_buffer_data_stride,
+        limits.transform_feedback_queries,
+        limits.transform_feedback_streams_lines_triangles,
+        limits.transform_feedback_rasterization_stream_select,
+        limits.transform_feedback_draw,
+        fans.transform_feedback_preserves_triangle_fan_provoking_vertex,
+    ]);
+    (features, properties)
+}
+
+/// Creates a device, and tells whether it has a command of Vulkan, and one of the extension.
+///
+/// # Safety
+/// Vulkan's contract, but for what is enabled.
+unsafe fn create_device(
+    instance: &Instance,
+    device: vk::PhysicalDevice,
+    extensions: &[&CStr],
+    info: vk::DeviceCreateInfo<'_>,
+) -> Value {
+    let queues =
+        [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let info = info.queue_create_infos(&queues).enabled_extension_names(&names);
+    // SAFETY: the caller's contract.
+    unsafe {
+        let device = match instance.create_device(device, &info, None) {
+            Ok(device) => device,
+            Err(error) => return json!(format!("{error:?}")),
+        };
+        let has =
+            |name: &CStr| instance.get_device_proc_addr(device.handle(), name.as_ptr()).is_some();
+        let report = json!([has(c"vkCmdDraw"), has(c"vkCmdBeginTransformFeedbackEXT")]);
+        device.device_wait_idle().unwrap();
+        device.destroy_device(None);
+        report
+    }
+}
