@@ -11,6 +11,7 @@ use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::recording::Recording;
 use crate::registry::{Key, Registry};
+use crate::translate::Translation;
 
 /// Every device that lives.
 static DEVICES: Registry<DeviceData> = Registry::new();
@@ -26,6 +27,31 @@ pub(crate) struct DeviceData {
 }
 
 impl DeviceData {
+    /// Has a device that is none, for tests of hooks.
+    ///
+    /// # Safety
+    /// As [`Key::of`], and for [`Recording::load`].
+    #[cfg(test)]
+    pub(crate) unsafe fn insert(
+        handle: vk::Device,
+        get: vk::PFN_vkGetDeviceProcAddr,
+        destroy_device: vk::PFN_vkDestroyDevice,
+        recording: impl FnOnce(Recording) -> Recording,
+    ) {
+        // SAFETY: the caller's contract.
+        let (key, loaded) = unsafe { (Key::of(handle), Recording::load(handle, get)) };
+        let recording = Some(recording(loaded));
+        let data = Self { get_device_proc_addr: get, destroy_device, recording };
+        if let Some(key) = key {
+            DEVICES.insert(key, Arc::new(data));
+        }
+    }
+
+    /// Where transform feedback is emulated.
+    pub(crate) fn translation(&self) -> Option<&Translation> {
+        self.recording.as_ref()?.translation.as_ref()
+    }
+
     /// That of a device, a queue or a command buffer.
     ///
     /// # Safety

@@ -11,7 +11,7 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::{device, instance, properties, recording};
+use crate::{device, instance, properties, recording, translate};
 
 /// What a command is called with, by which it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,7 +185,9 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
             None => {
                 // SAFETY: Vulkan's contract, which is the caller's.
                 let next = unsafe { (data.get_device_proc_addr)(device, name) }?;
-                let hook = data.recording.is_some().then(|| recording::hook(command)).flatten();
+                let translates = data.translation().and_then(|_| translate::hook(command));
+                let records = || data.recording.as_ref().and_then(|_| recording::hook(command));
+                let hook = translates.or_else(records);
                 Some(hook.unwrap_or(next))
             }
         }
