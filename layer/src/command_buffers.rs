@@ -17,6 +17,8 @@ struct Recorded {
     /// Of the pass that is withheld; empty outside of one.
     queue: Queue,
     is_withheld: bool,
+    /// Of a secondary command buffer that is executed in a pass: all of it is in one.
+    continues: bool,
     /// Something of the pass is missing. The rest of it is dropped, and `vkEndCommandBuffer` returns the error.
     failed: Option<vk::Result>,
 }
@@ -66,6 +68,7 @@ pub(crate) fn allocated(
             functions: Arc::clone(functions),
             queue: Queue::new(Arc::clone(templates)),
             is_withheld: false,
+            continues: false,
             failed: None,
         });
         let made = CommandBuffer { pool, device: Arc::clone(functions), recorded };
@@ -241,9 +244,39 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer) {
     unsafe {
         with(handle, |found| {
             found.forget();
+            found.continues = false;
             found.failed = None;
         });
     }
+}
+
+/// Recording has begun of what is executed in a pass.
+///
+/// # Safety
+/// As [`begin_pass`].
+pub(crate) unsafe fn continues_pass(handle: vk::CommandBuffer, continues: bool) {
+    // SAFETY: the caller's contract.
+    unsafe { with(handle, |found| found.continues = continues) };
+}
+
+/// Whether what is recorded next is in a pass.
+///
+/// # Safety
+/// As [`begin_pass`].
+pub(crate) unsafe fn is_inside(handle: vk::CommandBuffer) -> bool {
+    let mut is_inside = false;
+    // SAFETY: the caller's contract.
+    unsafe { with(handle, |found| is_inside = found.is_withheld || found.continues) };
+    is_inside
+}
+
+/// A command could not be recorded: the command buffer's end returns the error.
+///
+/// # Safety
+/// As [`begin_pass`].
+pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
+    // SAFETY: the caller's contract.
+    unsafe { with(handle, |found| found.failed = Some(error)) };
 }
 
 /// Recording ends: the error of the command buffer, if it has one.

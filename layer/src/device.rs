@@ -15,6 +15,7 @@ use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::recording::Recording;
 use crate::registry::{Key, Registry};
+use crate::translate::Translation;
 
 /// Every device that lives.
 static DEVICES: Registry<DeviceData> = Registry::new();
@@ -27,13 +28,41 @@ pub(crate) struct DeviceData {
     destroy_device: vk::PFN_vkDestroyDevice,
     /// Whether transform feedback is the layer's to give there, if a program wants it.
     pub(crate) gives: bool,
-    /// Where it is given.
-    pub(crate) emulation: Option<Emulation>,
     /// Where passes are withheld.
     pub(crate) recording: Option<Recording>,
 }
 
 impl DeviceData {
+    /// Has a device that is none, for tests of hooks.
+    ///
+    /// # Safety
+    /// As [`Key::of`], and for [`Recording::load`].
+    #[cfg(test)]
+    pub(crate) unsafe fn insert(
+        handle: vk::Device,
+        get: vk::PFN_vkGetDeviceProcAddr,
+        destroy_device: vk::PFN_vkDestroyDevice,
+        recording: impl FnOnce(Recording) -> Recording,
+    ) {
+        // SAFETY: the caller's contract.
+        let (key, loaded) = unsafe { (Key::of(handle), Recording::load(handle, get)) };
+        let recording = Some(recording(loaded));
+        let data = Self { get_device_proc_addr: get, destroy_device, gives: true, recording };
+        if let Some(key) = key {
+            DEVICES.insert(key, Arc::new(data));
+        }
+    }
+
+    /// Where transform feedback is emulated.
+    pub(crate) fn emulation(&self) -> Option<&Arc<Emulation>> {
+        self.recording.as_ref()?.emulation.as_ref()
+    }
+
+    /// The same.
+    pub(crate) fn translation(&self) -> Option<&Translation> {
+        self.recording.as_ref()?.translation.as_ref()
+    }
+
     /// That of a device, a queue or a command buffer.
     ///
     /// # Safety
@@ -118,17 +147,17 @@ unsafe fn create(
     };
     let emulation = emulated.map(|means| {
         // SAFETY: it was created with what the means require by the next in the chain, whose function it is.
-        unsafe { Emulation::load(&instance, device, get_device_proc_addr, means) }
+        unsafe { Emulation::load(&instance, physical_device, device, get_device_proc_addr, means) }
     });
     let emulation = emulation.transpose().inspect_err(|_| {
         // SAFETY: it was just created, and nobody has it.
         unsafe { destroy_device(device, allocator) };
     })?;
     match (&activity, &emulation) {
-        (_, Some(Emulation { context })) => tracing::info!(
-            addresses = context.has_addresses(),
-            largest_buffer = context.max_capture_buffer(),
-            "device created, with transform feedback of the layer; this version does not capture yet"
+        (_, Some(emulation)) => tracing::info!(
+            addresses = emulation.context().has_addresses(),
+            largest_buffer = emulation.context().max_capture_buffer(),
+            "device created, with transform feedback of the layer: captures are ours"
         ),
         (Activity::Active(..), None) => tracing::info!("device created, without captures"),
         (Activity::Dormant(_), None) => tracing::debug!("device created"),
@@ -136,8 +165,15 @@ unsafe fn create(
     let records = emulation.is_some() || instance.withholds(&activity);
     // SAFETY: the device was created by the next in the chain, whose function it is.
     let recording = records.then(|| unsafe { Recording::load(device, get_device_proc_addr) });
+    let recording = match (recording, emulation) {
+        // SAFETY: as above.
+        (Some(recording), Some(emulation)) => {
+            Some(unsafe { recording.emulating(device, get_device_proc_addr, emulation) })
+        }
+        (recording, _) => recording,
+    };
     let gives = means.is_some();
-    let data = DeviceData { get_device_proc_addr, destroy_device, gives, emulation, recording };
+    let data = DeviceData { get_device_proc_addr, destroy_device, gives, recording };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::interface::{
     PFN_GetPhysicalDeviceProcAddr,
 };
 use crate::queue::KNOWN_COMMANDS;
-use crate::{advertise, device, emulation, instance, properties, recording};
+use crate::{advertise, device, emulation, instance, properties, recording, translate};
 
 /// What a command is called with, by which it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,14 +228,16 @@ unsafe fn command_of(
 ) -> vk::PFN_vkVoidFunction {
     // Those of the extension are the layer's, wherever a program may have enabled it.
     if data.gives && emulation::COMMANDS.binary_search(&command).is_ok() {
-        return data.emulation.as_ref().and_then(|_| emulation::hook(command));
+        return data.emulation().and_then(|_| emulation::hook(command));
     }
     // SAFETY: the caller's contract.
     let next = unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) }?;
     if data.recording.is_none() {
         return Some(next);
     }
-    match recording::hook(command) {
+    let emulates = data.emulation().and_then(|_| emulation::hook(command));
+    let translates = || data.translation().and_then(|_| translate::hook(command));
+    match emulates.or_else(translates).or_else(|| recording::hook(command)) {
         None if !is_known(command) => {
             // It would land outside of its pass, where it stands in one.
             tracing::warn!("{} is withheld: nothing is known of it", command.to_string_lossy());

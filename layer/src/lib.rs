@@ -24,6 +24,8 @@
 //! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
 //!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
 //!   come, begin, end and go.
+//! * `translate` says to a driver without the extension what applications mean where they say it of the extension:
+//!   barriers, usages.
 //!
 //! Commands of the next in the chain are fetched while the instance is created, for the loader of Debian 12 answers
 //! later questions with the top of the chain: the layer would call itself. Those of a device are the device's own,
@@ -51,6 +53,7 @@ mod queue;
 mod recording;
 mod registry;
 mod settings;
+mod translate;
 
 use std::ffi::c_char;
 

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::chain::slice;
-use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
+use crate::command_buffers::{
+    allocated, continues_pass, device_destroyed, failure, freed, pool_destroyed, reset,
+};
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::queue::{self, Functions, Templates};
+use crate::translate::{Translation, Usages};
 
 /// What a command returns where nothing is known of its device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
@@ -18,6 +21,8 @@ const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 pub(crate) struct Recording {
     functions: Arc<Functions>,
     templates: Arc<Templates>,
+    /// Where transform feedback is emulated.
+    pub(crate) translation: Option<Translation>,
     next: Next,
 }
 
@@ -38,6 +43,22 @@ impl Recording {
         device_destroyed(&self.functions);
     }
 
+    /// What the application says of transform feedback is translated, for it is emulated.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load).
+    #[allow(dead_code, reason = "devices do not emulate yet")]
+    pub(crate) unsafe fn translating(
+        self,
+        device: vk::Device,
+        get: vk::PFN_vkGetDeviceProcAddr,
+        usages: Usages,
+    ) -> Self {
+        // SAFETY: the caller's contract.
+        let translation = unsafe { Translation::load(device, get, usages) };
+        Self { translation: Some(translation), ..self }
+    }
+
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
@@ -56,6 +77,7 @@ impl Recording {
             Self {
                 functions: Arc::new(Functions::load(find)),
                 templates: Arc::default(),
+                translation: None,
                 next: Next {
                     allocate: next!(PFN_vkAllocateCommandBuffers: c"vkAllocateCommandBuffers"),
                     free: next!(PFN_vkFreeCommandBuffers: c"vkFreeCommandBuffers"),
@@ -202,6 +224,10 @@ unsafe extern "system" fn begin(
             |n| n.begin,
             |_, next| {
                 reset(command_buffer);
+                // The flag is ignored of primary command buffers, and so is the inheritance: few give them one.
+                let inherits = info.as_ref().filter(|info| !info.p_inheritance_info.is_null());
+                let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
+                continues_pass(command_buffer, inherits.is_some_and(|i| i.flags.contains(flag)));
                 next(command_buffer, info)
             },
         )

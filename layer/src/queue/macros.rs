@@ -87,7 +87,7 @@ macro_rules! withheld {
         }
 
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
-        pub(super) unsafe extern "system" fn $name(
+        pub(crate) unsafe extern "system" fn $name(
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {

@@ -8,7 +8,7 @@
 //! not know would land outside of its pass, so extensions that have such commands are hidden.
 
 mod by_hand;
-mod commands;
+pub(crate) mod commands;
 mod extensions;
 mod macros;
 mod memory;

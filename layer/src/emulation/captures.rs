@@ -1,0 +1,642 @@
+//! The captures of a command buffer: collected as its passes are recorded, played before them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::vk;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer,
+    DrawCommands, MemoryLocation, QueryKind, Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::PrimitiveTopology;
+
+use super::Emulation;
+use super::pipelines::{PipelineError, provoking};
+use super::queries::Queries;
+use super::state::{BUFFERS, Changed, State};
+use crate::translate::Around;
+
+/// What an arena has before it grows.
+const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
+/// Bytes of a buffer of draw commands, and of a command.
+const COMMANDS: u64 = 4096;
+const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
+
+/// What is recorded before a pass, in the order of the pass.
+#[derive(Clone)]
+enum Hoisted {
+    Capture(Arc<Mutex<Capture>>),
+    /// The arguments of a draw of what was captured.
+    Commands(ByteCountDraw, DrawCommands),
+}
+
+/// What becomes of a command behind the layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forward {
+    /// It goes on as it is.
+    Yes,
+    /// It ends here.
+    No,
+    /// A `vkCmdDrawIndirect` of one draw takes its place.
+    DrawIndirect(vk::Buffer, u64),
+}
+
+/// A capture between `vkCmdBeginTransformFeedbackEXT` and its end.
+struct Active {
+    capture: Capture,
+    counters: [Option<CounterBuffer>; BUFFERS],
+    /// Whether the capture is begun: it is with the first draw, which has all that it needs.
+    is_begun: bool,
+    /// Queries of the capture that it counts for.
+    counts: [bool; 2],
+}
+
+/// A query that is active.
+struct ActiveQuery {
+    queries: Arc<Queries>,
+    query: u32,
+}
+
+/// What the layer knows of a command buffer that may capture.
+pub(crate) struct Captures {
+    emulation: Arc<Emulation>,
+    pub(super) state: State,
+    active: Option<Active>,
+    queries: [Option<ActiveQuery>; 2],
+    /// Queries of the driver that are active: draws that rasterize nothing count for them.
+    pub(super) other_queries: u32,
+    hoisted: Vec<Hoisted>,
+    /// Values to collect in.
+    spare: Vec<Capture>,
+    arena: Option<Arena>,
+    commands: Vec<Buffer>,
+    command_count: u64,
+    /// Of the pass that is being recorded.
+    pass: Option<Around>,
+    /// Whether the whole command buffer is part of a pass.
+    pub(super) continues: bool,
+    /// Why it cannot be recorded.
+    pub(super) failed: Option<vk::Result>,
+    /// The last variant, of the state as it is.
+    variant: Option<vkxfb::runtime::Pipeline>,
+    /// Whether conditional rendering was begun outside of the pass.
+    condition_is_outside: bool,
+}
+
+impl Captures {
+    pub(crate) fn new(emulation: &Arc<Emulation>) -> Self {
+        Self {
+            emulation: Arc::clone(emulation),
+            state: State::default(),
+            active: None,
+            queries: [None, None],
+            other_queries: 0,
+            hoisted: Vec::new(),
+            spare: Vec::new(),
+            arena: None,
+            commands: Vec::new(),
+            command_count: 0,
+            pass: None,
+            continues: false,
+            failed: None,
+            variant: None,
+            condition_is_outside: false,
+        }
+    }
+
+    pub(super) fn emulation(&self) -> &Arc<Emulation> {
+        &self.emulation
+    }
+
+    /// Recording begins anew: the device is done with what was recorded before.
+    pub(crate) fn reset(&mut self, continues: bool) {
+        self.state = State::default();
+        self.queries = [None, None];
+        self.other_queries = 0;
+        self.failed = None;
+        self.variant = None;
+        self.pass = None;
+        self.continues = continues;
+        self.condition_is_outside = false;
+        self.spare.extend(self.active.take().map(|active| active.capture));
+        self.forget();
+        if let Some(arena) = &mut self.arena {
+            // SAFETY: by Vulkan's rules no submission of the command buffer is under way.
+            unsafe { arena.reset() };
+        }
+        self.command_count = 0;
+    }
+
+    /// Forgets what was hoisted, and keeps what it was collected in.
+    fn forget(&mut self) {
+        for hoisted in self.hoisted.drain(..) {
+            if let Hoisted::Capture(capture) = hoisted
+                && let Ok(capture) = Arc::try_unwrap(capture)
+            {
+                self.spare.push(capture.into_inner().unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    fn fail(&mut self, what: &str, error: &RuntimeError) {
+        tracing::error!("{what}: {error}");
+        self.failed = Some(match error {
+            RuntimeError::Vulkan { result, .. } => *result,
+            RuntimeError::ArenaFull { .. } | RuntimeError::Allocation { .. } => {
+                vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
+            }
+            _ => vk::Result::ERROR_UNKNOWN,
+        });
+    }
+
+    fn is_inside(&self) -> bool {
+        self.continues || self.pass.is_some()
+    }
+
+    // -- Passes
+
+    /// A pass begins. What the render pass asks of captures comes with it.
+    pub(super) fn begin_pass(&mut self, around: Around) {
+        self.pass = Some(around);
+        self.condition_is_outside = self.state.conditional_rendering.is_some();
+    }
+
+    /// A pass ends: its captures are recorded, before the pass itself is. Gives what is to be recorded behind it.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and stands before the pass.
+    pub(super) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) -> Option<Around> {
+        let around = self.pass.take()?;
+        let captures = !self.hoisted.is_empty();
+        // SAFETY: the caller's contract.
+        unsafe { self.play(cmd, &around) };
+        captures.then_some(around)
+    }
+
+    /// Records what was hoisted.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass.
+    unsafe fn play(&mut self, cmd: vk::CommandBuffer, around: &Around) {
+        if self.hoisted.is_empty() || self.failed.is_some() {
+            self.forget();
+            return;
+        }
+        let emulation = Arc::clone(&self.emulation);
+        let ctx = emulation.context();
+        let suspended = self.state.conditional_rendering.filter(|_| self.condition_is_outside);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if suspended.is_some() {
+                emulation.end_conditional_rendering(cmd);
+            }
+            around.before.record(emulation.pipeline_barrier(), cmd);
+            let hoisted = std::mem::take(&mut self.hoisted);
+            tracing::trace!(captures = hoisted.len(), "captures are recorded before their pass");
+            for item in &hoisted {
+                emulation.order_captures(cmd);
+                if let Err(error) = self.play_one(cmd, item) {
+                    self.fail("a capture", &error);
+                    break;
+                }
+            }
+            self.hoisted = hoisted;
+            around.behind.record(emulation.pipeline_barrier(), cmd);
+            self.state.restore(ctx.device(), cmd);
+            if let Some(condition) = suspended {
+                emulation.begin_conditional_rendering(cmd, &condition);
+            }
+        }
+        self.forget();
+    }
+
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn play_one(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        item: &Hoisted,
+    ) -> Result<(), RuntimeError> {
+        let emulation = Arc::clone(&self.emulation);
+        let (ctx, kernels) = (emulation.context(), emulation.kernels());
+        let played = emulation.memory().with(|allocator| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let arena = match &mut self.arena {
+                    Some(arena) => arena,
+                    none => none.insert(Arena::new(ctx, allocator, &ARENA)?),
+                };
+                match item {
+                    Hoisted::Capture(capture) => {
+                        let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+                        capture.play(arena.growing(allocator), cmd).map(drop)
+                    }
+                    Hoisted::Commands(draw, commands) => kernels.write_draw_commands(
+                        ctx,
+                        arena.growing(allocator),
+                        cmd,
+                        &[*draw],
+                        commands,
+                    ),
+                }
+            }
+        });
+        played.unwrap_or(Ok(()))
+    }
+
+    /// What secondary command buffers captured is captured by this one.
+    pub(super) fn execute(&mut self, secondary: &Self) {
+        self.hoisted.extend(secondary.hoisted.iter().cloned());
+    }
+
+    /// What a command buffer finds behind others that it executed.
+    pub(super) fn forget_state(&mut self) {
+        let state = &mut self.state;
+        let buffers = state.capture_buffers;
+        let condition = state.conditional_rendering;
+        *state = State::default();
+        state.capture_buffers = buffers;
+        state.conditional_rendering = condition;
+        self.variant = None;
+    }
+
+    // -- Captures
+
+    /// `vkCmdBeginTransformFeedbackEXT`
+    pub(super) fn begin(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+        tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
+        let capture = self.spare.pop();
+        let capture = capture.unwrap_or_else(|| {
+            Capture::new(self.emulation.context(), self.emulation.kernels())
+        });
+        self.state.changed = Changed::ALL;
+        self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
+    }
+
+    /// `vkCmdEndTransformFeedbackEXT`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(super) unsafe fn end(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+        // SAFETY: the caller's contract.
+        let ready = unsafe { self.begin_collecting() };
+        let Some(mut active) = self.active.take() else { return };
+        // SAFETY: the caller's contract.
+        let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
+        match ended {
+            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(active.capture)))),
+            Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
+        }
+    }
+
+    fn refuse(&mut self, what: &str, error: &PipelineError) {
+        match error {
+            PipelineError::Runtime(error) => self.fail(what, error),
+            error => {
+                tracing::error!("{what}: {error}");
+                self.failed = Some(vk::Result::ERROR_UNKNOWN);
+            }
+        }
+    }
+
+    /// Begins the capture, unless it is begun: with the pipeline of the state.
+    ///
+    /// # Safety
+    /// What is bound is valid.
+    unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
+        // SAFETY: the caller's contract.
+        let Some(pipeline) = (unsafe { self.current_variant() }?) else { return Ok(()) };
+        let vertex_buffers = self.vertex_buffers();
+        let Some(active) = &mut self.active else { return Ok(()) };
+        if active.is_begun {
+            return Ok(());
+        }
+        let desc = CaptureDesc {
+            pipeline: &pipeline,
+            buffers: &self.state.capture_buffers,
+            vertex_buffers: &vertex_buffers,
+            counters: &active.counters,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { active.capture.begin(&desc) }?;
+        active.is_begun = true;
+        for (kind, query) in self.queries.iter().enumerate() {
+            if let Some(ActiveQuery { queries, query }) = query
+                && let Some(pool) = queries.pool()
+            {
+                // SAFETY: the caller's contract.
+                unsafe { active.capture.recorder().begin_query(pool, *query) }?;
+                active.counts[kind] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The compute pipeline of the state.
+    ///
+    /// # Safety
+    /// The device is live.
+    unsafe fn current_variant(
+        &mut self,
+    ) -> Result<Option<vkxfb::runtime::Pipeline>, PipelineError> {
+        if !self.state.changed.vertex_input {
+            return Ok(self.variant.clone());
+        }
+        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };
+        let vertex_input = match pipeline.dynamic.vertex_input {
+            true => &self.state.vertex_input,
+            false => &pipeline.vertex_input,
+        };
+        // SAFETY: the caller's contract.
+        let variant = unsafe { pipeline.variant(vertex_input, vk::PipelineCache::null()) }?;
+        self.variant = Some(variant);
+        Ok(self.variant.clone())
+    }
+
+    /// Those that the pipeline may read: what is not bound is null, and nothing of it lies within.
+    fn vertex_buffers(&self) -> Vec<VertexBuffer> {
+        let state = &self.state;
+        let Some(pipeline) = &state.pipeline else { return Vec::new() };
+        let dynamic = pipeline.dynamic;
+        let input = match dynamic.vertex_input {
+            true => &state.vertex_input,
+            false => &pipeline.vertex_input,
+        };
+        let has_strides = dynamic.stride || dynamic.vertex_input;
+        let bound = input.bindings.iter().map(|binding| {
+            let binding = binding.binding;
+            let nothing =
+                VertexBuffer { binding, buffer: vk::Buffer::null(), offset: 0, size: 0, stride: None };
+            let found = state.vertex_buffers.get(&binding).copied().unwrap_or(nothing);
+            let stride = state.strides.get(&binding).copied().filter(|_| has_strides);
+            VertexBuffer { stride, ..found }
+        });
+        bound.collect()
+    }
+
+    /// A draw. `record` captures it.
+    ///
+    /// # Safety
+    /// What is bound is valid, and so are the draw's arguments.
+    pub(super) unsafe fn draw(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Forward {
+        if self.active.is_none() {
+            return Forward::Yes;
+        }
+        // SAFETY: the caller's contract.
+        if let Err(error) = unsafe { self.capture_draw(record) } {
+            self.refuse("a draw", &error);
+        }
+        match self.discards() {
+            true => Forward::No,
+            false => Forward::Yes,
+        }
+    }
+
+    /// Whether a draw has no effect beside its capture.
+    fn discards(&self) -> bool {
+        let Some(pipeline) = &self.state.pipeline else { return false };
+        let discard = match pipeline.dynamic.discard {
+            true => self.state.discard,
+            false => pipeline.discard,
+        };
+        discard && self.other_queries == 0
+    }
+
+    /// # Safety
+    /// As [`draw`](Self::draw).
+    unsafe fn capture_draw(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Result<(), PipelineError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.begin_collecting() }?;
+        let Some(pipeline) = self.state.pipeline.clone() else {
+            tracing::warn!("a draw is captured without a pipeline that captures: nothing is");
+            return Ok(());
+        };
+        let changed = std::mem::take(&mut self.state.changed);
+        let vertex_buffers = (changed.vertex_input || changed.vertex_buffers)
+            .then(|| self.vertex_buffers());
+        let (state, variant) = (&self.state, &self.variant);
+        let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
+        let mut recorder = capture.recorder();
+        // SAFETY: the caller's contract.
+        unsafe {
+            if changed.vertex_input
+                && let Some(variant) = variant
+            {
+                recorder.bind_pipeline(variant)?;
+            }
+            if let Some(buffers) = vertex_buffers {
+                recorder.bind_vertex_buffers(&buffers)?;
+            }
+            if changed.index_buffer
+                && let Some(buffer) = &state.index_buffer
+            {
+                recorder.bind_index_buffer(buffer)?;
+            }
+            if changed.sets {
+                let count = pipeline.set_count();
+                for (number, bound) in (0..).zip(state.sets[0].iter().take(count)) {
+                    let Some(bound) = bound else { continue };
+                    recorder.bind_descriptor_sets(number, &[bound.set], &bound.dynamic_offsets)?;
+                }
+            }
+            if changed.constants && !state.constants.is_empty() {
+                recorder.push_constants(0, &state.constants)?;
+            }
+            if changed.conditional_rendering {
+                // Ending what is not active is no error of the application.
+                _ = recorder.end_conditional_rendering();
+                if let Some(condition) = &state.conditional_rendering {
+                    recorder.begin_conditional_rendering(condition)?;
+                }
+            }
+        }
+        if pipeline.dynamic.restart {
+            recorder.set_primitive_restart(state.restart)?;
+        }
+        if pipeline.dynamic.provoking_vertex {
+            recorder.set_provoking_vertex(provoking(state.is_last_provoking))?;
+        }
+        let topology = match pipeline.dynamic.topology {
+            true => state.topology,
+            false => pipeline.topology,
+        };
+        let topology = PrimitiveTopology::from_raw(topology.as_raw());
+        let topology = topology.map_err(|error| {
+            tracing::error!("a draw: {error}");
+            PipelineError::Stage("tessellation")
+        })?;
+        Ok(record(&mut recorder, topology)?)
+    }
+
+    /// `vkCmdDrawIndirectByteCountEXT`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(super) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
+        // SAFETY: the caller's contract.
+        let forward = unsafe { self.draw(|recorder, topology| {
+            recorder.draw_indirect_byte_count(topology, &draw)
+        }) };
+        if forward == Forward::No {
+            return forward;
+        }
+        match self.place_command() {
+            Ok(commands) => {
+                self.hoisted.push(Hoisted::Commands(draw, commands));
+                Forward::DrawIndirect(commands.buffer, commands.offset)
+            }
+            Err(error) => {
+                self.fail("vkCmdDrawIndirectByteCountEXT", &error);
+                Forward::No
+            }
+        }
+    }
+
+    /// Room for the arguments of a draw.
+    fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
+        let per_buffer = COMMANDS / COMMAND;
+        let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
+        if number as usize == self.commands.len() {
+            let ctx = self.emulation.context();
+            let desc = BufferDesc {
+                name: "arguments of draws of what was captured",
+                size: COMMANDS,
+                usage: ctx.draw_command_usage(),
+                location: MemoryLocation::Device,
+            };
+            let made = self.emulation.memory().with(|allocator| {
+                // SAFETY: the device is live.
+                unsafe { Buffer::new(ctx, allocator, &desc) }
+            });
+            self.commands.extend(made.transpose()?);
+        }
+        let buffer = self.commands.get(number as usize).ok_or(RuntimeError::NoKernels)?.raw();
+        self.command_count += 1;
+        Ok(DrawCommands { buffer, offset: place * COMMAND, stride: 0 })
+    }
+
+    // -- Queries
+
+    /// A query of the layer's begins.
+    ///
+    /// # Safety
+    /// The contract of `vkCmdBeginQuery`.
+    pub(super) unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32) {
+        let Some(pool) = queries.pool() else { return };
+        let kind = pool.kind() as usize;
+        let mut result = Ok(());
+        if let Some(active) = self.active.as_mut().filter(|active| active.is_begun) {
+            // SAFETY: the caller's contract.
+            result = unsafe { active.capture.recorder().begin_query(pool, query) };
+            active.counts[kind] = true;
+        }
+        self.queries[kind] = Some(ActiveQuery { queries, query });
+        if let Err(error) = result {
+            self.fail("vkCmdBeginQuery", &error);
+        }
+    }
+
+    /// A query of the layer's ends.
+    ///
+    /// # Safety
+    /// The contract of `vkCmdEndQuery`; outside of a pass nothing is recorded in one.
+    pub(super) unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
+        let Some(pool) = queries.pool() else { return };
+        let kind = pool.kind();
+        self.queries[kind as usize] = None;
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.end_query_of(pool, kind, query) };
+        if let Err(error) = result {
+            self.fail("vkCmdEndQuery", &error);
+        }
+        if !self.is_inside() {
+            self.condition_is_outside = self.state.conditional_rendering.is_some();
+            // SAFETY: the caller's contract.
+            unsafe { self.play(cmd, &Around::default()) };
+        }
+    }
+
+    /// # Safety
+    /// As [`end_query`](Self::end_query).
+    unsafe fn end_query_of(
+        &mut self,
+        pool: &vkxfb::runtime::QueryPool,
+        kind: QueryKind,
+        query: u32,
+    ) -> Result<(), RuntimeError> {
+        if let Some(active) = &mut self.active
+            && std::mem::take(&mut active.counts[kind as usize])
+        {
+            return active.capture.recorder().end_query(kind);
+        }
+        // What counted for it was recorded before: it becomes available behind that.
+        let capture = self.spare.pop();
+        let mut capture = capture.unwrap_or_else(|| {
+            Capture::new(self.emulation.context(), self.emulation.kernels())
+        });
+        capture.begin_inactive()?;
+        // SAFETY: the caller's contract.
+        unsafe { capture.recorder().begin_query(pool, query) }?;
+        capture.recorder().end_query(kind)?;
+        self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture))));
+        Ok(())
+    }
+
+    /// Records something of the layer's own outside of a pass: with an arena, and what it disturbs bound again.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
+    pub(super) unsafe fn record_outside(
+        &mut self,
+        what: &str,
+        cmd: vk::CommandBuffer,
+        record: impl FnOnce(&Emulation, vkxfb::runtime::ArenaAccess<'_>) -> Result<(), RuntimeError>,
+    ) {
+        let emulation = Arc::clone(&self.emulation);
+        let ctx = emulation.context();
+        let suspended = self.state.conditional_rendering;
+        // SAFETY: the caller's contract.
+        unsafe {
+            if suspended.is_some() {
+                emulation.end_conditional_rendering(cmd);
+            }
+            let recorded = emulation.memory().with(|allocator| {
+                let arena = match &mut self.arena {
+                    Some(arena) => arena,
+                    none => none.insert(Arena::new(ctx, allocator, &ARENA)?),
+                };
+                record(&emulation, arena.growing(allocator))
+            });
+            if let Some(Err(error)) = recorded {
+                self.fail(what, &error);
+            }
+            self.state.restore(ctx.device(), cmd);
+            if let Some(condition) = suspended {
+                emulation.begin_conditional_rendering(cmd, &condition);
+            }
+        }
+    }
+}
+
+impl Drop for Captures {
+    fn drop(&mut self) {
+        let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
+        let ctx = self.emulation.context();
+        self.emulation.memory().with(|allocator| {
+            // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is freed.
+            unsafe {
+                if let Some(arena) = arena {
+                    arena.destroy(ctx, allocator);
+                }
+                for buffer in commands {
+                    buffer.destroy(ctx, allocator);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,366 @@
+//! What takes the place of the commands that create and destroy objects of which captures need to know.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::lower::strip_xfb;
+
+use super::Emulation;
+use super::objects::{PipelineLayout, SetLayout};
+use super::pipelines::{Pipeline, PipelineError};
+use super::queries::{Queries, kind_of};
+use crate::chain::{all_of, slice};
+use crate::device::DeviceData;
+use crate::guard::guard;
+use crate::translate;
+
+/// What a command returns where nothing is known of its device, or where a panic ended it.
+const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
+
+type Callbacks = *const vk::AllocationCallbacks<'static>;
+
+/// # Safety
+/// The device is live.
+unsafe fn with<R: Copy>(
+    name: &'static str,
+    otherwise: R,
+    device: vk::Device,
+    command: impl FnOnce(&Arc<Emulation>) -> R,
+) -> R {
+    guard(name, otherwise, || {
+        // SAFETY: the caller's contract.
+        let data = unsafe { DeviceData::of(device) };
+        match data.as_ref().and_then(|data| data.emulation()) {
+            Some(emulation) => command(emulation),
+            None => {
+                tracing::error!("{name}: nothing is known of the device");
+                otherwise
+            }
+        }
+    })
+}
+
+unsafe extern "system" fn create_buffer(
+    device: vk::Device,
+    info: *const vk::BufferCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    buffer: *mut vk::Buffer,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        let result = translate::create_buffer(device, info, allocator, buffer);
+        if result == vk::Result::SUCCESS {
+            with("vkCreateBuffer", (), device, |emulation| {
+                emulation.objects().buffers.insert(*buffer, (*info).size);
+            });
+        }
+        result
+    }
+}
+
+unsafe extern "system" fn create_set_layout(
+    device: vk::Device,
+    info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    layout: *mut vk::DescriptorSetLayout,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        let mut own = vk::DescriptorSetLayout::null();
+        let result = translate::create_set_layout(device, info, std::ptr::null(), &raw mut own);
+        if result != vk::Result::SUCCESS {
+            return result;
+        }
+        with("vkCreateDescriptorSetLayout", FAILED, device, |emulation| {
+            let bindings = slice((*info).p_bindings, (*info).binding_count);
+            let dynamic_count = bindings
+                .iter()
+                .filter(|binding| {
+                    [
+                        vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+                        vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
+                    ]
+                    .contains(&binding.descriptor_type)
+                })
+                .map(|binding| binding.descriptor_count)
+                .sum();
+            let device_table = emulation.context().device().clone();
+            let own = Arc::new(SetLayout { raw: own, dynamic_count, device: device_table });
+            let result = translate::create_set_layout(device, info, allocator, layout);
+            if result == vk::Result::SUCCESS {
+                emulation.objects().set_layouts.insert(*layout, own);
+            }
+            result
+        })
+    }
+}
+
+unsafe extern "system" fn create_pipeline_layout(
+    device: vk::Device,
+    info: *const vk::PipelineLayoutCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    layout: *mut vk::PipelineLayout,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkCreatePipelineLayout", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_pipeline_layout;
+            let result = next(device, info, allocator, layout);
+            if result == vk::Result::SUCCESS {
+                let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
+                let of = |set: &vk::DescriptorSetLayout| emulation.objects().set_layouts.get(*set);
+                let known = PipelineLayout { sets: sets.iter().map(of).collect() };
+                emulation.objects().pipeline_layouts.insert(*layout, Arc::new(known));
+            }
+            result
+        })
+    }
+}
+
+unsafe extern "system" fn create_shader_module(
+    device: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    module: *mut vk::ShaderModule,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkCreateShaderModule", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_shader_module;
+            let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
+            match strip_xfb(words) {
+                Ok(Cow::Owned(stripped)) => {
+                    let mut below = *info;
+                    below.p_code = stripped.as_ptr();
+                    below.code_size = size_of_val(&stripped[..]);
+                    let result = next(device, &raw const below, allocator, module);
+                    if result == vk::Result::SUCCESS {
+                        emulation.objects().shader_modules.insert(*module, words.into());
+                    }
+                    result
+                }
+                // What is no module is for the driver to refuse.
+                Ok(Cow::Borrowed(_)) | Err(_) => next(device, info, allocator, module),
+            }
+        })
+    }
+}
+
+/// A command that destroys something: what is known of it goes first, for another thread may create one of the same
+/// handle as soon as it is gone.
+macro_rules! destroys {
+    ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
+        unsafe extern "system" fn $function(
+            device: vk::Device,
+            handle: vk::$ty,
+            allocator: *const vk::AllocationCallbacks<'_>,
+        ) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                with($name, (), device, |emulation| {
+                    drop(emulation.objects().$table.remove(handle));
+                    (emulation.context().device().fp_v1_0().$function)(device, handle, allocator);
+                });
+            }
+        }
+    )*};
+}
+
+destroys! {
+    destroy_buffer "vkDestroyBuffer" Buffer buffers;
+    destroy_descriptor_set_layout "vkDestroyDescriptorSetLayout" DescriptorSetLayout set_layouts;
+    destroy_pipeline "vkDestroyPipeline" Pipeline pipelines;
+    destroy_pipeline_layout "vkDestroyPipelineLayout" PipelineLayout pipeline_layouts;
+    destroy_query_pool "vkDestroyQueryPool" QueryPool queries;
+    destroy_shader_module "vkDestroyShaderModule" ShaderModule shader_modules;
+}
+
+unsafe extern "system" fn create_query_pool(
+    device: vk::Device,
+    info: *const vk::QueryPoolCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pool: *mut vk::QueryPool,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkCreateQueryPool", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_query_pool;
+            let Some(kind) = kind_of((*info).query_type) else {
+                return next(device, info, allocator, pool);
+            };
+            let count = (*info).query_count;
+            let queries = match Queries::new(emulation.context(), emulation.memory(), kind, count) {
+                Ok(queries) => queries,
+                Err(error) => {
+                    tracing::error!("vkCreateQueryPool: {error}");
+                    return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+                }
+            };
+            let below = vk::QueryPoolCreateInfo::default()
+                .query_type(vk::QueryType::OCCLUSION)
+                .query_count(count);
+            let result = next(device, &raw const below, allocator, pool);
+            if result == vk::Result::SUCCESS {
+                emulation.objects().queries.insert(*pool, Arc::new(queries));
+            }
+            result
+        })
+    }
+}
+
+/// A pipeline as it goes on to the driver: structures that are copied, as pointers into them are.
+struct Below {
+    rasterization: Option<Box<vk::PipelineRasterizationStateCreateInfo<'static>>>,
+    dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
+}
+
+unsafe extern "system" fn create_graphics_pipelines(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::GraphicsPipelineCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
+            let given = slice(infos.cast::<vk::GraphicsPipelineCreateInfo<'static>>(), count);
+            let mut own = Vec::with_capacity(given.len());
+            for info in given {
+                match capturing(emulation, info, cache) {
+                    Ok(pipeline) => own.push(pipeline),
+                    Err(error) => {
+                        tracing::error!("vkCreateGraphicsPipelines: {error}");
+                        std::slice::from_raw_parts_mut(pipelines, count as usize)
+                            .fill(vk::Pipeline::null());
+                        return FAILED;
+                    }
+                }
+            }
+            let mut below: Vec<_> = given.to_vec();
+            let kept: Vec<Below> = below.iter_mut().map(|info| translated(info)).collect();
+            let next = emulation.context().device().fp_v1_0().create_graphics_pipelines;
+            let result = next(device, cache, count, below.as_ptr(), allocator, pipelines);
+            drop(kept);
+            // Also where some failed, those that are there can be used.
+            for (pipeline, own) in slice(pipelines.cast_const(), count).iter().zip(own) {
+                if *pipeline != vk::Pipeline::null()
+                    && let Some(own) = own
+                {
+                    emulation.objects().pipelines.insert(*pipeline, Arc::new(own));
+                }
+            }
+            result
+        })
+    }
+}
+
+/// What of a pipeline is the extension's own goes.
+///
+/// # Safety
+/// The structure is valid.
+unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut below = Below { rasterization: None, dynamic: None };
+        if let Some(state) = info.p_rasterization_state.as_ref() {
+            let stream = vk::StructureType::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT;
+            if let Some(chain) = translate::without(state.p_next, stream) {
+                let mut state = Box::new(*state);
+                state.p_next = chain;
+                info.p_rasterization_state = &raw const *state;
+                below.rasterization = Some(state);
+            }
+        }
+        if let Some(state) = info.p_dynamic_state.as_ref() {
+            let states = slice(state.p_dynamic_states, state.dynamic_state_count);
+            if states.contains(&vk::DynamicState::RASTERIZATION_STREAM_EXT) {
+                let mut kept = states.to_vec();
+                kept.retain(|state| *state != vk::DynamicState::RASTERIZATION_STREAM_EXT);
+                let mut state = Box::new(*state);
+                state.p_dynamic_states = kept.as_ptr();
+                state.dynamic_state_count = kept.len() as u32;
+                info.p_dynamic_state = &raw const *state;
+                below.dynamic = Some((state, kept));
+            }
+        }
+        below
+    }
+}
+
+/// What captures with a pipeline, if it does.
+///
+/// # Safety
+/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+unsafe fn capturing(
+    emulation: &Emulation,
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    cache: vk::PipelineCache,
+) -> Result<Option<Pipeline>, PipelineError> {
+    use vk::ShaderStageFlags as Stage;
+    // SAFETY: the caller's contract.
+    unsafe {
+        let stages = slice(info.p_stages, info.stage_count);
+        let find = |stage| stages.iter().find(|s| s.stage == stage);
+        for (stage, name) in [
+            (Stage::GEOMETRY, "geometry"),
+            (Stage::TESSELLATION_EVALUATION, "tessellation evaluation"),
+        ] {
+            if let Some(last) = find(stage) {
+                return match emulation.objects().shader_modules.get(last.module) {
+                    Some(_) => Err(PipelineError::Stage(name)),
+                    None => Ok(None),
+                };
+            }
+        }
+        let Some(vertex) = find(Stage::VERTEX) else { return Ok(None) };
+        let words = match vertex.module == vk::ShaderModule::null() {
+            false => emulation.objects().shader_modules.get(vertex.module),
+            true => all_of::<vk::ShaderModuleCreateInfo<'_>>(vertex.p_next)
+                .next()
+                .map(|module| slice(module.p_code, (module.code_size / 4) as u32))
+                .filter(|words| matches!(strip_xfb(words), Ok(Cow::Owned(_))))
+                .map(Arc::from),
+        };
+        let Some(words) = words else { return Ok(None) };
+        let layout = emulation.objects().pipeline_layouts.get(info.layout);
+        let pipeline = Pipeline::new(emulation.context(), info, vertex, words, layout)?;
+        Ok(pipeline.prepare(cache)?.then_some(pipeline))
+    }
+}
+
+/// What takes the place of a command.
+pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+    macro_rules! hooks {
+        ($($name:literal => $function:ident as $ty:ident,)*) => {
+            match name.to_bytes() {
+                $($name => {
+                    let function: vk::$ty = $function;
+                    // SAFETY: whoever calls it by the command's name gives it its type again.
+                    Some(unsafe {
+                        std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function)
+                    })
+                })*
+                _ => None,
+            }
+        };
+    }
+    hooks! {
+        b"vkCreateBuffer" => create_buffer as PFN_vkCreateBuffer,
+        b"vkCreateDescriptorSetLayout" => create_set_layout as PFN_vkCreateDescriptorSetLayout,
+        b"vkCreateGraphicsPipelines" => create_graphics_pipelines as PFN_vkCreateGraphicsPipelines,
+        b"vkCreatePipelineLayout" => create_pipeline_layout as PFN_vkCreatePipelineLayout,
+        b"vkCreateQueryPool" => create_query_pool as PFN_vkCreateQueryPool,
+        b"vkCreateShaderModule" => create_shader_module as PFN_vkCreateShaderModule,
+        b"vkDestroyBuffer" => destroy_buffer as PFN_vkDestroyBuffer,
+        b"vkDestroyDescriptorSetLayout" =>
+            destroy_descriptor_set_layout as PFN_vkDestroyDescriptorSetLayout,
+        b"vkDestroyPipeline" => destroy_pipeline as PFN_vkDestroyPipeline,
+        b"vkDestroyPipelineLayout" => destroy_pipeline_layout as PFN_vkDestroyPipelineLayout,
+        b"vkDestroyQueryPool" => destroy_query_pool as PFN_vkDestroyQueryPool,
+        b"vkDestroyShaderModule" => destroy_shader_module as PFN_vkDestroyShaderModule,
+    }
+}

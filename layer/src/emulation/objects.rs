@@ -1,0 +1,91 @@
+//! What is known of an application's objects, by handle.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ash::vk;
+
+use super::pipelines::Pipeline;
+use super::queries::Queries;
+
+/// Objects of a kind, from their creation to their destruction.
+pub(super) struct Table<K, V>(RwLock<HashMap<K, V>>);
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self(RwLock::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Table<K, V> {
+    pub(super) fn insert(&self, handle: K, value: V) {
+        // What was there before went without a word. It is dropped once others may go on.
+        let before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value);
+        drop(before);
+    }
+
+    pub(super) fn get(&self, handle: K) -> Option<V> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+    }
+
+    pub(super) fn remove(&self, handle: K) -> Option<V> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
+    }
+
+    fn clear(&self) {
+        let all = std::mem::take(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner));
+        drop(all);
+    }
+}
+
+/// The objects of a device.
+#[derive(Default)]
+pub(super) struct Objects {
+    /// Bytes of each buffer.
+    pub(super) buffers: Table<vk::Buffer, u64>,
+    pub(super) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
+    pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
+    /// The words of modules with transform feedback, as the application gave them.
+    pub(super) shader_modules: Table<vk::ShaderModule, Arc<[u32]>>,
+    /// Graphics pipelines that capture.
+    pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
+    /// Query pools that are the layer's.
+    pub(super) queries: Table<vk::QueryPool, Arc<Queries>>,
+}
+
+impl Objects {
+    /// Forgets all: the device is about to be destroyed.
+    pub(super) fn clear(&self) {
+        self.pipelines.clear();
+        self.queries.clear();
+        self.shader_modules.clear();
+        self.pipeline_layouts.clear();
+        self.set_layouts.clear();
+        self.buffers.clear();
+    }
+}
+
+/// A descriptor set layout as the application defined it.
+///
+/// It may destroy its own as soon as there is a pipeline layout, while pipelines that capture may be made later: so
+/// this is another one, of the same definition. Descriptor sets are compatible with both.
+pub(super) struct SetLayout {
+    pub(super) raw: vk::DescriptorSetLayout,
+    /// Descriptors that take a dynamic offset.
+    pub(super) dynamic_count: u32,
+    pub(super) device: ash::Device,
+}
+
+impl Drop for SetLayout {
+    fn drop(&mut self) {
+        // SAFETY: it was created without callbacks and is used by pipelines that are made, which do not need it.
+        unsafe { self.device.destroy_descriptor_set_layout(self.raw, None) };
+    }
+}
+
+/// A pipeline layout.
+pub(super) struct PipelineLayout {
+    /// Of each set; `None` for what is not known.
+    pub(super) sets: Vec<Option<Arc<SetLayout>>>,
+}

@@ -1,0 +1,222 @@
+//! Graphics pipelines that capture: what of them a capture needs, and the compute pipelines that stand for them.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::lower::{Captures, LowerError, Shader};
+use vkxfb::runtime::{Context, RuntimeError, VariantDesc, VariantError, Variants, vulkan};
+use vkxfb::spirv::SpecializationConstant;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+
+use super::objects::PipelineLayout;
+use crate::chain::{all_of, slice};
+
+/// Why a graphics pipeline cannot capture.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PipelineError {
+    #[error("transform feedback of the {0} shader: captures by compute are of vertex shaders")]
+    Stage(&'static str),
+    #[error("the name of the vertex shader's entry point is no UTF-8")]
+    EntryPoint,
+    #[error("the pipeline layout is none that the layer knows")]
+    Layout,
+    #[error("a descriptor set layout of the pipeline layout is none that the layer knows")]
+    SetLayout,
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error(transparent)]
+    Variant(#[from] VariantError),
+}
+
+/// State that commands set in place of the pipeline.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Dynamic {
+    pub(super) vertex_input: bool,
+    pub(super) stride: bool,
+    pub(super) topology: bool,
+    pub(super) restart: bool,
+    pub(super) discard: bool,
+    pub(super) provoking_vertex: bool,
+}
+
+/// A graphics pipeline whose vertex shader captures.
+pub(super) struct Pipeline {
+    words: Arc<[u32]>,
+    entry_point: String,
+    specialization: Vec<(u32, Vec<u8>)>,
+    layout: Arc<PipelineLayout>,
+    pub(super) vertex_input: VertexInput,
+    pub(super) dynamic: Dynamic,
+    pub(super) topology: vk::PrimitiveTopology,
+    pub(super) restart: bool,
+    pub(super) provoking_vertex: ProvokingVertex,
+    pub(super) discard: bool,
+    variants: Variants,
+    ctx: Context,
+}
+
+impl Pipeline {
+    /// Reads what a capture needs.
+    ///
+    /// # Errors
+    /// What a capture by compute cannot be made of.
+    ///
+    /// # Safety
+    /// The structure is a valid one of `vkCreateGraphicsPipelines`, whose vertex stage is the last before
+    /// rasterization and has those words.
+    pub(super) unsafe fn new(
+        ctx: &Context,
+        info: &vk::GraphicsPipelineCreateInfo<'_>,
+        stage: &vk::PipelineShaderStageCreateInfo<'_>,
+        words: Arc<[u32]>,
+        layout: Option<Arc<PipelineLayout>>,
+    ) -> Result<Self, PipelineError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let dynamic = dynamic_of(info);
+            let vertex_input = match info.p_vertex_input_state.as_ref() {
+                Some(state) if !dynamic.vertex_input => vulkan::vertex_input(state)?,
+                _ => VertexInput::default(),
+            };
+            let assembly = info.p_input_assembly_state.as_ref();
+            let rasterization = info.p_rasterization_state.as_ref();
+            let provoking_vertex = rasterization
+                .and_then(|r| {
+                    all_of::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(r.p_next).next()
+                })
+                .is_some_and(|state| {
+                    state.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
+                });
+            let specialization = match stage.p_specialization_info.as_ref() {
+                None => Vec::new(),
+                Some(info) => vulkan::specialization(info)?
+                    .into_iter()
+                    .map(|constant| (constant.constant_id, constant.data.to_vec()))
+                    .collect(),
+            };
+            let entry_point = CStr::from_ptr(stage.p_name).to_str();
+            Ok(Self {
+                words,
+                entry_point: entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned(),
+                specialization,
+                layout: layout.ok_or(PipelineError::Layout)?,
+                vertex_input,
+                dynamic,
+                topology: assembly.map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
+                restart: assembly.is_some_and(|state| state.primitive_restart_enable == vk::TRUE),
+                provoking_vertex: provoking(provoking_vertex),
+                discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
+                variants: Variants::new(),
+                ctx: ctx.clone(),
+            })
+        }
+    }
+
+    /// Makes what can be made before anything is drawn, so that recording need not wait for a compiler. Gives whether
+    /// the shader captures.
+    ///
+    /// # Errors
+    /// As [`variant`](Self::variant).
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn prepare(&self, cache: vk::PipelineCache) -> Result<bool, PipelineError> {
+        if self.dynamic.vertex_input {
+            return Ok(true);
+        }
+        // SAFETY: the caller's contract.
+        match unsafe { self.variant(&self.vertex_input, cache) } {
+            Ok(_) => Ok(true),
+            Err(PipelineError::Variant(VariantError::Lower(LowerError::Capture(
+                vkxfb::capture::CaptureError::NoXfbMode { .. },
+            )))) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The compute pipeline for a vertex input state, which is made where there is none.
+    ///
+    /// # Errors
+    /// What lowering or Vulkan says.
+    ///
+    /// # Safety
+    /// The device is live, and the cache is its own or null.
+    pub(super) unsafe fn variant(
+        &self,
+        vertex_input: &VertexInput,
+        cache: vk::PipelineCache,
+    ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
+        let specialization: Vec<SpecializationConstant<'_>> = self
+            .specialization
+            .iter()
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+            .collect();
+        let sets: Option<Vec<vk::DescriptorSetLayout>> =
+            self.layout.sets.iter().map(|set| Some(set.as_ref()?.raw)).collect();
+        let topology = match self.dynamic.topology {
+            true => None,
+            false => PrimitiveTopology::from_raw(self.topology.as_raw()).ok(),
+        };
+        let desc = VariantDesc {
+            shader: Shader {
+                words: &self.words,
+                stage: Some(spirv::ExecutionModel::Vertex),
+                entry_point: Some(&self.entry_point),
+                captures: Captures::Decorations,
+                specialization: &specialization,
+            },
+            vertex_input,
+            set_layouts: &sets.ok_or(PipelineError::SetLayout)?,
+            topology,
+            provoking_vertex: self.provoking_vertex,
+            primitive_restart: self.restart || self.dynamic.restart,
+        };
+        // SAFETY: the caller's contract.
+        Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
+    }
+
+    /// Of each set of its layout, the descriptors that take a dynamic offset.
+    pub(super) fn set_count(&self) -> usize {
+        self.layout.sets.len()
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        // SAFETY: by Vulkan's rules no submission uses the application's pipeline any more when it is destroyed; who
+        // recorded with it has its own reference.
+        unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
+    }
+}
+
+/// The mode of a flag.
+pub(super) const fn provoking(is_last: bool) -> ProvokingVertex {
+    if is_last { ProvokingVertex::Last } else { ProvokingVertex::First }
+}
+
+/// # Safety
+/// As [`Pipeline::new`].
+unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
+    // SAFETY: the caller's contract.
+    let states: BTreeSet<vk::DynamicState> = unsafe {
+        info.p_dynamic_state
+            .as_ref()
+            .map(|state| slice(state.p_dynamic_states, state.dynamic_state_count))
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .collect()
+    };
+    let has = |state| states.contains(&state);
+    Dynamic {
+        vertex_input: has(vk::DynamicState::VERTEX_INPUT_EXT),
+        stride: has(vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE),
+        topology: has(vk::DynamicState::PRIMITIVE_TOPOLOGY),
+        restart: has(vk::DynamicState::PRIMITIVE_RESTART_ENABLE),
+        discard: has(vk::DynamicState::RASTERIZER_DISCARD_ENABLE),
+        provoking_vertex: has(vk::DynamicState::PROVOKING_VERTEX_MODE_EXT),
+    }
+}

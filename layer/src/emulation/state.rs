@@ -1,0 +1,171 @@
+//! What is bound in a command buffer: for draws that are captured, and to be bound again behind captures.
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexBuffer, VertexBuffer};
+use vkxfb::vertex_input::VertexInput;
+
+use std::sync::Arc;
+
+use super::pipelines::Pipeline;
+
+/// Capture buffers.
+pub(super) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
+
+/// What changed since the last draw that was captured.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Changed {
+    pub(super) vertex_input: bool,
+    pub(super) vertex_buffers: bool,
+    pub(super) index_buffer: bool,
+    pub(super) sets: bool,
+    pub(super) constants: bool,
+    pub(super) conditional_rendering: bool,
+}
+
+impl Changed {
+    pub(super) const ALL: Self = Self {
+        vertex_input: true,
+        vertex_buffers: true,
+        index_buffer: true,
+        sets: true,
+        constants: true,
+        conditional_rendering: true,
+    };
+}
+
+/// A descriptor set that is bound.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BoundSet {
+    /// That it was bound with.
+    pub(super) layout: vk::PipelineLayout,
+    pub(super) set: vk::DescriptorSet,
+    pub(super) dynamic_offsets: Vec<u32>,
+}
+
+/// What `vkCmdPushConstants` was given.
+#[derive(Debug, Clone)]
+pub(super) struct Push {
+    pub(super) layout: vk::PipelineLayout,
+    pub(super) stages: vk::ShaderStageFlags,
+    pub(super) offset: u32,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The state of a command buffer.
+#[derive(Default)]
+pub(super) struct State {
+    /// The graphics pipeline, if it captures.
+    pub(super) pipeline: Option<Arc<Pipeline>>,
+    pub(super) compute_pipeline: vk::Pipeline,
+    /// By bind point (graphics, compute) and number.
+    pub(super) sets: [Vec<Option<BoundSet>>; 2],
+    /// What the vertex stage finds.
+    pub(super) constants: Vec<u8>,
+    /// What was pushed, for all stages.
+    pub(super) pushes: Vec<Push>,
+    pub(super) vertex_buffers: BTreeMap<u32, VertexBuffer>,
+    /// Strides of bindings, where they are dynamic.
+    pub(super) strides: BTreeMap<u32, u32>,
+    pub(super) index_buffer: Option<IndexBuffer>,
+    pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
+    pub(super) conditional_rendering: Option<ConditionalRendering>,
+    pub(super) vertex_input: VertexInput,
+    pub(super) topology: vk::PrimitiveTopology,
+    pub(super) restart: bool,
+    pub(super) discard: bool,
+    pub(super) is_last_provoking: bool,
+    pub(super) changed: Changed,
+}
+
+/// Which of the sets those of a bind point are.
+pub(super) const fn point(bind_point: vk::PipelineBindPoint) -> Option<usize> {
+    match bind_point {
+        vk::PipelineBindPoint::GRAPHICS => Some(0),
+        vk::PipelineBindPoint::COMPUTE => Some(1),
+        _ => None,
+    }
+}
+
+impl State {
+    /// Sets are bound. `dynamic_counts`: of each of them.
+    pub(super) fn bind_sets(
+        &mut self,
+        bind_point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_counts: impl Iterator<Item = u32>,
+        mut dynamic_offsets: &[u32],
+    ) {
+        let Some(point) = point(bind_point) else { return };
+        let bound = &mut self.sets[point];
+        let end = first as usize + sets.len();
+        if bound.len() < end {
+            bound.resize(end, None);
+        }
+        let counts = dynamic_counts.chain(std::iter::repeat(0));
+        for ((set, slot), count) in sets.iter().zip(&mut bound[first as usize..end]).zip(counts) {
+            let count = (count as usize).min(dynamic_offsets.len());
+            let (own, others) = dynamic_offsets.split_at(count);
+            dynamic_offsets = others;
+            let slot = slot.get_or_insert_default();
+            slot.layout = layout;
+            slot.set = *set;
+            slot.dynamic_offsets.clear();
+            slot.dynamic_offsets.extend_from_slice(own);
+        }
+        if point == 0 {
+            self.changed.sets = true;
+        }
+    }
+
+    /// Push constants are updated.
+    pub(super) fn push(
+        &mut self,
+        layout: vk::PipelineLayout,
+        stages: vk::ShaderStageFlags,
+        offset: u32,
+        bytes: &[u8],
+    ) {
+        let (start, end) = (offset as usize, offset as usize + bytes.len());
+        if stages.contains(vk::ShaderStageFlags::VERTEX) {
+            if self.constants.len() < end {
+                self.constants.resize(end, 0);
+            }
+            self.constants[start..end].copy_from_slice(bytes);
+            self.changed.constants = true;
+        }
+        // What is written over whole need not be pushed again.
+        self.pushes.retain(|push| {
+            let covered = offset <= push.offset
+                && push.offset as usize + push.bytes.len() <= end
+                && stages.contains(push.stages);
+            !covered
+        });
+        self.pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
+    }
+
+    /// Binds again what captures took the place of.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass, and what is bound is valid there.
+    pub(super) unsafe fn restore(&self, device: &ash::Device, cmd: vk::CommandBuffer) {
+        let point = vk::PipelineBindPoint::COMPUTE;
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.compute_pipeline != vk::Pipeline::null() {
+                device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
+            }
+            for (number, bound) in (0..).zip(&self.sets[1]) {
+                let Some(bound) = bound else { continue };
+                let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
+                device.cmd_bind_descriptor_sets(cmd, point, bound.layout, number, &sets, offsets);
+            }
+            for push in &self.pushes {
+                device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Barriers and events.
+
+use ash::vk;
+
+use super::masks::{Scope, Side};
+use super::memory::Arena;
+use crate::chain::slice;
+
+/// Where a command is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Outside of render passes, where captures are: masks get what captures do. In tests it may be left out.
+    Outside { also_compute: bool },
+    /// In a render pass. Captures are not there.
+    Inside,
+}
+
+/// What a dependency of 32-bit masks says of memory: the arguments of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dependency<'a> {
+    pub(crate) src_stages: vk::PipelineStageFlags,
+    pub(crate) dst_stages: vk::PipelineStageFlags,
+    pub(crate) memory: &'a [vk::MemoryBarrier<'static>],
+    pub(crate) buffers: &'a [vk::BufferMemoryBarrier<'static>],
+    pub(crate) images: &'a [vk::ImageMemoryBarrier<'static>],
+}
+
+impl<'a> Dependency<'a> {
+    /// Translates it; `None` if nothing of it remains.
+    pub(crate) fn translated(&self, place: Place, arena: &'a Arena) -> Option<Self> {
+        let (source, destination) = (self.src_stages, self.dst_stages);
+        let of = |stages, access, side| {
+            let scope = Scope::new32(stages, access);
+            let scope = match place {
+                Place::Outside { also_compute } => scope.outside(side, also_compute),
+                Place::Inside => scope.inside(),
+            };
+            // Nothing is added that is not among these 32 bits.
+            let stages = vk::PipelineStageFlags::from_raw(scope.stages.as_raw() as u32);
+            (stages, vk::AccessFlags::from_raw(scope.access.as_raw() as u32))
+        };
+        let src_stages = of(source, vk::AccessFlags::empty(), Side::Source).0;
+        let dst_stages = of(destination, vk::AccessFlags::empty(), Side::Destination).0;
+        // In a pass: of what is captured there, which is over, or for it. Empty masks are valid with
+        // `synchronization2`, and then stay.
+        if is_emptied(source, src_stages) || is_emptied(destination, dst_stages) {
+            return None;
+        }
+        macro_rules! map {
+            ($barriers:expr) => {
+                arena.map($barriers, |barrier| {
+                    let mut barrier = *barrier;
+                    barrier.src_access_mask = of(source, barrier.src_access_mask, Side::Source).1;
+                    barrier.dst_access_mask =
+                        of(destination, barrier.dst_access_mask, Side::Destination).1;
+                    barrier
+                })
+            };
+        }
+        Some(Self {
+            src_stages,
+            dst_stages,
+            memory: map!(self.memory),
+            buffers: map!(self.buffers),
+            images: map!(self.images),
+        })
+    }
+
+    /// Source and destination as far as captures have part in them, of a barrier in a pass: those are dispatched
+    /// before the pass, and wait for each other there as the barrier says.
+    #[allow(dead_code, reason = "captures are not recorded yet")]
+    pub(crate) fn captures(&self) -> (Scope, Scope) {
+        let access = self.memory.iter().map(|m| (m.src_access_mask, m.dst_access_mask));
+        let access = access
+            .chain(self.buffers.iter().map(|b| (b.src_access_mask, b.dst_access_mask)))
+            .chain(self.images.iter().map(|i| (i.src_access_mask, i.dst_access_mask)));
+        let (src, dst) = access.fold(Default::default(), |(src, dst), (a, b)| (src | a, dst | b));
+        (
+            Scope::new32(self.src_stages, src).captures(Side::Source),
+            Scope::new32(self.dst_stages, dst).captures(Side::Destination),
+        )
+    }
+}
+
+fn is_emptied(before: vk::PipelineStageFlags, after: vk::PipelineStageFlags) -> bool {
+    after.is_empty() && !before.is_empty()
+}
+
+/// A barrier with 64-bit masks of its own.
+pub(crate) trait Barrier2: Copy {
+    fn scopes(&self) -> (Scope, Scope);
+    fn with(self, source: Scope, destination: Scope) -> Self;
+}
+
+macro_rules! barrier2 {
+    ($($structure:ident)*) => {$(
+        impl Barrier2 for vk::$structure<'static> {
+            fn scopes(&self) -> (Scope, Scope) {
+                (
+                    Scope { stages: self.src_stage_mask, access: self.src_access_mask },
+                    Scope { stages: self.dst_stage_mask, access: self.dst_access_mask },
+                )
+            }
+
+            fn with(self, source: Scope, destination: Scope) -> Self {
+                Self {
+                    src_stage_mask: source.stages,
+                    src_access_mask: source.access,
+                    dst_stage_mask: destination.stages,
+                    dst_access_mask: destination.access,
+                    ..self
+                }
+            }
+        }
+    )*};
+}
+
+barrier2! { MemoryBarrier2 BufferMemoryBarrier2 ImageMemoryBarrier2 }
+
+/// Translates a barrier; `None` if nothing of it remains.
+pub(crate) fn barrier2<B: Barrier2>(barrier: &B, place: Place) -> Option<B> {
+    let (source, destination) = barrier.scopes();
+    let is_emptied =
+        |before: Scope, after: Scope| after.stages.is_empty() && !before.stages.is_empty();
+    match place {
+        Place::Outside { also_compute } => Some(barrier.with(
+            source.outside(Side::Source, also_compute),
+            destination.outside(Side::Destination, also_compute),
+        )),
+        Place::Inside => {
+            let (src, dst) = (source.inside(), destination.inside());
+            (!is_emptied(source, src) && !is_emptied(destination, dst))
+                .then(|| barrier.with(src, dst))
+        }
+    }
+}
+
+/// The arrays of a dependency.
+struct Arrays<'a> {
+    memory: &'a [vk::MemoryBarrier2<'static>],
+    buffers: &'a [vk::BufferMemoryBarrier2<'static>],
+    images: &'a [vk::ImageMemoryBarrier2<'static>],
+}
+
+impl<'a> Arrays<'a> {
+    /// # Safety
+    /// The structure is valid.
+    unsafe fn new(info: &vk::DependencyInfo<'static>) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Self {
+                memory: slice(info.p_memory_barriers, info.memory_barrier_count),
+                buffers: slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count),
+                images: slice(info.p_image_memory_barriers, info.image_memory_barrier_count),
+            }
+        }
+    }
+
+    const fn len(&self) -> usize {
+        self.memory.len() + self.buffers.len() + self.images.len()
+    }
+}
+
+/// Translates a dependency; `None` if it had barriers, and none remains.
+///
+/// # Safety
+/// The structure is valid, and outlives the result.
+pub(crate) unsafe fn dependency_info(
+    info: &vk::DependencyInfo<'static>,
+    place: Place,
+    arena: &Arena,
+) -> Option<vk::DependencyInfo<'static>> {
+    // SAFETY: the caller's contract.
+    let all = unsafe { Arrays::new(info) };
+    let kept = Arrays {
+        memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, place)),
+        buffers: arena.filter_map(all.buffers, |barrier| barrier2(barrier, place)),
+        images: arena.filter_map(all.images, |barrier| barrier2(barrier, place)),
+    };
+    (kept.len() > 0 || all.len() == 0).then_some(vk::DependencyInfo {
+        memory_barrier_count: kept.memory.len() as u32,
+        p_memory_barriers: kept.memory.as_ptr(),
+        buffer_memory_barrier_count: kept.buffers.len() as u32,
+        p_buffer_memory_barriers: kept.buffers.as_ptr(),
+        image_memory_barrier_count: kept.images.len() as u32,
+        p_image_memory_barriers: kept.images.as_ptr(),
+        ..*info
+    })
+}
+
+/// As [`Dependency::captures`].
+///
+/// # Safety
+/// The structure is valid.
+#[allow(dead_code, reason = "captures are not recorded yet")]
+pub(crate) unsafe fn captures2(info: &vk::DependencyInfo<'static>) -> (Scope, Scope) {
+    // SAFETY: the caller's contract.
+    let all = unsafe { Arrays::new(info) };
+    let scopes = all.memory.iter().map(Barrier2::scopes);
+    let scopes = scopes
+        .chain(all.buffers.iter().map(Barrier2::scopes))
+        .chain(all.images.iter().map(Barrier2::scopes));
+    let (mut src, mut dst) = (Scope::default(), Scope::default());
+    for (source, destination) in scopes {
+        let source = source.captures(Side::Source);
+        let destination = destination.captures(Side::Destination);
+        // Barriers are apart: one that captures have one end of says nothing of what they do to each other.
+        if !source.stages.is_empty() && !destination.stages.is_empty() {
+            (src, dst) = (src.and(source), dst.and(destination));
+        }
+    }
+    (src, dst)
+}

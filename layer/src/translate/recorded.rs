@@ -1,0 +1,290 @@
+//! What takes the place of commands that are recorded, and have stages or accesses among their arguments.
+
+use ash::vk;
+
+use super::Kind;
+use super::barriers::{self, Dependency, Place};
+use super::hooks::{FAILED, with};
+use super::masks::{Side, outside_stages, outside_stages32, single, single32};
+use super::memory::Arena;
+use crate::chain::slice;
+use crate::command_buffers::{fail, is_inside};
+use crate::guard::guard;
+use crate::queue::commands as queued;
+
+/// Translates a command, and records it by the queue's, which guards itself. Where it cannot be translated the command
+/// buffer has failed.
+///
+/// # Safety
+/// The application synchronizes access to the command buffer.
+unsafe fn record(
+    name: &'static str,
+    command_buffer: vk::CommandBuffer,
+    command: impl FnOnce(&Arena),
+) {
+    let done = guard(name, false, || {
+        Arena::with(command);
+        true
+    });
+    if !done {
+        // SAFETY: the caller's contract.
+        unsafe { fail(command_buffer, FAILED) };
+    }
+}
+
+/// Where a barrier is recorded.
+///
+/// # Safety
+/// As [`record`].
+unsafe fn place(command_buffer: vk::CommandBuffer) -> Place {
+    // SAFETY: the caller's contract.
+    match unsafe { is_inside(command_buffer) } {
+        true => Place::Inside,
+        false => Place::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
+    }
+}
+
+/// Events are set and reset outside of passes, and may be waited for in one. There the masks must be those that the
+/// event was set with, and all stages are valid. So they are translated alike.
+fn of_event() -> Place {
+    Place::Outside { also_compute: Kind::Event.is_translated() }
+}
+
+pub(super) unsafe extern "system" fn pipeline_barrier(
+    command_buffer: vk::CommandBuffer,
+    src_stages: vk::PipelineStageFlags,
+    dst_stages: vk::PipelineStageFlags,
+    flags: vk::DependencyFlags,
+    memory_count: u32,
+    memory: *const vk::MemoryBarrier<'_>,
+    buffer_count: u32,
+    buffers: *const vk::BufferMemoryBarrier<'_>,
+    image_count: u32,
+    images: *const vk::ImageMemoryBarrier<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        record("vkCmdPipelineBarrier", command_buffer, |arena| {
+            let given = Dependency {
+                src_stages,
+                dst_stages,
+                memory: slice(memory.cast(), memory_count),
+                buffers: slice(buffers.cast(), buffer_count),
+                images: slice(images.cast(), image_count),
+            };
+            let Some(translated) = given.translated(place(command_buffer), arena) else { return };
+            queued::pipeline_barrier(
+                command_buffer,
+                translated.src_stages,
+                translated.dst_stages,
+                flags,
+                memory_count,
+                translated.memory.as_ptr(),
+                buffer_count,
+                translated.buffers.as_ptr(),
+                image_count,
+                translated.images.as_ptr(),
+            );
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn pipeline_barrier2(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::DependencyInfo<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        record("vkCmdPipelineBarrier2", command_buffer, |arena| {
+            let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
+            if let Some(info) = barriers::dependency_info(info, place(command_buffer), arena) {
+                queued::pipeline_barrier2(command_buffer, &raw const info);
+            }
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn wait_events(
+    command_buffer: vk::CommandBuffer,
+    event_count: u32,
+    events: *const vk::Event,
+    src_stages: vk::PipelineStageFlags,
+    dst_stages: vk::PipelineStageFlags,
+    memory_count: u32,
+    memory: *const vk::MemoryBarrier<'_>,
+    buffer_count: u32,
+    buffers: *const vk::BufferMemoryBarrier<'_>,
+    image_count: u32,
+    images: *const vk::ImageMemoryBarrier<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        record("vkCmdWaitEvents", command_buffer, |arena| {
+            let given = Dependency {
+                src_stages,
+                dst_stages,
+                memory: slice(memory.cast(), memory_count),
+                buffers: slice(buffers.cast(), buffer_count),
+                images: slice(images.cast(), image_count),
+            };
+            let Some(translated) = given.translated(of_event(), arena) else { return };
+            queued::wait_events(
+                command_buffer,
+                event_count,
+                events,
+                translated.src_stages,
+                translated.dst_stages,
+                memory_count,
+                translated.memory.as_ptr(),
+                buffer_count,
+                translated.buffers.as_ptr(),
+                image_count,
+                translated.images.as_ptr(),
+            );
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn wait_events2(
+    command_buffer: vk::CommandBuffer,
+    event_count: u32,
+    events: *const vk::Event,
+    infos: *const vk::DependencyInfo<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        record("vkCmdWaitEvents2", command_buffer, |arena| {
+            let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
+            let infos = arena.map(infos, |info| {
+                // Outside of passes nothing is dropped.
+                barriers::dependency_info(info, of_event(), arena).unwrap_or(*info)
+            });
+            queued::wait_events2(command_buffer, event_count, events, infos.as_ptr());
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn set_event2(
+    command_buffer: vk::CommandBuffer,
+    event: vk::Event,
+    info: *const vk::DependencyInfo<'_>,
+) {
+    let name = "vkCmdSetEvent2";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            name,
+            (),
+            command_buffer,
+            |n| n.set_event2,
+            |_, next, arena| {
+                let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
+                    return;
+                };
+                if let Some(info) = barriers::dependency_info(info, of_event(), arena) {
+                    next(command_buffer, event, &raw const info);
+                }
+            },
+        );
+    }
+}
+
+pub(super) unsafe extern "system" fn set_event(
+    command_buffer: vk::CommandBuffer,
+    event: vk::Event,
+    stages: vk::PipelineStageFlags,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkCmdSetEvent",
+            (),
+            command_buffer,
+            |n| n.set_event,
+            |_, next, _| next(command_buffer, event, event_stages(stages)),
+        );
+    }
+}
+
+pub(super) unsafe extern "system" fn reset_event(
+    command_buffer: vk::CommandBuffer,
+    event: vk::Event,
+    stages: vk::PipelineStageFlags,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkCmdResetEvent",
+            (),
+            command_buffer,
+            |n| n.reset_event,
+            |_, next, _| next(command_buffer, event, event_stages(stages)),
+        );
+    }
+}
+
+fn event_stages(stages: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
+    outside_stages32(stages, Side::Source, Kind::Event.is_translated())
+}
+
+pub(super) unsafe extern "system" fn reset_event2(
+    command_buffer: vk::CommandBuffer,
+    event: vk::Event,
+    stages: vk::PipelineStageFlags2,
+) {
+    let stages = outside_stages(stages, Side::Source, Kind::Event.is_translated());
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkCmdResetEvent2",
+            (),
+            command_buffer,
+            |n| n.reset_event2,
+            |_, next, _| next(command_buffer, event, stages),
+        );
+    }
+}
+
+pub(super) unsafe extern "system" fn write_timestamp(
+    command_buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags,
+    pool: vk::QueryPool,
+    query: u32,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { queued::write_timestamp(command_buffer, single32(stage), pool, query) }
+}
+
+pub(super) unsafe extern "system" fn write_timestamp2(
+    command_buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags2,
+    pool: vk::QueryPool,
+    query: u32,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { queued::write_timestamp2(command_buffer, single(stage), pool, query) }
+}
+
+pub(super) unsafe extern "system" fn write_buffer_marker(
+    command_buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    marker: u32,
+) {
+    let stage = single32(stage);
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { queued::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+}
+
+pub(super) unsafe extern "system" fn write_buffer_marker2(
+    command_buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags2,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    marker: u32,
+) {
+    let stage = single(stage);
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { queued::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+}

@@ -1,0 +1,54 @@
+//! How large structures are, by their types.
+
+use std::alloc::Layout;
+
+use ash::vk;
+
+macro_rules! layouts {
+    ($($structure:ident)*) => {
+        /// What a structure of a chain takes that the layer may have to copy; `None` for one that is not known.
+        pub(super) fn layout(s_type: vk::StructureType) -> Option<Layout> {
+            $(
+                if s_type == <vk::$structure<'_> as vk::TaggedStructure>::STRUCTURE_TYPE {
+                    return Some(Layout::new::<vk::$structure<'_>>());
+                }
+            )*
+            None
+        }
+
+        /// Structures of chains, as Rust calls them.
+        #[cfg(test)]
+        pub(super) const KNOWN: &[&str] = &[$(stringify!($structure)),*];
+    };
+}
+
+layouts! {
+    BufferCollectionBufferCreateInfoFUCHSIA
+    BufferDeviceAddressCreateInfoEXT
+    BufferOpaqueCaptureAddressCreateInfo
+    BufferUsageFlags2CreateInfoKHR
+    DedicatedAllocationBufferCreateInfoNV
+    DedicatedAllocationMemoryAllocateInfoNV
+    ExportMemoryAllocateInfo
+    ExportMemoryAllocateInfoNV
+    ExportMemoryWin32HandleInfoKHR
+    ExportMemoryWin32HandleInfoNV
+    ExportMetalObjectCreateInfoEXT
+    ExternalMemoryBufferCreateInfo
+    ImportAndroidHardwareBufferInfoANDROID
+    ImportMemoryBufferCollectionFUCHSIA
+    ImportMemoryFdInfoKHR
+    ImportMemoryHostPointerInfoEXT
+    ImportMemoryWin32HandleInfoKHR
+    ImportMemoryWin32HandleInfoNV
+    ImportMemoryZirconHandleInfoFUCHSIA
+    ImportMetalBufferInfoEXT
+    ImportScreenBufferInfoQNX
+    MemoryAllocateFlagsInfo
+    MemoryBarrier2
+    MemoryDedicatedAllocateInfo
+    MemoryOpaqueCaptureAddressAllocateInfo
+    MemoryPriorityAllocateInfoEXT
+    OpaqueCaptureDescriptorDataCreateInfoEXT
+    VideoProfileListInfoKHR
+}

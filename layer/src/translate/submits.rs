@@ -1,0 +1,58 @@
+//! Waits and signals of submissions.
+
+use ash::vk;
+
+use super::masks::{Side, outside_stages, outside_stages32};
+use super::memory::Arena;
+use crate::chain::slice;
+
+/// Translates what is given to `vkQueueSubmit`: the stages that wait for semaphores. What signals them there is all
+/// that was submitted.
+///
+/// # Safety
+/// The structures are valid, and outlive the result.
+pub(crate) unsafe fn submits<'a>(
+    submits: &'a [vk::SubmitInfo<'static>],
+    also_compute: bool,
+    arena: &'a Arena,
+) -> &'a [vk::SubmitInfo<'static>] {
+    arena.map(submits, |submit| {
+        // SAFETY: the caller's contract.
+        let waits = unsafe { slice(submit.p_wait_dst_stage_mask, submit.wait_semaphore_count) };
+        let waits =
+            arena.map(waits, |stages| outside_stages32(*stages, Side::Destination, also_compute));
+        vk::SubmitInfo { p_wait_dst_stage_mask: waits.as_ptr(), ..*submit }
+    })
+}
+
+/// The same of `vkQueueSubmit2`, where signals name stages, too.
+///
+/// # Safety
+/// As [`submits`].
+pub(crate) unsafe fn submits2<'a>(
+    submits: &'a [vk::SubmitInfo2<'static>],
+    also_compute: bool,
+    arena: &'a Arena,
+) -> &'a [vk::SubmitInfo2<'static>] {
+    let semaphores = |infos: &[vk::SemaphoreSubmitInfo<'static>], side| {
+        let translated = arena.map(infos, |info| vk::SemaphoreSubmitInfo {
+            stage_mask: outside_stages(info.stage_mask, side, also_compute),
+            ..*info
+        });
+        translated.as_ptr()
+    };
+    arena.map(submits, |submit| {
+        // SAFETY: the caller's contract.
+        let (waits, signals) = unsafe {
+            (
+                slice(submit.p_wait_semaphore_infos, submit.wait_semaphore_info_count),
+                slice(submit.p_signal_semaphore_infos, submit.signal_semaphore_info_count),
+            )
+        };
+        vk::SubmitInfo2 {
+            p_wait_semaphore_infos: semaphores(waits, Side::Destination),
+            p_signal_semaphore_infos: semaphores(signals, Side::Source),
+            ..*submit
+        }
+    })
+}

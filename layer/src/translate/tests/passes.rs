@@ -1,0 +1,158 @@
+//! Dependencies of render passes.
+
+use ash::vk;
+use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+
+use super::super::memory::Arena;
+use super::super::passes::{Around, Barrier, render_pass, render_pass2};
+use crate::chain::{all_of, slice};
+
+const EXTERNAL: u32 = vk::SUBPASS_EXTERNAL;
+const XFB: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
+const XFB_WRITE: Access = Access::TRANSFORM_FEEDBACK_WRITE_EXT;
+
+fn dependency(
+    (from, to): (u32, u32),
+    (src, read): (Stage, Access),
+    (dst, write): (Stage, Access),
+) -> vk::SubpassDependency {
+    vk::SubpassDependency::default()
+        .src_subpass(from)
+        .dst_subpass(to)
+        .src_stage_mask(src)
+        .src_access_mask(read)
+        .dst_stage_mask(dst)
+        .dst_access_mask(write)
+}
+
+fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
+    Barrier { src_stages: src.0, src_access: src.1, dst_stages: dst.0, dst_access: dst.1 }
+}
+
+type Masks = ((Stage, Access), (Stage, Access));
+
+/// What the driver is given, and what is recorded around the pass: the same by all ways to say it.
+fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, Around) {
+    Arena::with(|arena| unsafe {
+        let all = [dependency];
+        let info = vk::RenderPassCreateInfo::default().dependencies(&all);
+        let (new, around) = render_pass(&info, also_compute, arena);
+        let new = slice(new.p_dependencies, new.dependency_count)[0];
+        let masks =
+            ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
+
+        let mut second = vk::SubpassDependency2::default()
+            .src_subpass(dependency.src_subpass)
+            .dst_subpass(dependency.dst_subpass)
+            .src_stage_mask(dependency.src_stage_mask)
+            .src_access_mask(dependency.src_access_mask)
+            .dst_stage_mask(dependency.dst_stage_mask)
+            .dst_access_mask(dependency.dst_access_mask);
+        let all = [second];
+        let info = vk::RenderPassCreateInfo2::default().dependencies(&all);
+        let (new, around2) = render_pass2(&info, also_compute, arena);
+        let new = slice(new.p_dependencies, new.dependency_count)[0];
+        let masks2 =
+            ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
+        assert_eq!((masks, around), (masks2, around2));
+
+        // Its own masks are ignored then.
+        let wide = |stages: Stage| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
+        let wide_access = |access: Access| vk::AccessFlags2::from_raw(access.as_raw().into());
+        let mut memory = vk::MemoryBarrier2::default()
+            .src_stage_mask(wide(dependency.src_stage_mask))
+            .src_access_mask(wide_access(dependency.src_access_mask))
+            .dst_stage_mask(wide(dependency.dst_stage_mask))
+            .dst_access_mask(wide_access(dependency.dst_access_mask));
+        (second.src_stage_mask, second.dst_stage_mask) = (XFB, XFB);
+        (second.src_access_mask, second.dst_access_mask) = (XFB_WRITE, XFB_WRITE);
+        let all = [second.push_next(&mut memory)];
+        let info = vk::RenderPassCreateInfo2::default().dependencies(&all);
+        let (new, around3) = render_pass2(&info, also_compute, arena);
+        let new = slice(new.p_dependencies, new.dependency_count)[0];
+        assert!(!(new.src_stage_mask | new.dst_stage_mask).intersects(XFB));
+        assert!(!(new.src_access_mask | new.dst_access_mask).intersects(XFB_WRITE));
+        let memory = all_of::<vk::MemoryBarrier2<'_>>(new.p_next).next().unwrap();
+        assert_eq!(memory.src_stage_mask, wide(masks.0.0));
+        assert_eq!(memory.src_access_mask, wide_access(masks.0.1));
+        assert_eq!(memory.dst_stage_mask, wide(masks.1.0));
+        assert_eq!(memory.dst_access_mask, wide_access(masks.1.1));
+        assert_eq!(around, around3);
+        (masks, around)
+    })
+}
+
+#[test]
+fn from_outside() {
+    let src = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+    let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
+    let before = barrier(src, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
+    let (masks, around) = translated(dependency((EXTERNAL, 0), src, dst), true);
+    // The pass itself reads vertices as ever.
+    assert_eq!(masks, (src, dst));
+    assert_eq!(around, Around { before, ..Default::default() });
+
+    // Earlier captures are dispatches outside of it.
+    let (masks, around) = translated(dependency((EXTERNAL, 0), (XFB, XFB_WRITE), dst), true);
+    let dispatches = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
+    assert_eq!(masks, (dispatches, dst));
+    let before = barrier(dispatches, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
+    assert_eq!(around, Around { before, ..Default::default() });
+
+    // Attachments have nothing to do with captures.
+    let output = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
+    let (_, around) = translated(dependency((EXTERNAL, 0), src, output), true);
+    assert_eq!(around, Around::default());
+}
+
+#[test]
+fn to_outside() {
+    let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
+    let (masks, around) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
+    let pulls = (
+        Stage::VERTEX_INPUT | Stage::COMPUTE_SHADER,
+        Access::VERTEX_ATTRIBUTE_READ | Access::SHADER_READ,
+    );
+    assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
+    let after = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
+    assert_eq!(around, Around { after, ..Default::default() });
+    // It means graphics, and captures are graphics.
+    let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
+    let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
+    assert!(masks.1.0.contains(Stage::ALL_COMMANDS | Stage::COMPUTE_SHADER));
+}
+
+#[test]
+fn within() {
+    let (src, counters) = (Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT, Stage::DRAW_INDIRECT);
+    let dst = (counters | XFB, Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT);
+    for subpasses in [(0, 0), (0, 1)] {
+        let (masks, around) = translated(dependency(subpasses, (XFB, src), dst), true);
+        let none = Access::empty();
+        let draws = Stage::DRAW_INDIRECT | Stage::VERTEX_SHADER;
+        assert_eq!(masks, ((Stage::VERTEX_SHADER, none), (draws, none)));
+        let writes = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
+        let reads = (Stage::COMPUTE_SHADER, Access::SHADER_READ);
+        let between = barrier(writes, reads);
+        let behind = barrier(writes, (Stage::DRAW_INDIRECT, none));
+        assert_eq!(around, Around { between, behind, ..Default::default() });
+    }
+    let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
+    let (masks, around) = translated(dependency((0, 0), fragments, fragments), true);
+    assert_eq!(masks, (fragments, fragments));
+    assert!(around.between.is_empty());
+}
+
+/// What tests leave out is missed, but the driver never sees what it does not have.
+#[test]
+fn left_out() {
+    let dst = (XFB, XFB_WRITE);
+    for subpasses in [(EXTERNAL, 0), (0, EXTERNAL), (0, 0)] {
+        let (masks, around) = translated(dependency(subpasses, dst, dst), false);
+        assert_eq!(around, Around::default());
+        let stages = masks.0.0 | masks.1.0;
+        assert!(!stages.intersects(XFB | Stage::COMPUTE_SHADER));
+        assert!(!masks.0.0.is_empty() && !masks.1.0.is_empty());
+        assert!((masks.0.1 | masks.1.1).is_empty());
+    }
+}
