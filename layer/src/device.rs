@@ -110,7 +110,7 @@ unsafe fn create(
         .map_err(Error::Below)?;
 
     // SAFETY: it was created, so it is there and has a key; the name says the type.
-    let (device, key, destroy_device) = unsafe {
+    let (created, key, destroy_device) = unsafe {
         let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
         let destroy: vk::PFN_vkDestroyDevice =
             std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
@@ -118,11 +118,14 @@ unsafe fn create(
     };
     let emulation = emulated.map(|means| {
         // SAFETY: it was created with what the means require by the next in the chain, whose function it is.
-        unsafe { Emulation::load(&instance, device, get_device_proc_addr, means) }
+        unsafe { Emulation::load(&instance, created, get_device_proc_addr, means) }
     });
     let emulation = emulation.transpose().inspect_err(|_| {
         // SAFETY: it was just created, and nobody has it.
-        unsafe { destroy_device(device, allocator) };
+        unsafe {
+            destroy_device(created, allocator);
+            *device = vk::Device::null();
+        }
     })?;
     match (&activity, &emulation) {
         (_, Some(Emulation { context })) => tracing::info!(
@@ -135,7 +138,7 @@ unsafe fn create(
     }
     let records = emulation.is_some() || instance.withholds(&activity);
     // SAFETY: the device was created by the next in the chain, whose function it is.
-    let recording = records.then(|| unsafe { Recording::load(device, get_device_proc_addr) });
+    let recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     let gives = means.is_some();
     let data = DeviceData { get_device_proc_addr, destroy_device, gives, emulation, recording };
     DEVICES.insert(key, Arc::new(data));
