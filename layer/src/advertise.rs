@@ -49,7 +49,9 @@ fn shown(
 ) -> Vec<vk::ExtensionProperties> {
     // The loader adds what the manifests of implicit layers promise, whoever else has it.
     let mut names = HashSet::new();
-    found.retain(|extension| names.insert(extension.extension_name));
+    found.retain(|extension| {
+        extension.extension_name_as_c_str().is_ok_and(|name| names.insert(name.to_owned()))
+    });
     let mut keep = |keep: &dyn Fn(&CStr) -> bool| {
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Once, PoisonError, RwLock};
 
 use ash::vk;
 
+use crate::emulation::{Captures, Emulation};
 use crate::guard::guard;
 use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
 
@@ -19,6 +20,8 @@ struct Recorded {
     is_withheld: bool,
     /// Of a secondary command buffer that is executed in a pass: all of it is in one.
     continues: bool,
+    /// Where transform feedback is emulated.
+    captures: Option<Box<Captures>>,
     /// Something of the pass is missing. The rest of it is dropped, and `vkEndCommandBuffer` returns the error.
     failed: Option<vk::Result>,
 }
@@ -59,6 +62,7 @@ thread_local! {
 pub(crate) fn allocated(
     functions: &Arc<Functions>,
     templates: &Arc<Templates>,
+    emulation: Option<&Arc<Emulation>>,
     pool: vk::CommandPool,
     handles: &[vk::CommandBuffer],
 ) {
@@ -69,6 +73,7 @@ pub(crate) fn allocated(
             queue: Queue::new(Arc::clone(templates)),
             is_withheld: false,
             continues: false,
+            captures: emulation.map(|emulation| Box::new(Captures::new(emulation))),
             failed: None,
         });
         let made = CommandBuffer { pool, device: Arc::clone(functions), recorded };
@@ -239,24 +244,35 @@ pub(crate) unsafe fn end_pass(
 ///
 /// # Safety
 /// As [`begin_pass`].
-pub(crate) unsafe fn reset(handle: vk::CommandBuffer) {
+pub(crate) unsafe fn reset(handle: vk::CommandBuffer, continues: bool) {
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
             found.forget();
-            found.continues = false;
+            found.continues = continues;
             found.failed = None;
+            if let Some(captures) = &mut found.captures {
+                captures.reset(continues);
+            }
         });
     }
 }
 
-/// Recording has begun of what is executed in a pass.
+/// Does something with what is captured in a command buffer of a device whose transform feedback is emulated. What it
+/// fails with, the command buffer's end returns.
 ///
 /// # Safety
 /// As [`begin_pass`].
-pub(crate) unsafe fn continues_pass(handle: vk::CommandBuffer, continues: bool) {
+pub(crate) unsafe fn captures(handle: vk::CommandBuffer, command: impl FnOnce(&mut Captures)) {
     // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| found.continues = continues) };
+    unsafe {
+        with(handle, |found| {
+            if let Some(captures) = &mut found.captures {
+                command(captures);
+                found.failed = found.failed.or(captures.failed());
+            }
+        });
+    }
 }
 
 /// Whether what is recorded next is in a pass.

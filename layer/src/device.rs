@@ -139,7 +139,7 @@ unsafe fn create(
         .map_err(Error::Below)?;
 
     // SAFETY: it was created, so it is there and has a key; the name says the type.
-    let (device, key, destroy_device) = unsafe {
+    let (created, key, destroy_device) = unsafe {
         let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
         let destroy: vk::PFN_vkDestroyDevice =
             std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
@@ -147,11 +147,14 @@ unsafe fn create(
     };
     let emulation = emulated.map(|means| {
         // SAFETY: it was created with what the means require by the next in the chain, whose function it is.
-        unsafe { Emulation::load(&instance, physical_device, device, get_device_proc_addr, means) }
+        unsafe { Emulation::load(&instance, physical_device, created, get_device_proc_addr, means) }
     });
     let emulation = emulation.transpose().inspect_err(|_| {
         // SAFETY: it was just created, and nobody has it.
-        unsafe { destroy_device(device, allocator) };
+        unsafe {
+            destroy_device(created, allocator);
+            *device = vk::Device::null();
+        }
     })?;
     match (&activity, &emulation) {
         (_, Some(emulation)) => tracing::info!(
@@ -164,11 +167,11 @@ unsafe fn create(
     }
     let records = emulation.is_some() || instance.withholds(&activity);
     // SAFETY: the device was created by the next in the chain, whose function it is.
-    let recording = records.then(|| unsafe { Recording::load(device, get_device_proc_addr) });
+    let recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     let recording = match (recording, emulation) {
-        // SAFETY: as above.
         (Some(recording), Some(emulation)) => {
-            Some(unsafe { recording.emulating(device, get_device_proc_addr, emulation) })
+            // SAFETY: as above.
+            Some(unsafe { recording.emulating(created, get_device_proc_addr, emulation) })
         }
         (recording, _) => recording,
     };

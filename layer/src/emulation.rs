@@ -1,5 +1,14 @@
 //! What captures by compute take of a device: found out for a physical device, made ready on a device.
 
+mod captures;
+mod commands;
+mod creation;
+mod memory;
+mod objects;
+mod pipelines;
+mod queries;
+mod state;
+
 use std::ffi::CStr;
 
 use ash::vk;
@@ -7,8 +16,13 @@ use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Capabilities, Context, Effect, RequiredFeatures, Unavailable, required_features,
+    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, RuntimeError, Unavailable,
+    required_features,
 };
+
+pub(crate) use self::captures::Captures;
+use self::memory::Memory;
+use self::objects::Objects;
 
 use crate::error::Error;
 use crate::instance::InstanceData;
@@ -23,9 +37,9 @@ pub(crate) const COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
-/// The function behind one of [`COMMANDS`] on a device whose transform feedback is emulated. There is none yet.
-pub(crate) fn hook(_name: &CStr) -> vk::PFN_vkVoidFunction {
-    None
+/// What takes the place of a command on a device whose transform feedback is emulated.
+pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+    commands::hook(name).or_else(|| creation::hook(name))
 }
 
 /// By what captures work on a physical device.
@@ -82,18 +96,30 @@ pub(crate) struct Emulation {
     /// What captures are made with: by [`Context::capabilities`] what the device can do, with the version of Vulkan in
     /// effect, by [`Context::enabled`] what it was created with beside what the program wants, and by
     /// [`Context::resource_plan`] how captures reach memory.
-    pub(crate) context: Context,
+    context: Context,
+    kernels: Kernels,
+    memory: Memory,
+    objects: Objects,
+    next: Next,
+}
+
+/// The next in the chain's commands that are there only sometimes.
+struct Next {
+    begin_conditional_rendering: Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
+    end_conditional_rendering: Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
+    reset_query_pool: Option<vk::PFN_vkResetQueryPool>,
 }
 
 impl Emulation {
     /// # Errors
-    /// A command is missing that comes with what the device was created with.
+    /// A command is missing that comes with what the device was created with, or one fails.
     ///
     /// # Safety
     /// The device was created with what the means require by the next in the chain, whose function it is, and outlives
-    /// the emulation.
+    /// the emulation, which is [closed](Self::close) before.
     pub(crate) unsafe fn load(
         instance: &InstanceData,
+        physical_device: vk::PhysicalDevice,
         device: vk::Device,
         get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
         means: &Means,
@@ -107,12 +133,116 @@ impl Emulation {
             next.fp_v1_1().clone(),
             next.fp_v1_3().clone(),
         );
+        let runtime = |error: RuntimeError| Error::Runtime(error.to_string());
+        // SAFETY: the caller's contract; each function is of the type that its name says.
+        unsafe {
+            let table = ash::Device::load(next.fp_v1_0(), device);
+            let (capabilities, required) = (means.capabilities.clone(), means.required.clone());
+            let context = Context::new(&next, &table, capabilities, required).map_err(runtime)?;
+            let addresses = context.has_addresses();
+            let memory = Memory::new(&next, physical_device, &table, addresses)
+                .map_err(|error| Error::Runtime(error.to_string()))?;
+            let find = |name: &CStr| get_device_proc_addr(device, name.as_ptr());
+            let reset = find(c"vkResetQueryPool").or_else(|| find(c"vkResetQueryPoolEXT"));
+            let next = Next {
+                begin_conditional_rendering: std::mem::transmute::<
+                    vk::PFN_vkVoidFunction,
+                    Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
+                >(find(c"vkCmdBeginConditionalRenderingEXT")),
+                end_conditional_rendering: std::mem::transmute::<
+                    vk::PFN_vkVoidFunction,
+                    Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
+                >(find(c"vkCmdEndConditionalRenderingEXT")),
+                reset_query_pool: std::mem::transmute::<
+                    vk::PFN_vkVoidFunction,
+                    Option<vk::PFN_vkResetQueryPool>,
+                >(reset),
+            };
+            // What may fail last.
+            let kernels = Kernels::new(&context, vk::PipelineCache::null()).map_err(runtime)?;
+            Ok(Self { context, kernels, memory, objects: Objects::default(), next })
+        }
+    }
+
+    /// Gives everything back that is of the device.
+    ///
+    /// # Safety
+    /// The device is live and idle, and no command buffer has captures of it any more.
+    pub(crate) unsafe fn close(&self) {
+        self.objects.clear();
         // SAFETY: the caller's contract.
-        let context = unsafe {
-            let device = ash::Device::load(next.fp_v1_0(), device);
-            Context::new(&next, &device, means.capabilities.clone(), means.required.clone())
+        unsafe { self.kernels.clone().destroy(&self.context) };
+        self.memory.close();
+    }
+
+    /// What captures are made with.
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    const fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    const fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    const fn reset_query_pool(&self) -> Option<vk::PFN_vkResetQueryPool> {
+        self.next.reset_query_pool
+    }
+
+    fn pipeline_barrier(&self) -> vk::PFN_vkCmdPipelineBarrier {
+        self.context.device().fp_v1_0().cmd_pipeline_barrier
+    }
+
+    /// Orders a capture behind those before it, in whose buffers and counters it may go on.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass.
+    unsafe fn order_captures(&self, cmd: vk::CommandBuffer) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        let (from, to) = (Access::SHADER_WRITE, Access::SHADER_READ | Access::SHADER_WRITE);
+        let barrier = vk::MemoryBarrier::default().src_access_mask(from).dst_access_mask(to);
+        let (stage, flags) = (Stage::COMPUTE_SHADER, vk::DependencyFlags::empty());
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.context.device().cmd_pipeline_barrier(cmd, stage, stage, flags, &[barrier], &[], &[]);
+        }
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, with conditional rendering that was begun where this ends it.
+    unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
+        if let Some(end) = self.next.end_conditional_rendering {
+            // SAFETY: the caller's contract.
+            unsafe { end(cmd) };
+        }
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, without conditional rendering.
+    unsafe fn begin_conditional_rendering(
+        &self,
+        cmd: vk::CommandBuffer,
+        condition: &ConditionalRendering,
+    ) {
+        let flags = match condition.inverted {
+            true => vk::ConditionalRenderingFlagsEXT::INVERTED,
+            false => vk::ConditionalRenderingFlagsEXT::empty(),
         };
-        Ok(Self { context: context.map_err(|error| Error::Runtime(error.to_string()))? })
+        let info = vk::ConditionalRenderingBeginInfoEXT::default()
+            .buffer(condition.buffer)
+            .offset(condition.offset)
+            .flags(flags);
+        if let Some(begin) = self.next.begin_conditional_rendering {
+            // SAFETY: the caller's contract.
+            unsafe { begin(cmd, &raw const info) };
+        }
     }
 }
 

@@ -7,9 +7,10 @@ use ash::vk;
 
 use crate::chain::slice;
 use crate::command_buffers::{
-    allocated, continues_pass, device_destroyed, failure, freed, pool_destroyed, reset,
+    allocated, device_destroyed, failure, freed, pool_destroyed, reset,
 };
 use crate::device::DeviceData;
+use crate::emulation::Emulation;
 use crate::guard::guard;
 use crate::queue::{self, Functions, Templates};
 use crate::translate::{Translation, Usages};
@@ -23,6 +24,8 @@ pub(crate) struct Recording {
     templates: Arc<Templates>,
     /// Where transform feedback is emulated.
     pub(crate) translation: Option<Translation>,
+    /// The same.
+    pub(crate) emulation: Option<Arc<Emulation>>,
     next: Next,
 }
 
@@ -41,13 +44,33 @@ impl Recording {
     /// The device is about to be destroyed.
     pub(crate) fn device_destroyed(&self) {
         device_destroyed(&self.functions);
+        if let Some(emulation) = &self.emulation {
+            // SAFETY: by Vulkan's rules the device is idle, and its command buffers are forgotten.
+            unsafe { emulation.close() };
+        }
+    }
+
+    /// Transform feedback is emulated.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load).
+    pub(crate) unsafe fn emulating(
+        self,
+        device: vk::Device,
+        get: vk::PFN_vkGetDeviceProcAddr,
+        emulation: Emulation,
+    ) -> Self {
+        let addresses = emulation.context().has_addresses();
+        let usages = Usages { addresses, descriptors: !addresses, results: true };
+        // SAFETY: the caller's contract.
+        let this = unsafe { self.translating(device, get, usages) };
+        Self { emulation: Some(Arc::new(emulation)), ..this }
     }
 
     /// What the application says of transform feedback is translated, for it is emulated.
     ///
     /// # Safety
     /// As [`load`](Self::load).
-    #[allow(dead_code, reason = "devices do not emulate yet")]
     pub(crate) unsafe fn translating(
         self,
         device: vk::Device,
@@ -78,6 +101,7 @@ impl Recording {
                 functions: Arc::new(Functions::load(find)),
                 templates: Arc::default(),
                 translation: None,
+                emulation: None,
                 next: Next {
                     allocate: next!(PFN_vkAllocateCommandBuffers: c"vkAllocateCommandBuffers"),
                     free: next!(PFN_vkFreeCommandBuffers: c"vkFreeCommandBuffers"),
@@ -159,7 +183,8 @@ unsafe extern "system" fn allocate(
                 if result == vk::Result::SUCCESS {
                     let (pool, count) = ((*info).command_pool, (*info).command_buffer_count);
                     let handles = slice(command_buffers.cast_const(), count);
-                    allocated(&recording.functions, &recording.templates, pool, handles);
+                    let Recording { functions, templates, emulation, .. } = recording;
+                    allocated(functions, templates, emulation.as_ref(), pool, handles);
                 }
                 result
             },
@@ -223,11 +248,11 @@ unsafe extern "system" fn begin(
             command_buffer,
             |n| n.begin,
             |_, next| {
-                reset(command_buffer);
                 // The flag is ignored of primary command buffers, and so is the inheritance: few give them one.
                 let inherits = info.as_ref().filter(|info| !info.p_inheritance_info.is_null());
                 let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
-                continues_pass(command_buffer, inherits.is_some_and(|i| i.flags.contains(flag)));
+                let continues = inherits.is_some_and(|i| i.flags.contains(flag));
+                reset(command_buffer, continues);
                 next(command_buffer, info)
             },
         )

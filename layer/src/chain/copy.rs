@@ -9,7 +9,8 @@ use super::structures;
 use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 
-/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have.
+/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have, or of a
+/// `VkPipelineRasterizationStateCreateInfo`.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     use vk::StructureType as Type;
     Some(match s_type {
@@ -18,6 +19,24 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
         Type::DEVICE_GROUP_DEVICE_CREATE_INFO => size_of::<vk::DeviceGroupDeviceCreateInfo<'_>>(),
         Type::DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT => {
             size_of::<vk::DeviceDeviceMemoryReportCreateInfoEXT<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_CONSERVATIVE_STATE_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineRasterizationConservativeStateCreateInfoEXT<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_KHR => {
+            size_of::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_STATE_RASTERIZATION_ORDER_AMD => {
+            size_of::<vk::PipelineRasterizationStateRasterizationOrderAMD<'_>>()
+        }
+        Type::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineRasterizationStateStreamCreateInfoEXT<'_>>()
         }
         s_type => {
             let found = WORDS.binary_search_by_key(&s_type.as_raw(), |(value, _)| *value).ok()?;
@@ -70,7 +89,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// # Safety
-    /// The chain is a valid one of a `VkDeviceCreateInfo`, and outlives the copy.
+    /// The chain is a valid one of the structures that [`size`] names, and outlives the copy.
     pub(crate) unsafe fn copy(first: *const c_void) -> Self {
         let mut chain = Self { copies: Vec::new(), rest: first };
         // SAFETY: the caller's contract.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer,
+    Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer,
     DrawCommands, MemoryLocation, QueryKind, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
@@ -146,6 +146,11 @@ impl Captures {
             }
             _ => vk::Result::ERROR_UNKNOWN,
         });
+    }
+
+    /// Why the command buffer cannot be recorded, if so.
+    pub(crate) const fn failed(&self) -> Option<vk::Result> {
+        self.failed
     }
 
     fn is_inside(&self) -> bool {
@@ -304,7 +309,7 @@ impl Captures {
     /// What is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
         // SAFETY: the caller's contract.
-        let Some(pipeline) = (unsafe { self.current_variant() }?) else { return Ok(()) };
+        let Some(pipeline) = unsafe { self.current_variant() }? else { return Ok(()) };
         let vertex_buffers = self.vertex_buffers();
         let Some(active) = &mut self.active else { return Ok(()) };
         if active.is_begun {
@@ -595,7 +600,7 @@ impl Captures {
         &mut self,
         what: &str,
         cmd: vk::CommandBuffer,
-        record: impl FnOnce(&Emulation, vkxfb::runtime::ArenaAccess<'_>) -> Result<(), RuntimeError>,
+        record: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
     ) {
         let emulation = Arc::clone(&self.emulation);
         let ctx = emulation.context();

@@ -13,11 +13,11 @@ use super::captures::{Captures, Forward};
 use super::queries::Queries;
 use super::state::BUFFERS;
 use crate::chain::slice;
-use crate::command_buffers::{captures, secondary_captures};
+use crate::command_buffers::captures;
 use crate::device::DeviceData;
 use crate::guard::guard;
-use crate::queue::commands as queued;
-use crate::translate::{self, Around};
+use crate::queue::recorded as queued;
+use crate::translate::Around;
 
 /// What a command comes to behind the layer.
 trait Outcome {
@@ -282,7 +282,7 @@ observed! {
     };
     execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
         for secondary in slice(command_buffers, count) {
-            secondary_captures(*secondary, |secondary| c.execute(secondary));
+            captures(*secondary, |secondary| c.execute(secondary));
         }
         c.forget_state();
     };
@@ -669,14 +669,14 @@ unsafe extern "system" fn host_reset_query_pool(
 /// What takes the place of a command.
 pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     macro_rules! hooks {
-        ($($($name:literal)|+ => $function:ident as $ty:ident,)*) => {
+        ($($($name:literal)|+ => $function:ident,)*) => {
             match name.to_bytes() {
                 $($($name)|+ => {
-                    let function: vk::$ty = $function;
-                    // SAFETY: whoever calls it by the command's name gives it its type again.
-                    Some(unsafe {
-                        std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function)
-                    })
+                    // SAFETY: pointers to functions are of one size; whoever calls it by the command's name gives it
+                    // its type again.
+                    unsafe {
+                        std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($function as *const ())
+                    }
                 })*
                 _ => None,
             }
@@ -684,66 +684,66 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     }
     hooks! {
         b"vkCmdBeginConditionalRenderingEXT" =>
-            begin_conditional_rendering_ext as PFN_vkCmdBeginConditionalRenderingEXT,
-        b"vkCmdBeginQuery" => begin_query as PFN_vkCmdBeginQuery,
-        b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext as PFN_vkCmdBeginQueryIndexedEXT,
-        b"vkCmdBeginRenderPass" => begin_render_pass as PFN_vkCmdBeginRenderPass,
+            begin_conditional_rendering_ext,
+        b"vkCmdBeginQuery" => begin_query,
+        b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
+        b"vkCmdBeginRenderPass" => begin_render_pass,
         b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" =>
-            begin_render_pass2 as PFN_vkCmdBeginRenderPass2,
+            begin_render_pass2,
         b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" =>
-            begin_rendering as PFN_vkCmdBeginRendering,
+            begin_rendering,
         b"vkCmdBeginTransformFeedbackEXT" =>
-            begin_transform_feedback_ext as PFN_vkCmdBeginTransformFeedbackEXT,
-        b"vkCmdBindDescriptorSets" => bind_descriptor_sets as PFN_vkCmdBindDescriptorSets,
-        b"vkCmdBindIndexBuffer" => bind_index_buffer as PFN_vkCmdBindIndexBuffer,
+            begin_transform_feedback_ext,
+        b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
+        b"vkCmdBindIndexBuffer" => bind_index_buffer,
         b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" =>
-            bind_index_buffer2_khr as PFN_vkCmdBindIndexBuffer2KHR,
-        b"vkCmdBindPipeline" => bind_pipeline as PFN_vkCmdBindPipeline,
+            bind_index_buffer2_khr,
+        b"vkCmdBindPipeline" => bind_pipeline,
         b"vkCmdBindTransformFeedbackBuffersEXT" =>
-            bind_transform_feedback_buffers_ext as PFN_vkCmdBindTransformFeedbackBuffersEXT,
-        b"vkCmdBindVertexBuffers" => bind_vertex_buffers as PFN_vkCmdBindVertexBuffers,
+            bind_transform_feedback_buffers_ext,
+        b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
         b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" =>
-            bind_vertex_buffers2 as PFN_vkCmdBindVertexBuffers2,
-        b"vkCmdCopyQueryPoolResults" => copy_query_pool_results as PFN_vkCmdCopyQueryPoolResults,
-        b"vkCmdDraw" => draw as PFN_vkCmdDraw,
-        b"vkCmdDrawIndexed" => draw_indexed as PFN_vkCmdDrawIndexed,
-        b"vkCmdDrawIndexedIndirect" => draw_indexed_indirect as PFN_vkCmdDrawIndexedIndirect,
+            bind_vertex_buffers2,
+        b"vkCmdCopyQueryPoolResults" => copy_query_pool_results,
+        b"vkCmdDraw" => draw,
+        b"vkCmdDrawIndexed" => draw_indexed,
+        b"vkCmdDrawIndexedIndirect" => draw_indexed_indirect,
         b"vkCmdDrawIndexedIndirectCount" | b"vkCmdDrawIndexedIndirectCountKHR"
             | b"vkCmdDrawIndexedIndirectCountAMD" =>
-            draw_indexed_indirect_count as PFN_vkCmdDrawIndexedIndirectCount,
-        b"vkCmdDrawIndirect" => draw_indirect as PFN_vkCmdDrawIndirect,
+            draw_indexed_indirect_count,
+        b"vkCmdDrawIndirect" => draw_indirect,
         b"vkCmdDrawIndirectByteCountEXT" =>
-            draw_indirect_byte_count_ext as PFN_vkCmdDrawIndirectByteCountEXT,
+            draw_indirect_byte_count_ext,
         b"vkCmdDrawIndirectCount" | b"vkCmdDrawIndirectCountKHR" | b"vkCmdDrawIndirectCountAMD" =>
-            draw_indirect_count as PFN_vkCmdDrawIndirectCount,
-        b"vkCmdDrawMultiEXT" => draw_multi_ext as PFN_vkCmdDrawMultiEXT,
-        b"vkCmdDrawMultiIndexedEXT" => draw_multi_indexed_ext as PFN_vkCmdDrawMultiIndexedEXT,
+            draw_indirect_count,
+        b"vkCmdDrawMultiEXT" => draw_multi_ext,
+        b"vkCmdDrawMultiIndexedEXT" => draw_multi_indexed_ext,
         b"vkCmdEndConditionalRenderingEXT" =>
-            end_conditional_rendering_ext as PFN_vkCmdEndConditionalRenderingEXT,
-        b"vkCmdEndQuery" => end_query as PFN_vkCmdEndQuery,
-        b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext as PFN_vkCmdEndQueryIndexedEXT,
-        b"vkCmdEndRenderPass" => end_render_pass as PFN_vkCmdEndRenderPass,
+            end_conditional_rendering_ext,
+        b"vkCmdEndQuery" => end_query,
+        b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
+        b"vkCmdEndRenderPass" => end_render_pass,
         b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" =>
-            end_render_pass2 as PFN_vkCmdEndRenderPass2,
-        b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering as PFN_vkCmdEndRendering,
+            end_render_pass2,
+        b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
         b"vkCmdEndTransformFeedbackEXT" =>
-            end_transform_feedback_ext as PFN_vkCmdEndTransformFeedbackEXT,
-        b"vkCmdExecuteCommands" => execute_commands as PFN_vkCmdExecuteCommands,
-        b"vkCmdPushConstants" => push_constants as PFN_vkCmdPushConstants,
-        b"vkCmdResetQueryPool" => reset_query_pool as PFN_vkCmdResetQueryPool,
+            end_transform_feedback_ext,
+        b"vkCmdExecuteCommands" => execute_commands,
+        b"vkCmdPushConstants" => push_constants,
+        b"vkCmdResetQueryPool" => reset_query_pool,
         b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
-            set_primitive_restart_enable as PFN_vkCmdSetPrimitiveRestartEnable,
+            set_primitive_restart_enable,
         b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" =>
-            set_primitive_topology as PFN_vkCmdSetPrimitiveTopology,
+            set_primitive_topology,
         b"vkCmdSetProvokingVertexModeEXT" =>
-            set_provoking_vertex_mode_ext as PFN_vkCmdSetProvokingVertexModeEXT,
+            set_provoking_vertex_mode_ext,
         b"vkCmdSetRasterizationStreamEXT" =>
-            set_rasterization_stream_ext as PFN_vkCmdSetRasterizationStreamEXT,
+            set_rasterization_stream_ext,
         b"vkCmdSetRasterizerDiscardEnable" | b"vkCmdSetRasterizerDiscardEnableEXT" =>
-            set_rasterizer_discard_enable as PFN_vkCmdSetRasterizerDiscardEnable,
-        b"vkCmdSetVertexInputEXT" => set_vertex_input_ext as PFN_vkCmdSetVertexInputEXT,
-        b"vkGetQueryPoolResults" => get_query_pool_results as PFN_vkGetQueryPoolResults,
+            set_rasterizer_discard_enable,
+        b"vkCmdSetVertexInputEXT" => set_vertex_input_ext,
+        b"vkGetQueryPoolResults" => get_query_pool_results,
         b"vkResetQueryPool" | b"vkResetQueryPoolEXT" =>
-            host_reset_query_pool as PFN_vkResetQueryPool,
+            host_reset_query_pool,
     }
 }

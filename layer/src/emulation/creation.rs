@@ -5,21 +5,19 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::lower::strip_xfb;
+use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
 use super::objects::{PipelineLayout, SetLayout};
 use super::pipelines::{Pipeline, PipelineError};
 use super::queries::{Queries, kind_of};
-use crate::chain::{all_of, slice};
+use crate::chain::{Chain, all_of, slice};
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::translate;
 
 /// What a command returns where nothing is known of its device, or where a panic ended it.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
-
-type Callbacks = *const vk::AllocationCallbacks<'static>;
 
 /// # Safety
 /// The device is live.
@@ -160,7 +158,7 @@ macro_rules! destroys {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 with($name, (), device, |emulation| {
-                    drop(emulation.objects().$table.remove(handle));
+                    _ = emulation.objects().$table.remove(handle);
                     (emulation.context().device().fp_v1_0().$function)(device, handle, allocator);
                 });
             }
@@ -212,7 +210,7 @@ unsafe extern "system" fn create_query_pool(
 
 /// A pipeline as it goes on to the driver: structures that are copied, as pointers into them are.
 struct Below {
-    rasterization: Option<Box<vk::PipelineRasterizationStateCreateInfo<'static>>>,
+    rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
     dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
 
@@ -267,12 +265,16 @@ unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Belo
     unsafe {
         let mut below = Below { rasterization: None, dynamic: None };
         if let Some(state) = info.p_rasterization_state.as_ref() {
-            let stream = vk::StructureType::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT;
-            if let Some(chain) = translate::without(state.p_next, stream) {
+            type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
+            if all_of::<Stream<'_>>(state.p_next).next().is_some() {
+                let mut chain = Chain::copy(state.p_next);
+                if let Err(error) = chain.remove::<Stream<'static>>() {
+                    tracing::error!("vkCreateGraphicsPipelines: {error}");
+                }
                 let mut state = Box::new(*state);
-                state.p_next = chain;
+                state.p_next = chain.link();
                 info.p_rasterization_state = &raw const *state;
-                below.rasterization = Some(state);
+                below.rasterization = Some((state, chain));
             }
         }
         if let Some(state) = info.p_dynamic_state.as_ref() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::lower::{Captures, LowerError, Shader};
 use vkxfb::runtime::{Context, RuntimeError, VariantDesc, VariantError, Variants, vulkan};
-use vkxfb::spirv::SpecializationConstant;
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 

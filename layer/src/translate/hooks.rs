@@ -135,7 +135,7 @@ macro_rules! creates {
     ($($(#[$doc:meta])* $function:ident $name:literal $info:ident $made:ident
         |$translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
         $(#[$doc])*
-        unsafe extern "system" fn $function(
+        pub(crate) unsafe extern "system" fn $function(
             device: vk::Device,
             info: *const vk::$info<'_>,
             allocator: *const vk::AllocationCallbacks<'_>,

@@ -23,7 +23,8 @@ use std::sync::LazyLock;
 
 use ash::vk;
 
-pub(crate) use self::hooks::hook;
+pub(crate) use self::hooks::{create_buffer, create_set_layout, hook};
+pub(crate) use self::passes::Around;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::Usages;
 

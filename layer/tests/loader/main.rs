@@ -188,6 +188,33 @@ const WITHHOLD: &[(&str, &str)] = &[
     ("VKXFB_LOG", "vkxfb_layer::command_buffers=trace"),
 ];
 
+/// The loader adds what the manifest of an implicit layer promises to what drivers have.
+#[test]
+fn an_implicit_layer_shows_the_extension_once() {
+    if !is_there() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("vulkan/implicit_layer.d");
+    std::fs::create_dir_all(&place).unwrap();
+    let manifest = std::fs::read_to_string(manifest().path().join("layer.json")).unwrap();
+    let mut manifest: Value = serde_json::from_str(&manifest).unwrap();
+    manifest["layer"]["disable_environment"] = serde_json::json!({ "VKXFB_DISABLE": "1" });
+    std::fs::write(place.join("layer.json"), manifest.to_string()).unwrap();
+    let home = ("XDG_DATA_HOME", directory.path().to_str().unwrap());
+
+    let listed = |report: &Value, key: &str| {
+        let extensions = report[key].as_array().unwrap().iter();
+        extensions.filter(|extension| extension[0] == "VK_EXT_transform_feedback").count()
+    };
+    let (dormant, _) = client("1.3", &[], &[home]);
+    assert!(description(&dormant).starts_with("dormant"), "{dormant}");
+    assert_eq!(listed(&dormant, "device_extensions"), 1);
+    let (active, _) = client("gives 1.3", &[], &[home, ("VKXFB_FORCE_ENABLE", "1")]);
+    assert_eq!(listed(&active, "extensions"), 1);
+    assert_eq!(active["features"], serde_json::json!([1, 0, 1]));
+}
+
 /// The tool's description, by which a user sees what was decided.
 fn description(report: &Value) -> String {
     let tools = report["tools"].as_array().unwrap();
