@@ -10,6 +10,7 @@ mod queries;
 mod state;
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
@@ -22,7 +23,7 @@ use vkxfb::runtime::{
 
 pub(crate) use self::captures::Captures;
 use self::memory::Memory;
-use self::objects::Objects;
+use self::objects::{Objects, SetLayout};
 
 use crate::error::Error;
 use crate::instance::InstanceData;
@@ -100,6 +101,8 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
+    /// Stands for sets of which nothing is known or used.
+    empty: Arc<SetLayout>,
     next: Next,
 }
 
@@ -158,9 +161,12 @@ impl Emulation {
                     Option<vk::PFN_vkResetQueryPool>,
                 >(reset),
             };
-            // What may fail last.
+            let info = vk::DescriptorSetLayoutCreateInfo::default();
+            let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
+            let empty = Arc::new(SetLayout { raw, dynamic_count: 0, device: table });
             let kernels = Kernels::new(&context, vk::PipelineCache::null()).map_err(runtime)?;
-            Ok(Self { context, kernels, memory, objects: Objects::default(), next })
+            let objects = Objects::default();
+            Ok(Self { context, kernels, memory, objects, empty, next })
         }
     }
 
@@ -190,6 +196,10 @@ impl Emulation {
 
     const fn objects(&self) -> &Objects {
         &self.objects
+    }
+
+    const fn empty_set_layout(&self) -> &Arc<SetLayout> {
+        &self.empty
     }
 
     const fn reset_query_pool(&self) -> Option<vk::PFN_vkResetQueryPool> {

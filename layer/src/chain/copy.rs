@@ -9,8 +9,8 @@ use super::structures;
 use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 
-/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have, or of a
-/// `VkPipelineRasterizationStateCreateInfo`.
+/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have, or of
+/// `VkPipelineRasterizationStateCreateInfo` and `VkPipelineShaderStageCreateInfo`.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     use vk::StructureType as Type;
     Some(match s_type {
@@ -38,6 +38,11 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
         Type::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT => {
             size_of::<vk::PipelineRasterizationStateStreamCreateInfoEXT<'_>>()
         }
+        Type::PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO => {
+            size_of::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>()
+        }
+        Type::SHADER_MODULE_CREATE_INFO => size_of::<vk::ShaderModuleCreateInfo<'_>>(),
+        Type::DEBUG_UTILS_OBJECT_NAME_INFO_EXT => size_of::<vk::DebugUtilsObjectNameInfoEXT<'_>>(),
         s_type => {
             let found = WORDS.binary_search_by_key(&s_type.as_raw(), |(value, _)| *value).ok()?;
             let size = size_of::<vk::BaseInStructure<'_>>() + 4 * WORDS[found].1;

@@ -440,6 +440,7 @@ impl Captures {
             if changed.index_buffer
                 && let Some(buffer) = &state.index_buffer
             {
+                // Null where the application may bind none, as nothing of it is read.
                 recorder.bind_index_buffer(buffer)?;
             }
             if changed.sets {

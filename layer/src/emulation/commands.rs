@@ -376,7 +376,7 @@ impl Captures {
             false => self.emulation().objects().pipeline_layouts.get(layout),
         };
         let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
-        let counts = counts.map(|set| set.as_ref().map_or(0, |set| set.dynamic_count));
+        let counts = counts.map(|set| set.dynamic_count);
         let counts: Vec<u32> = counts.collect();
         self.state.bind_sets(point, layout, first, sets, counts.into_iter(), offsets);
     }

@@ -9,7 +9,7 @@ use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
 use super::objects::{PipelineLayout, SetLayout};
-use super::pipelines::{Pipeline, PipelineError};
+use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
 use super::queries::{Queries, kind_of};
 use crate::chain::{Chain, all_of, slice};
 use crate::device::DeviceData;
@@ -108,7 +108,10 @@ unsafe extern "system" fn create_pipeline_layout(
             let result = next(device, info, allocator, layout);
             if result == vk::Result::SUCCESS {
                 let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
-                let of = |set: &vk::DescriptorSetLayout| emulation.objects().set_layouts.get(*set);
+                let of = |set: &vk::DescriptorSetLayout| {
+                    let found = emulation.objects().set_layouts.get(*set);
+                    found.unwrap_or_else(|| Arc::clone(emulation.empty_set_layout()))
+                };
                 let known = PipelineLayout { sets: sets.iter().map(of).collect() };
                 emulation.objects().pipeline_layouts.insert(*layout, Arc::new(known));
             }
@@ -169,10 +172,24 @@ macro_rules! destroys {
 destroys! {
     destroy_buffer "vkDestroyBuffer" Buffer buffers;
     destroy_descriptor_set_layout "vkDestroyDescriptorSetLayout" DescriptorSetLayout set_layouts;
-    destroy_pipeline "vkDestroyPipeline" Pipeline pipelines;
     destroy_pipeline_layout "vkDestroyPipelineLayout" PipelineLayout pipeline_layouts;
     destroy_query_pool "vkDestroyQueryPool" QueryPool queries;
     destroy_shader_module "vkDestroyShaderModule" ShaderModule shader_modules;
+}
+
+unsafe extern "system" fn destroy_pipeline(
+    device: vk::Device,
+    pipeline: vk::Pipeline,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkDestroyPipeline", (), device, |emulation| {
+            _ = emulation.objects().pipelines.remove(pipeline);
+            _ = emulation.objects().libraries.remove(pipeline);
+            (emulation.context().device().fp_v1_0().destroy_pipeline)(device, pipeline, allocator);
+        });
+    }
 }
 
 unsafe extern "system" fn create_query_pool(
@@ -209,7 +226,11 @@ unsafe extern "system" fn create_query_pool(
 }
 
 /// A pipeline as it goes on to the driver: structures that are copied, as pointers into them are.
+#[derive(Default)]
 struct Below {
+    /// Stages whose modules are in their chains, with the chains and the words without transform feedback.
+    stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
+    modules: Vec<(Chain, Vec<u32>)>,
     rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
     dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
@@ -229,7 +250,7 @@ unsafe extern "system" fn create_graphics_pipelines(
             let mut own = Vec::with_capacity(given.len());
             for info in given {
                 match capturing(emulation, info, cache) {
-                    Ok(pipeline) => own.push(pipeline),
+                    Ok(found) => own.push(found),
                     Err(error) => {
                         tracing::error!("vkCreateGraphicsPipelines: {error}");
                         std::slice::from_raw_parts_mut(pipelines, count as usize)
@@ -245,10 +266,12 @@ unsafe extern "system" fn create_graphics_pipelines(
             drop(kept);
             // Also where some failed, those that are there can be used.
             for (pipeline, own) in slice(pipelines.cast_const(), count).iter().zip(own) {
-                if *pipeline != vk::Pipeline::null()
-                    && let Some(own) = own
-                {
-                    emulation.objects().pipelines.insert(*pipeline, Arc::new(own));
+                let objects = emulation.objects();
+                match own {
+                    _ if *pipeline == vk::Pipeline::null() => {}
+                    Own::Nothing => {}
+                    Own::Library(parts) => objects.libraries.insert(*pipeline, parts),
+                    Own::Pipeline(own) => objects.pipelines.insert(*pipeline, Arc::new(own)),
                 }
             }
             result
@@ -263,7 +286,29 @@ unsafe extern "system" fn create_graphics_pipelines(
 unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
     // SAFETY: the caller's contract.
     unsafe {
-        let mut below = Below { rasterization: None, dynamic: None };
+        let mut below = Below::default();
+        for (number, stage) in slice(info.p_stages, info.stage_count).iter().enumerate() {
+            let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
+            let Some(module) = module.filter(|_| stage.module == vk::ShaderModule::null()) else {
+                continue;
+            };
+            let words = slice(module.p_code, (module.code_size / 4) as u32);
+            let Ok(Cow::Owned(stripped)) = strip_xfb(words) else { continue };
+            let replaced = vk::ShaderModuleCreateInfo { p_next: std::ptr::null(), ..*module };
+            let mut chain = Chain::copy(stage.p_next);
+            if let Err(error) = chain.remove::<vk::ShaderModuleCreateInfo<'static>>() {
+                tracing::error!("vkCreateGraphicsPipelines: {error}");
+            }
+            chain.push(&replaced.code(&stripped));
+            if below.stages.is_empty() {
+                below.stages = slice(info.p_stages, info.stage_count).to_vec();
+            }
+            below.stages[number].p_next = chain.link();
+            below.modules.push((chain, stripped));
+        }
+        if !below.stages.is_empty() {
+            info.p_stages = below.stages.as_ptr();
+        }
         if let Some(state) = info.p_rasterization_state.as_ref() {
             type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
             if all_of::<Stream<'_>>(state.p_next).next().is_some() {
@@ -293,7 +338,17 @@ unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Belo
     }
 }
 
-/// What captures with a pipeline, if it does.
+/// What is to be known of a pipeline.
+enum Own {
+    Nothing,
+    Library(Parts),
+    Pipeline(Pipeline),
+}
+
+/// What is to be known of a pipeline.
+///
+/// # Errors
+/// It captures what cannot be captured.
 ///
 /// # Safety
 /// The structure is a valid one of `vkCreateGraphicsPipelines`.
@@ -301,36 +356,99 @@ unsafe fn capturing(
     emulation: &Emulation,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
     cache: vk::PipelineCache,
-) -> Result<Option<Pipeline>, PipelineError> {
-    use vk::ShaderStageFlags as Stage;
+) -> Result<Own, PipelineError> {
+    use vk::GraphicsPipelineLibraryFlagsEXT as Has;
+    let objects = emulation.objects();
     // SAFETY: the caller's contract.
     unsafe {
-        let stages = slice(info.p_stages, info.stage_count);
-        let find = |stage| stages.iter().find(|s| s.stage == stage);
-        for (stage, name) in [
-            (Stage::GEOMETRY, "geometry"),
-            (Stage::TESSELLATION_EVALUATION, "tessellation evaluation"),
-        ] {
-            if let Some(last) = find(stage) {
-                return match emulation.objects().shader_modules.get(last.module) {
-                    Some(_) => Err(PipelineError::Stage(name)),
-                    None => Ok(None),
-                };
+        let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
+        let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
+        let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
+        let has = match library {
+            Some(library) => library.flags,
+            // Of what links them all parts are the libraries'.
+            None if libraries.is_empty() => Has::from_raw(u32::MAX),
+            None => Has::empty(),
+        };
+        let layout = || objects.pipeline_layouts.get(info.layout);
+        let mut parts = Parts::default();
+        if has.contains(Has::VERTEX_INPUT_INTERFACE) {
+            parts.input = Some(Arc::new(InputPart::new(info)?));
+        }
+        if has.contains(Has::PRE_RASTERIZATION_SHADERS) {
+            let stages = slice(info.p_stages, info.stage_count);
+            if let Some(vertex) = stage_of(stages, vk::ShaderStageFlags::VERTEX) {
+                let words = captured_words(emulation, stages, vertex)?;
+                parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
             }
         }
-        let Some(vertex) = find(Stage::VERTEX) else { return Ok(None) };
-        let words = match vertex.module == vk::ShaderModule::null() {
-            false => emulation.objects().shader_modules.get(vertex.module),
-            true => all_of::<vk::ShaderModuleCreateInfo<'_>>(vertex.p_next)
-                .next()
-                .map(|module| slice(module.p_code, (module.code_size / 4) as u32))
-                .filter(|words| matches!(strip_xfb(words), Ok(Cow::Owned(_))))
-                .map(Arc::from),
-        };
-        let Some(words) = words else { return Ok(None) };
-        let layout = emulation.objects().pipeline_layouts.get(info.layout);
-        let pipeline = Pipeline::new(emulation.context(), info, vertex, words, layout)?;
-        Ok(pipeline.prepare(cache)?.then_some(pipeline))
+        for library in libraries {
+            if let Some(library) = objects.libraries.get(*library) {
+                parts.link(&library);
+            }
+        }
+        if info.flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR) {
+            return Ok(Own::Library(parts));
+        }
+        match Pipeline::new(emulation.context(), &parts, layout())? {
+            Some(pipeline) if pipeline.prepare(cache)? => Ok(Own::Pipeline(pipeline)),
+            _ => Ok(Own::Nothing),
+        }
+    }
+}
+
+fn stage_of<'a>(
+    stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
+    stage: vk::ShaderStageFlags,
+) -> Option<&'a vk::PipelineShaderStageCreateInfo<'a>> {
+    stages.iter().find(|found| found.stage == stage)
+}
+
+/// The words of the vertex shader, where it may capture.
+///
+/// # Errors
+/// Another stage captures.
+///
+/// # Safety
+/// The structures are valid ones of `vkCreateGraphicsPipelines`.
+unsafe fn captured_words(
+    emulation: &Emulation,
+    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+    vertex: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<Option<Arc<[u32]>>, PipelineError> {
+    use vk::ShaderStageFlags as Stage;
+    // SAFETY: the caller's contract.
+    let words = |stage| unsafe { words_of(emulation, stage) };
+    for (stage, name) in [
+        (Stage::GEOMETRY, "geometry"),
+        (Stage::TESSELLATION_EVALUATION, "tessellation evaluation"),
+    ] {
+        if let Some(last) = stage_of(stages, stage) {
+            return match words(last) {
+                Some(_) => Err(PipelineError::Stage(name)),
+                None => Ok(None),
+            };
+        }
+    }
+    Ok(words(vertex))
+}
+
+/// The words of a stage, as the application gave them, where its module has transform feedback.
+///
+/// # Safety
+/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+unsafe fn words_of(
+    emulation: &Emulation,
+    stage: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Option<Arc<[u32]>> {
+    if stage.module != vk::ShaderModule::null() {
+        return emulation.objects().shader_modules.get(stage.module);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
+        let words = slice(module.p_code, (module.code_size / 4) as u32);
+        matches!(strip_xfb(words), Ok(Cow::Owned(_))).then(|| words.into())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
 
-use super::pipelines::Pipeline;
+use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
 
 /// Objects of a kind, from their creation to their destruction.
@@ -48,6 +48,8 @@ pub(super) struct Objects {
     pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The words of modules with transform feedback, as the application gave them.
     pub(super) shader_modules: Table<vk::ShaderModule, Arc<[u32]>>,
+    /// Libraries of graphics pipelines.
+    pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
     /// Query pools that are the layer's.
@@ -58,6 +60,7 @@ impl Objects {
     /// Forgets all: the device is about to be destroyed.
     pub(super) fn clear(&self) {
         self.pipelines.clear();
+        self.libraries.clear();
         self.queries.clear();
         self.shader_modules.clear();
         self.pipeline_layouts.clear();
@@ -86,6 +89,6 @@ impl Drop for SetLayout {
 
 /// A pipeline layout.
 pub(super) struct PipelineLayout {
-    /// Of each set; `None` for what is not known.
-    pub(super) sets: Vec<Option<Arc<SetLayout>>>,
+    /// Of each set. What a pipeline library leaves to others is empty.
+    pub(super) sets: Vec<Arc<SetLayout>>,
 }

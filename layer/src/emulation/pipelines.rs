@@ -23,8 +23,6 @@ pub(super) enum PipelineError {
     EntryPoint,
     #[error("the pipeline layout is none that the layer knows")]
     Layout,
-    #[error("a descriptor set layout of the pipeline layout is none that the layer knows")]
-    SetLayout,
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
@@ -42,37 +40,51 @@ pub(super) struct Dynamic {
     pub(super) provoking_vertex: bool,
 }
 
-/// A graphics pipeline whose vertex shader captures.
-pub(super) struct Pipeline {
-    words: Arc<[u32]>,
-    entry_point: String,
-    specialization: Vec<(u32, Vec<u8>)>,
-    layout: Arc<PipelineLayout>,
-    pub(super) vertex_input: VertexInput,
-    pub(super) dynamic: Dynamic,
-    pub(super) topology: vk::PrimitiveTopology,
-    pub(super) restart: bool,
-    pub(super) provoking_vertex: ProvokingVertex,
-    pub(super) discard: bool,
-    variants: Variants,
-    ctx: Context,
+/// What a graphics pipeline, or a library of one, says of vertex input and of how primitives are put together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct InputPart {
+    vertex_input: VertexInput,
+    topology: vk::PrimitiveTopology,
+    restart: bool,
+    dynamic: Dynamic,
 }
 
-impl Pipeline {
-    /// Reads what a capture needs.
-    ///
+/// What it says of the shaders before rasterization.
+#[derive(Clone)]
+pub(super) struct ShaderPart {
+    /// The words of the vertex shader, where its module has transform feedback and no other stage comes behind it.
+    words: Option<Arc<[u32]>>,
+    entry_point: String,
+    specialization: Vec<(u32, Vec<u8>)>,
+    layout: Option<Arc<PipelineLayout>>,
+    provoking_vertex: ProvokingVertex,
+    discard: bool,
+    dynamic: Dynamic,
+}
+
+/// The parts that a pipeline has, its own and those of libraries.
+#[derive(Clone, Default)]
+pub(super) struct Parts {
+    pub(super) input: Option<Arc<InputPart>>,
+    pub(super) shader: Option<Arc<ShaderPart>>,
+}
+
+impl Parts {
+    /// Takes over what another one has.
+    pub(super) fn link(&mut self, library: &Self) {
+        self.input = self.input.take().or_else(|| library.input.clone());
+        self.shader = self.shader.take().or_else(|| library.shader.clone());
+    }
+}
+
+impl InputPart {
     /// # Errors
-    /// What a capture by compute cannot be made of.
+    /// A format that nothing can be captured of.
     ///
     /// # Safety
-    /// The structure is a valid one of `vkCreateGraphicsPipelines`, whose vertex stage is the last before
-    /// rasterization and has those words.
+    /// The structure is a valid one of `vkCreateGraphicsPipelines`, and has this part.
     pub(super) unsafe fn new(
-        ctx: &Context,
         info: &vk::GraphicsPipelineCreateInfo<'_>,
-        stage: &vk::PipelineShaderStageCreateInfo<'_>,
-        words: Arc<[u32]>,
-        layout: Option<Arc<PipelineLayout>>,
     ) -> Result<Self, PipelineError> {
         // SAFETY: the caller's contract.
         unsafe {
@@ -82,11 +94,34 @@ impl Pipeline {
                 _ => VertexInput::default(),
             };
             let assembly = info.p_input_assembly_state.as_ref();
+            Ok(Self {
+                vertex_input,
+                topology: assembly.map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
+                restart: assembly.is_some_and(|state| state.primitive_restart_enable == vk::TRUE),
+                dynamic,
+            })
+        }
+    }
+}
+
+impl ShaderPart {
+    /// # Errors
+    /// What cannot be read.
+    ///
+    /// # Safety
+    /// As [`InputPart::new`]; the words are those of the vertex stage.
+    pub(super) unsafe fn new(
+        info: &vk::GraphicsPipelineCreateInfo<'_>,
+        stage: &vk::PipelineShaderStageCreateInfo<'_>,
+        words: Option<Arc<[u32]>>,
+        layout: Option<Arc<PipelineLayout>>,
+    ) -> Result<Self, PipelineError> {
+        type Mode<'a> = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'a>;
+        // SAFETY: the caller's contract.
+        unsafe {
             let rasterization = info.p_rasterization_state.as_ref();
-            let provoking_vertex = rasterization
-                .and_then(|r| {
-                    all_of::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(r.p_next).next()
-                })
+            let is_last = rasterization
+                .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
                 .is_some_and(|state| {
                     state.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
                 });
@@ -102,17 +137,60 @@ impl Pipeline {
                 words,
                 entry_point: entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned(),
                 specialization,
-                layout: layout.ok_or(PipelineError::Layout)?,
-                vertex_input,
-                dynamic,
-                topology: assembly.map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
-                restart: assembly.is_some_and(|state| state.primitive_restart_enable == vk::TRUE),
-                provoking_vertex: provoking(provoking_vertex),
+                layout,
+                provoking_vertex: provoking(is_last),
                 discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
-                variants: Variants::new(),
-                ctx: ctx.clone(),
+                dynamic: dynamic_of(info),
             })
         }
+    }
+}
+
+/// A graphics pipeline whose vertex shader captures.
+pub(super) struct Pipeline {
+    words: Arc<[u32]>,
+    shader: Arc<ShaderPart>,
+    layout: Arc<PipelineLayout>,
+    pub(super) vertex_input: VertexInput,
+    pub(super) dynamic: Dynamic,
+    pub(super) topology: vk::PrimitiveTopology,
+    restart: bool,
+    pub(super) discard: bool,
+    variants: Variants,
+    ctx: Context,
+}
+
+impl Pipeline {
+    /// Puts together what a capture needs; `None` where nothing is captured. The layout is that of the whole pipeline,
+    /// if it has one.
+    ///
+    /// # Errors
+    /// What a capture by compute cannot be made of.
+    pub(super) fn new(
+        ctx: &Context,
+        parts: &Parts,
+        layout: Option<Arc<PipelineLayout>>,
+    ) -> Result<Option<Self>, PipelineError> {
+        let Some(shader) = &parts.shader else { return Ok(None) };
+        let Some(words) = shader.words.clone() else { return Ok(None) };
+        let input = parts.input.clone().unwrap_or_default();
+        let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
+        Ok(Some(Self {
+            words,
+            shader: Arc::clone(shader),
+            layout,
+            vertex_input: input.vertex_input.clone(),
+            dynamic: Dynamic {
+                discard: shader.dynamic.discard,
+                provoking_vertex: shader.dynamic.provoking_vertex,
+                ..input.dynamic
+            },
+            topology: input.topology,
+            restart: input.restart,
+            discard: shader.discard,
+            variants: Variants::new(),
+            ctx: ctx.clone(),
+        }))
     }
 
     /// Makes what can be made before anything is drawn, so that recording need not wait for a compiler. Gives whether
@@ -150,12 +228,13 @@ impl Pipeline {
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
         let specialization: Vec<SpecializationConstant<'_>> = self
+            .shader
             .specialization
             .iter()
             .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
             .collect();
-        let sets: Option<Vec<vk::DescriptorSetLayout>> =
-            self.layout.sets.iter().map(|set| Some(set.as_ref()?.raw)).collect();
+        let sets: Vec<vk::DescriptorSetLayout> =
+            self.layout.sets.iter().map(|set| set.raw).collect();
         let topology = match self.dynamic.topology {
             true => None,
             false => PrimitiveTopology::from_raw(self.topology.as_raw()).ok(),
@@ -164,14 +243,14 @@ impl Pipeline {
             shader: Shader {
                 words: &self.words,
                 stage: Some(spirv::ExecutionModel::Vertex),
-                entry_point: Some(&self.entry_point),
+                entry_point: Some(&self.shader.entry_point),
                 captures: Captures::Decorations,
                 specialization: &specialization,
             },
             vertex_input,
-            set_layouts: &sets.ok_or(PipelineError::SetLayout)?,
+            set_layouts: &sets,
             topology,
-            provoking_vertex: self.provoking_vertex,
+            provoking_vertex: self.shader.provoking_vertex,
             primitive_restart: self.restart || self.dynamic.restart,
         };
         // SAFETY: the caller's contract.

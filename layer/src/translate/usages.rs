@@ -91,6 +91,11 @@ impl Usages {
             // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
+            // Captures read whole dwords. An odd size is no secret: memory requirements are of the buffer as it is.
+            size: match info.usage.intersects(REACHED) {
+                true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
+                false => info.size,
+            },
             ..*info
         }
     }
