@@ -101,8 +101,6 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
-    /// Stands for sets of which nothing is known or used.
-    empty: Arc<SetLayout>,
     next: Next,
 }
 
@@ -165,8 +163,7 @@ impl Emulation {
             let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
             let empty = Arc::new(SetLayout { raw, dynamic_count: 0, device: table });
             let kernels = Kernels::new(&context, vk::PipelineCache::null()).map_err(runtime)?;
-            let objects = Objects::default();
-            Ok(Self { context, kernels, memory, objects, empty, next })
+            Ok(Self { context, kernels, memory, objects: Objects::new(empty), next })
         }
     }
 
@@ -196,10 +193,6 @@ impl Emulation {
 
     const fn objects(&self) -> &Objects {
         &self.objects
-    }
-
-    const fn empty_set_layout(&self) -> &Arc<SetLayout> {
-        &self.empty
     }
 
     const fn reset_query_pool(&self) -> Option<vk::PFN_vkResetQueryPool> {

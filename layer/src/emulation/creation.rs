@@ -107,13 +107,10 @@ unsafe extern "system" fn create_pipeline_layout(
             let next = emulation.context().device().fp_v1_0().create_pipeline_layout;
             let result = next(device, info, allocator, layout);
             if result == vk::Result::SUCCESS {
+                let objects = emulation.objects();
                 let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
-                let of = |set: &vk::DescriptorSetLayout| {
-                    let found = emulation.objects().set_layouts.get(*set);
-                    found.unwrap_or_else(|| Arc::clone(emulation.empty_set_layout()))
-                };
-                let known = PipelineLayout { sets: sets.iter().map(of).collect() };
-                emulation.objects().pipeline_layouts.insert(*layout, Arc::new(known));
+                let known = PipelineLayout { sets: sets.iter().filter_map(|set| objects.set_layout(*set)).collect() };
+                objects.pipeline_layouts.insert(*layout, Arc::new(known));
             }
             result
         })

@@ -56,7 +56,22 @@ pub(super) struct Objects {
     pub(super) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
+/// Stands in `set_layouts` for sets of which nothing is known or used.
+const EMPTY: vk::DescriptorSetLayout = vk::DescriptorSetLayout::null();
+
 impl Objects {
+    /// With a layout for sets of which nothing is known or used.
+    pub(super) fn new(empty: Arc<SetLayout>) -> Self {
+        let this = Self::default();
+        this.set_layouts.insert(EMPTY, empty);
+        this
+    }
+
+    /// The layout of a set as it was defined.
+    pub(super) fn set_layout(&self, layout: vk::DescriptorSetLayout) -> Option<Arc<SetLayout>> {
+        self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
+    }
+
     /// Forgets all: the device is about to be destroyed.
     pub(super) fn clear(&self) {
         self.pipelines.clear();
