@@ -21,10 +21,12 @@ impl Arena {
     /// Calls something with memory that is gone when it returns. Where there is no memory it panics, which `guard`
     /// makes an error of.
     pub(crate) fn with<R>(call: impl FnOnce(&Self) -> R) -> R {
-        let mut arena = Self(KEPT.take().unwrap_or_default());
+        // A thread that ends has it no longer, and may still call.
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        let mut arena = Self(kept.unwrap_or_default());
         let result = call(&arena);
         arena.0.reset();
-        KEPT.set(Some(arena.0));
+        _ = KEPT.try_with(|kept| kept.set(Some(arena.0)));
         result
     }
 

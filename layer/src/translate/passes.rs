@@ -96,6 +96,9 @@ pub(crate) struct Around {
     /// Before the first capture, of dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
     /// Between captures: at `vkCmdNextSubpass`, and at barriers in a subpass (whose own masks say less).
+    ///
+    /// Where it is empty no capture of a pass can be ordered behind a draw with a vertex shader in the same pass: neither
+    /// overwrites it what such a draw reads, nor does it read what shaders of the draw store.
     pub(crate) between: Barrier,
     /// Between the last capture and the pass, of dependencies within the pass: draws of it may consume captures.
     pub(crate) behind: Barrier,

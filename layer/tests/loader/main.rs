@@ -48,7 +48,9 @@ fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ra
     for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
         command.env_remove(variable);
     }
-    for variable in ["VKXFB_LOG", "VKXFB_FORCE_ENABLE", "VKXFB_WITHHOLD_PASSES"] {
+    for variable in
+        ["VKXFB_LOG", "VKXFB_FORCE_ENABLE", "VKXFB_OMIT_TRANSLATION", "VKXFB_WITHHOLD_PASSES"]
+    {
         command.env_remove(variable);
     }
     command.env_remove("VK_LAYER_SETTINGS_PATH");
