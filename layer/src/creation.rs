@@ -89,7 +89,9 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        extensions.retain(|name| *name != ext::transform_feedback::NAME);
+        // Another extension of the driver may depend on its own, which stays then, without its feature.
+        let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
+        extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
         chain.remove::<TransformFeedback>()?;
         // The driver has no captures that could preserve it.
         chain.set::<ProvokingVertex>(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer,
+    Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, ConditionalRendering, CounterBuffer,
     DrawCommands, MemoryLocation, QueryKind, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
@@ -12,7 +12,7 @@ use vkxfb::topology::PrimitiveTopology;
 use super::Emulation;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
-use super::state::{BUFFERS, Changed, State};
+use super::state::{BUFFERS, Changed, Disturbed, State};
 use crate::translate::Around;
 
 /// What an arena has before it grows.
@@ -56,6 +56,17 @@ struct ActiveQuery {
     query: u32,
 }
 
+/// A pass that is being recorded.
+#[derive(Default)]
+struct Pass {
+    /// What its render pass asks of captures.
+    around: Around,
+    /// What it finds bound: the commands of the pass come behind its captures.
+    before: Disturbed,
+    /// Conditional rendering that was begun before it.
+    condition: Option<ConditionalRendering>,
+}
+
 /// What the layer knows of a command buffer that may capture.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
@@ -70,16 +81,14 @@ pub(crate) struct Captures {
     arena: Option<Arena>,
     commands: Vec<Buffer>,
     command_count: u64,
-    /// Of the pass that is being recorded.
-    pass: Option<Around>,
+    /// The pass that is being recorded.
+    pass: Option<Pass>,
     /// Whether the whole command buffer is part of a pass.
     pub(super) continues: bool,
     /// Why it cannot be recorded.
     pub(super) failed: Option<vk::Result>,
     /// The last variant, of the state as it is.
     variant: Option<vkxfb::runtime::Pipeline>,
-    /// Whether conditional rendering was begun outside of the pass.
-    condition_is_outside: bool,
 }
 
 impl Captures {
@@ -99,7 +108,6 @@ impl Captures {
             continues: false,
             failed: None,
             variant: None,
-            condition_is_outside: false,
         }
     }
 
@@ -116,7 +124,6 @@ impl Captures {
         self.variant = None;
         self.pass = None;
         self.continues = continues;
-        self.condition_is_outside = false;
         self.spare.extend(self.active.take().map(|active| active.capture));
         self.forget();
         if let Some(arena) = &mut self.arena {
@@ -161,8 +168,13 @@ impl Captures {
 
     /// A pass begins. What the render pass asks of captures comes with it.
     pub(super) fn begin_pass(&mut self, around: Around) {
-        self.pass = Some(around);
-        self.condition_is_outside = self.state.conditional_rendering.is_some();
+        self.pass = Some(self.here(around));
+    }
+
+    /// A pass that would begin here.
+    fn here(&self, around: Around) -> Pass {
+        let State { disturbed, conditional_rendering, .. } = &self.state;
+        Pass { around, before: disturbed.clone(), condition: *conditional_rendering }
     }
 
     /// A pass ends: its captures are recorded, before the pass itself is. Gives what is to be recorded behind it.
@@ -170,28 +182,28 @@ impl Captures {
     /// # Safety
     /// The command buffer is being recorded, and stands before the pass.
     pub(super) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) -> Option<Around> {
-        let around = self.pass.take()?;
+        let pass = self.pass.take()?;
         let captures = !self.hoisted.is_empty();
         // SAFETY: the caller's contract.
-        unsafe { self.play(cmd, &around) };
-        captures.then_some(around)
+        unsafe { self.play(cmd, &pass) };
+        captures.then_some(pass.around)
     }
 
     /// Records what was hoisted.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
-    unsafe fn play(&mut self, cmd: vk::CommandBuffer, around: &Around) {
+    unsafe fn play(&mut self, cmd: vk::CommandBuffer, pass: &Pass) {
         if self.hoisted.is_empty() || self.failed.is_some() {
             self.forget();
             return;
         }
         let emulation = Arc::clone(&self.emulation);
         let ctx = emulation.context();
-        let suspended = self.state.conditional_rendering.filter(|_| self.condition_is_outside);
+        let Pass { around, before, condition } = pass;
         // SAFETY: the caller's contract.
         unsafe {
-            if suspended.is_some() {
+            if condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
             around.before.record(emulation.pipeline_barrier(), cmd);
@@ -206,9 +218,9 @@ impl Captures {
             }
             self.hoisted = hoisted;
             around.behind.record(emulation.pipeline_barrier(), cmd);
-            self.state.restore(ctx.device(), cmd);
-            if let Some(condition) = suspended {
-                emulation.begin_conditional_rendering(cmd, &condition);
+            before.restore(ctx.device(), cmd);
+            if let Some(condition) = condition {
+                emulation.begin_conditional_rendering(cmd, condition);
             }
         }
         self.forget();
@@ -445,7 +457,7 @@ impl Captures {
             }
             if changed.sets {
                 let count = pipeline.set_count();
-                for (number, bound) in (0..).zip(state.sets[0].iter().take(count)) {
+                for (number, bound) in (0..).zip(state.sets.iter().take(count)) {
                     let Some(bound) = bound else { continue };
                     recorder.bind_descriptor_sets(number, &[bound.set], &bound.dynamic_offsets)?;
                 }
@@ -561,9 +573,9 @@ impl Captures {
             self.fail("vkCmdEndQuery", &error);
         }
         if !self.is_inside() {
-            self.condition_is_outside = self.state.conditional_rendering.is_some();
+            let here = self.here(Around::default());
             // SAFETY: the caller's contract.
-            unsafe { self.play(cmd, &Around::default()) };
+            unsafe { self.play(cmd, &here) };
         }
     }
 
@@ -621,7 +633,7 @@ impl Captures {
             if let Some(Err(error)) = recorded {
                 self.fail(what, &error);
             }
-            self.state.restore(ctx.device(), cmd);
+            self.state.disturbed.restore(ctx.device(), cmd);
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }

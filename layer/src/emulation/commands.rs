@@ -358,7 +358,7 @@ impl Captures {
                 self.state.pipeline = self.emulation().objects().pipelines.get(pipeline);
                 self.state.changed.vertex_input = true;
             }
-            vk::PipelineBindPoint::COMPUTE => self.state.compute_pipeline = pipeline,
+            vk::PipelineBindPoint::COMPUTE => self.state.disturbed.compute_pipeline = pipeline,
             _ => {}
         }
     }

@@ -53,18 +53,26 @@ pub(super) struct Push {
     pub(super) bytes: Vec<u8>,
 }
 
+/// What captures take the place of, and is bound again behind them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Disturbed {
+    pub(super) compute_pipeline: vk::Pipeline,
+    /// Of the compute bind point, by number.
+    sets: Vec<Option<BoundSet>>,
+    /// What was pushed, for all stages.
+    pushes: Vec<Push>,
+}
+
 /// The state of a command buffer.
 #[derive(Default)]
 pub(super) struct State {
     /// The graphics pipeline, if it captures.
     pub(super) pipeline: Option<Arc<Pipeline>>,
-    pub(super) compute_pipeline: vk::Pipeline,
-    /// By bind point (graphics, compute) and number.
-    pub(super) sets: [Vec<Option<BoundSet>>; 2],
+    /// Of the graphics bind point, by number.
+    pub(super) sets: Vec<Option<BoundSet>>,
     /// What the vertex stage finds.
     pub(super) constants: Vec<u8>,
-    /// What was pushed, for all stages.
-    pub(super) pushes: Vec<Push>,
+    pub(super) disturbed: Disturbed,
     pub(super) vertex_buffers: BTreeMap<u32, VertexBuffer>,
     /// Strides of bindings, where they are dynamic.
     pub(super) strides: BTreeMap<u32, u32>,
@@ -79,15 +87,6 @@ pub(super) struct State {
     pub(super) changed: Changed,
 }
 
-/// Which of the sets those of a bind point are.
-pub(super) const fn point(bind_point: vk::PipelineBindPoint) -> Option<usize> {
-    match bind_point {
-        vk::PipelineBindPoint::GRAPHICS => Some(0),
-        vk::PipelineBindPoint::COMPUTE => Some(1),
-        _ => None,
-    }
-}
-
 impl State {
     /// Sets are bound. `dynamic_counts`: of each of them.
     pub(super) fn bind_sets(
@@ -99,8 +98,14 @@ impl State {
         dynamic_counts: impl Iterator<Item = u32>,
         mut dynamic_offsets: &[u32],
     ) {
-        let Some(point) = point(bind_point) else { return };
-        let bound = &mut self.sets[point];
+        let bound = match bind_point {
+            vk::PipelineBindPoint::GRAPHICS => {
+                self.changed.sets = true;
+                &mut self.sets
+            }
+            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.sets,
+            _ => return,
+        };
         let end = first as usize + sets.len();
         if bound.len() < end {
             bound.resize(end, None);
@@ -115,9 +120,6 @@ impl State {
             slot.set = *set;
             slot.dynamic_offsets.clear();
             slot.dynamic_offsets.extend_from_slice(own);
-        }
-        if point == 0 {
-            self.changed.sets = true;
         }
     }
 
@@ -138,16 +140,20 @@ impl State {
             self.changed.constants = true;
         }
         // What is written over whole need not be pushed again.
-        self.pushes.retain(|push| {
+        let pushes = &mut self.disturbed.pushes;
+        pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
                 && stages.contains(push.stages);
             !covered
         });
-        self.pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
+        pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
     }
 
-    /// Binds again what captures took the place of.
+}
+
+impl Disturbed {
+    /// Binds it again.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and what is bound is valid there.
@@ -158,7 +164,7 @@ impl State {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
             }
-            for (number, bound) in (0..).zip(&self.sets[1]) {
+            for (number, bound) in (0..).zip(&self.sets) {
                 let Some(bound) = bound else { continue };
                 let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
                 device.cmd_bind_descriptor_sets(cmd, point, bound.layout, number, &sets, offsets);
