@@ -17,8 +17,8 @@ use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, RuntimeError, Unavailable,
-    required_features,
+    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, RuntimeError,
+    Unavailable, required_features,
 };
 
 pub(crate) use self::captures::Captures;
@@ -149,11 +149,15 @@ impl Emulation {
                 begin_conditional_rendering: std::mem::transmute::<
                     vk::PFN_vkVoidFunction,
                     Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
-                >(find(c"vkCmdBeginConditionalRenderingEXT")),
+                >(find(
+                    c"vkCmdBeginConditionalRenderingEXT",
+                )),
                 end_conditional_rendering: std::mem::transmute::<
                     vk::PFN_vkVoidFunction,
                     Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
-                >(find(c"vkCmdEndConditionalRenderingEXT")),
+                >(find(
+                    c"vkCmdEndConditionalRenderingEXT",
+                )),
                 reset_query_pool: std::mem::transmute::<
                     vk::PFN_vkVoidFunction,
                     Option<vk::PFN_vkResetQueryPool>,
@@ -214,7 +218,15 @@ impl Emulation {
         let (stage, flags) = (Stage::COMPUTE_SHADER, vk::DependencyFlags::empty());
         // SAFETY: the caller's contract.
         unsafe {
-            self.context.device().cmd_pipeline_barrier(cmd, stage, stage, flags, &[barrier], &[], &[]);
+            self.context.device().cmd_pipeline_barrier(
+                cmd,
+                stage,
+                stage,
+                flags,
+                &[barrier],
+                &[],
+                &[],
+            );
         }
     }
 

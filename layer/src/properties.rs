@@ -227,12 +227,8 @@ unsafe fn this_tool(
     // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
-    let description = match activity {
-        Activity::Active(..) => format!("{activity}; this version does not capture yet"),
-        Activity::Dormant(_) => activity.to_string(),
-    };
     // There is room for 255 characters, and one reason may be long.
-    let description: String = description.chars().take(200).collect();
+    let description: String = activity.to_string().chars().take(200).collect();
     let description = CString::new(description).ok()?;
     let tool = vk::PhysicalDeviceToolProperties::default()
         .purposes(vk::ToolPurposeFlags::ADDITIONAL_FEATURES);

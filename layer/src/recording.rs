@@ -6,9 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::chain::slice;
-use crate::command_buffers::{
-    allocated, device_destroyed, failure, freed, pool_destroyed, reset,
-};
+use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
 use crate::device::DeviceData;
 use crate::emulation::Emulation;
 use crate::guard::guard;

@@ -14,6 +14,8 @@ pub mod device;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 pub mod driver;
 #[cfg(feature = "probe")]
+pub mod layer;
+#[cfg(feature = "probe")]
 pub mod pipelines;
 pub mod render;
 pub mod rng;

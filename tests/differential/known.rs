@@ -75,6 +75,9 @@ const FAULTS: &[Fault] = &[
 
 /// The fault that a native capture of a shader may show.
 pub fn fault(gpu: &Gpu, shader: &Generated) -> Option<&'static Fault> {
+    if crate::common::layer::is_there() {
+        return None;
+    }
     let driver = &gpu.capabilities().driver_name;
     FAULTS.iter().find(|f| f.driver == driver && (f.applies)(shader))
 }

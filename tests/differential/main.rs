@@ -51,6 +51,13 @@ fn random_shaders_capture_the_same_by_descriptors() {
     batches::run("differential-descriptors", count, BATCH, open).check();
 }
 
+/// And where the Vulkan layer takes the place of the driver's own captures.
+#[test]
+fn random_shaders_capture_the_same_on_the_layer() {
+    let test = "random_shaders_capture_what_the_model_says";
+    common::layer::run_on_it(test, &[("VKXFB_SHADERS", "200")]);
+}
+
 /// A wrong model is noticed on every backend.
 #[test]
 fn a_wrong_model_is_found_out() {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use vkxfb::probe::gpu::{Gpu, Message};
 
+use crate::common::layer;
 use crate::model::Fact;
 
 /// A fault of a driver's own capture: programs with the fact may differ from the model.
@@ -90,6 +91,9 @@ pub fn faulty(driver: &str) -> Vec<Fact> {
 
 /// The faults that a native run of a program may show.
 pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
+    if layer::is_there() {
+        return Vec::new();
+    }
     let driver = &gpu.capabilities().driver_name;
     FAULTS.iter().filter(|f| f.driver == driver && facts.contains(&f.fact)).collect()
 }
@@ -113,10 +117,22 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
+/// What the layer does not get right, or the driver where draws rasterize.
+const ON_THE_LAYER: &[(Fact, &str)] = &[
+    (Fact::CounterOverPredicate, "captures, with their counters, come before the draws of a pass"),
+    (Fact::ByteCountBehindIndirect, "a draw that rasterizes, which the driver gets wrong"),
+    (Fact::IndirectBehindCount, "a draw that rasterizes, which the driver gets wrong"),
+    (Fact::IndexFarOutOfRange, "a draw that rasterizes, by which lavapipe crashes"),
+];
+
 /// Why a program must not run natively.
 pub fn excluded(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Option<&'static str> {
     if facts.contains(&Fact::RestartIndex) {
         return Some("a primitive restart index, which no driver has yet");
+    }
+    if layer::is_there() {
+        let found = ON_THE_LAYER.iter().find(|(fact, _)| facts.contains(fact));
+        return found.map(|(_, reason)| *reason);
     }
     let driver = &gpu.capabilities().driver_name;
     let harms = |(of, fact, _): &&(&str, Fact, &str)| of == driver && facts.contains(fact);

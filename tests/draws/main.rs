@@ -55,6 +55,13 @@ fn random_draws_capture_what_the_model_says() {
     run_programs(&OpenOptions::default()).check();
 }
 
+/// The Vulkan layer in the place of the driver's own captures.
+#[test]
+fn random_draws_hold_on_the_layer() {
+    let test = "random_draws_capture_what_the_model_says";
+    common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
+}
+
 /// Native captures by the recorder, in place of command by command.
 #[test]
 fn random_draws_hold_natively_by_the_recorder() {

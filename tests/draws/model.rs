@@ -44,6 +44,8 @@ pub enum Fact {
     StreamWhileInactive,
     /// A draw within conditional rendering.
     Conditional,
+    /// A counter is written where a predicate was read.
+    CounterOverPredicate,
     /// A primitive restart index other than the largest one.
     RestartIndex,
     /// A captured vertex beyond the bound range: no program does it.
@@ -69,6 +71,8 @@ pub struct Model {
     pub indices: Option<IndexBuffer>,
     restart_index: u32,
     pub condition: Option<Condition>,
+    /// Where those lie that draws were within.
+    predicates: BTreeSet<u64>,
     sets: [Option<BoundSet>; SETS],
     /// Push constants, by dword.
     pub constants: [Option<u32>; CONSTANTS],
@@ -105,6 +109,7 @@ impl Model {
             indices: None,
             restart_index: 0,
             condition: None,
+            predicates: BTreeSet::new(),
             sets: [None; SETS],
             constants: [None; CONSTANTS],
             captures: [None; 4],
@@ -201,6 +206,9 @@ impl Model {
         let positions = self.positions.take().expect("transform feedback is active");
         for (buffer, position) in positions.into_iter().enumerate() {
             if let Some(at) = counters.of(buffer) {
+                if self.predicates.contains(&at) {
+                    self.facts.insert(Fact::CounterOverPredicate);
+                }
                 self.put(at, position as u32);
             }
         }
@@ -221,7 +229,8 @@ impl Model {
     }
 
     fn draw(&mut self, draw: &Draw) {
-        if self.condition.is_some() {
+        if let Some(condition) = self.condition {
+            self.predicates.insert(condition.offset);
             self.facts.insert(Fact::Conditional);
         }
         match draw {

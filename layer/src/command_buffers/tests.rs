@@ -497,7 +497,7 @@ proptest! {
     ) {
         let (functions, templates) = device();
         let cmd = handle();
-        allocated(&functions, &templates, vk::CommandPool::null(), &[cmd]);
+        allocated(&functions, &templates, None, vk::CommandPool::null(), &[cmd]);
         for seed in seeds {
             logged();
             commands.iter().for_each(|(number, seed)| issue(cmd, *number, *seed));
@@ -535,13 +535,13 @@ fn commands_go_to_their_own_command_buffer() {
     let (functions, templates) = device();
     let (pool, other_pool) = (vk::CommandPool::from_raw(91), vk::CommandPool::from_raw(92));
     let (a, b, c) = (handle(), handle(), handle());
-    allocated(&functions, &templates, pool, &[a, b]);
-    allocated(&functions, &templates, other_pool, &[c]);
+    allocated(&functions, &templates, None, pool, &[a, b]);
+    allocated(&functions, &templates, None, other_pool, &[c]);
     begin_pass(a, 2);
     issue(a, 0, 1);
     issue(b, 0, 2);
     assert_eq!(logged().len(), 1, "what is recorded in another command buffer is not withheld");
-    unsafe { reset(a) };
+    unsafe { reset(a, false) };
     issue(a, 0, 3);
     assert_eq!(logged().len(), 1, "the pass was forgotten");
 
@@ -550,7 +550,7 @@ fn commands_go_to_their_own_command_buffer() {
     issue(c, 0, 1);
     assert_eq!(logged().len(), 1, "of the other pool");
     // A handle may be used again.
-    allocated(&functions, &templates, pool, &[a]);
+    allocated(&functions, &templates, None, pool, &[a]);
     issue(a, 0, 1);
     assert_eq!(logged().len(), 1);
     freed(&[a, c]);
@@ -567,7 +567,7 @@ fn threads_record_at_once() {
                 let pool = vk::CommandPool::from_raw(1000 + thread);
                 for round in 0..200 {
                     let (a, b) = (handle(), handle());
-                    allocated(functions, templates, pool, &[a, b]);
+                    allocated(functions, templates, None, pool, &[a, b]);
                     logged();
                     begin_pass(a, 2);
                     for number in 0..10 {
@@ -594,7 +594,7 @@ fn threads_record_at_once() {
 fn what_fails_is_told_at_the_end() {
     let (functions, templates) = device();
     let cmd = handle();
-    allocated(&functions, &templates, vk::CommandPool::null(), &[cmd]);
+    allocated(&functions, &templates, None, vk::CommandPool::null(), &[cmd]);
     unsafe {
         assert_eq!(failure(cmd), None);
         super::begin_pass(cmd, |_| Err(OutOfMemory));
@@ -602,12 +602,12 @@ fn what_fails_is_told_at_the_end() {
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
         assert_eq!(logged(), Vec::<String>::new(), "no part of the pass is recorded");
-        reset(cmd);
+        reset(cmd, false);
         record(cmd, |_| panic!("told by the test"));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
         // How much a template reads that nobody created is not known.
-        reset(cmd);
+        reset(cmd, false);
         begin_pass(cmd, 2);
         let push = hook!(
             c"vkCmdPushDescriptorSetWithTemplateKHR": PFN_vkCmdPushDescriptorSetWithTemplateKHR

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, ConditionalRendering, CounterBuffer,
-    DrawCommands, MemoryLocation, QueryKind, Recorder, RuntimeError, VertexBuffer,
+    Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc,
+    ConditionalRendering, CounterBuffer, DrawCommands, MemoryLocation, QueryKind, Recorder,
+    RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
@@ -282,9 +283,8 @@ impl Captures {
     pub(super) fn begin(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         let capture = self.spare.pop();
-        let capture = capture.unwrap_or_else(|| {
-            Capture::new(self.emulation.context(), self.emulation.kernels())
-        });
+        let capture = capture
+            .unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()));
         self.state.changed = Changed::ALL;
         self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
     }
@@ -381,8 +381,13 @@ impl Captures {
         let has_strides = dynamic.stride || dynamic.vertex_input;
         let bound = input.bindings.iter().map(|binding| {
             let binding = binding.binding;
-            let nothing =
-                VertexBuffer { binding, buffer: vk::Buffer::null(), offset: 0, size: 0, stride: None };
+            let nothing = VertexBuffer {
+                binding,
+                buffer: vk::Buffer::null(),
+                offset: 0,
+                size: 0,
+                stride: None,
+            };
             let found = state.vertex_buffers.get(&binding).copied().unwrap_or(nothing);
             let stride = state.strides.get(&binding).copied().filter(|_| has_strides);
             VertexBuffer { stride, ..found }
@@ -434,8 +439,8 @@ impl Captures {
             return Ok(());
         };
         let changed = std::mem::take(&mut self.state.changed);
-        let vertex_buffers = (changed.vertex_input || changed.vertex_buffers)
-            .then(|| self.vertex_buffers());
+        let vertex_buffers =
+            (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
         let (state, variant) = (&self.state, &self.variant);
         let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
         let mut recorder = capture.recorder();
@@ -497,9 +502,9 @@ impl Captures {
     /// Its contract.
     pub(super) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
         // SAFETY: the caller's contract.
-        let forward = unsafe { self.draw(|recorder, topology| {
-            recorder.draw_indirect_byte_count(topology, &draw)
-        }) };
+        let forward = unsafe {
+            self.draw(|recorder, topology| recorder.draw_indirect_byte_count(topology, &draw))
+        };
         if forward == Forward::No {
             return forward;
         }
@@ -563,7 +568,12 @@ impl Captures {
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`; outside of a pass nothing is recorded in one.
-    pub(super) unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
+    pub(super) unsafe fn end_query(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        queries: &Arc<Queries>,
+        query: u32,
+    ) {
         let Some(pool) = queries.pool() else { return };
         let kind = pool.kind();
         self.queries[kind as usize] = None;
@@ -594,9 +604,8 @@ impl Captures {
         }
         // What counted for it was recorded before: it becomes available behind that.
         let capture = self.spare.pop();
-        let mut capture = capture.unwrap_or_else(|| {
-            Capture::new(self.emulation.context(), self.emulation.kernels())
-        });
+        let mut capture = capture
+            .unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()));
         capture.begin_inactive()?;
         // SAFETY: the caller's contract.
         unsafe { capture.recorder().begin_query(pool, query) }?;

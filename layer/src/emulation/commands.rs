@@ -346,7 +346,8 @@ fn counters(
     for ((buffer, offset), counter) in
         buffers.iter().zip(offsets).zip(counters.iter_mut().skip(first as usize))
     {
-        *counter = (*buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer: *buffer, offset });
+        *counter =
+            (*buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer: *buffer, offset });
     }
     counters
 }
@@ -574,7 +575,14 @@ unsafe extern "system" fn copy_query_pool_results(
             pool,
             |device| {
                 (device.fp_v1_0().cmd_copy_query_pool_results)(
-                    command_buffer, pool, first, count, buffer, offset, stride, flags,
+                    command_buffer,
+                    pool,
+                    first,
+                    count,
+                    buffer,
+                    offset,
+                    stride,
+                    flags,
                 );
             },
             |_, queries| {
@@ -584,7 +592,14 @@ unsafe extern "system" fn copy_query_pool_results(
                     captures.record_outside(what, command_buffer, |emulation, arena| {
                         let (ctx, kernels) = (emulation.context(), emulation.kernels());
                         pool.copy_results(
-                            ctx, arena, kernels, command_buffer, first, count, &target, flags,
+                            ctx,
+                            arena,
+                            kernels,
+                            command_buffer,
+                            first,
+                            count,
+                            &target,
+                            flags,
                         )
                     });
                 });

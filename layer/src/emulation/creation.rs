@@ -109,7 +109,9 @@ unsafe extern "system" fn create_pipeline_layout(
             if result == vk::Result::SUCCESS {
                 let objects = emulation.objects();
                 let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
-                let known = PipelineLayout { sets: sets.iter().filter_map(|set| objects.set_layout(*set)).collect() };
+                let known = PipelineLayout {
+                    sets: sets.iter().filter_map(|set| objects.set_layout(*set)).collect(),
+                };
                 objects.pipeline_layouts.insert(*layout, Arc::new(known));
             }
             result
@@ -416,10 +418,9 @@ unsafe fn captured_words(
     use vk::ShaderStageFlags as Stage;
     // SAFETY: the caller's contract.
     let words = |stage| unsafe { words_of(emulation, stage) };
-    for (stage, name) in [
-        (Stage::GEOMETRY, "geometry"),
-        (Stage::TESSELLATION_EVALUATION, "tessellation evaluation"),
-    ] {
+    for (stage, name) in
+        [(Stage::GEOMETRY, "geometry"), (Stage::TESSELLATION_EVALUATION, "tessellation evaluation")]
+    {
         if let Some(last) = stage_of(stages, stage) {
             return match words(last) {
                 Some(_) => Err(PipelineError::Stage(name)),

@@ -96,7 +96,8 @@ impl InputPart {
             let assembly = info.p_input_assembly_state.as_ref();
             Ok(Self {
                 vertex_input,
-                topology: assembly.map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
+                topology: assembly
+                    .map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
                 restart: assembly.is_some_and(|state| state.primitive_restart_enable == vk::TRUE),
                 dynamic,
             })

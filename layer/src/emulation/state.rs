@@ -149,7 +149,6 @@ impl State {
         });
         pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
     }
-
 }
 
 impl Disturbed {

@@ -156,8 +156,9 @@ fn an_active_layer_gives_the_extension() {
             assert_eq!(report["features"], serde_json::json!([1, 0, 1]), "{version} {stack:?}");
             let limits = serde_json::json!([1, 4, u32::MAX - 3, 2048, 2048, 2048, 1, 0, 0, 1, 1]);
             assert_eq!(report["properties"], limits, "{version} {stack:?}");
-            // The commands are not there yet, and nowhere else.
-            for created in ["captures", "without the feature", "without the extension", "told"] {
+            // Its commands are where it is enabled, with the feature.
+            assert_eq!(report["captures"], serde_json::json!([true, true]));
+            for created in ["without the feature", "without the extension", "told"] {
                 assert_eq!(report[created], serde_json::json!([true, false]), "{created}");
             }
             for refused in ["hidden", "unknown"] {
@@ -309,6 +310,18 @@ fn the_probe_finds_the_same() {
     assert_eq!(probe(&[LAYER], &[], &[]), plain);
     // The probe asks for the validation layer itself, with all that it checks: below what the variable names.
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
+    // Captures of the layer, in place of the driver's own.
+    for stack in STACKS {
+        let mut command = Command::new(&vkxfb);
+        command.args(["probe", "--device", "0", "--quick", "--json", "--backend", "native"]);
+        let log = [("VKXFB_FORCE_ENABLE", "1"), ("VKXFB_LOG", "vkxfb_layer::emulation=trace")];
+        let ran = run(&mut command, stack, &log);
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(json["outcome"], "all-right", "{}", ran.stdout);
+        let cases = json["reports"][0]["cases"].as_array().map_or(0, Vec::len);
+        let captures = ran.stderr.matches("the capture is ours").count();
+        assert!(captures > 0 && captures >= cases, "{captures} of {cases}");
+    }
     // Every pass with all that the driver's own captures do, from the queue.
     assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], WITHHOLD), plain);
