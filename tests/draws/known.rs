@@ -7,6 +7,7 @@ use vkxfb::probe::gpu::{Gpu, Message};
 
 use crate::common::layer;
 use crate::model::Fact;
+use crate::program::{Program, QueryKind};
 
 /// A fault of a driver's own capture: programs with the fact may differ from the model.
 pub struct Fault {
@@ -117,21 +118,26 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
-/// What the layer does not get right, or the driver where draws rasterize.
-const ON_THE_LAYER: &[(Fact, &str)] = &[
+/// What a query of primitives generated may show on the layer: it counts draws that rasterize, which are the driver's.
+const RASTERIZED: &[(Fact, &str)] = &[
     (Fact::CounterOverPredicate, "captures, with their counters, come before the draws of a pass"),
-    (Fact::ByteCountBehindIndirect, "a draw that rasterizes, which the driver gets wrong"),
-    (Fact::IndirectBehindCount, "a draw that rasterizes, which the driver gets wrong"),
-    (Fact::IndexFarOutOfRange, "a draw that rasterizes, by which lavapipe crashes"),
+    (Fact::ByteCountBehindIndirect, "a byte-count draw that rasterizes"),
+    (Fact::IndirectBehindCount, "an indirect draw that rasterizes behind one with a count"),
+    (Fact::IndirectIndexOffset, "an indirect draw that rasterizes, by indices at an offset"),
+    (Fact::IndirectRestart, "an indirect draw that rasterizes, with restarts"),
+    (Fact::MultiDrawEmptyFirst, "a multi-draw that rasterizes, whose first draw is empty"),
+    (Fact::MultiDrawRestart, "a multi-draw that rasterizes, with restarts"),
+    (Fact::IndexFarOutOfRange, "a draw that rasterizes, by indices far out of range"),
 ];
 
 /// Why a program must not run natively.
-pub fn excluded(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Option<&'static str> {
+pub fn excluded(gpu: &Gpu, program: &Program, facts: &BTreeSet<Fact>) -> Option<&'static str> {
     if facts.contains(&Fact::RestartIndex) {
         return Some("a primitive restart index, which no driver has yet");
     }
     if layer::is_there() {
-        let found = ON_THE_LAYER.iter().find(|(fact, _)| facts.contains(fact));
+        let rasterizes = program.queries.contains(&QueryKind::Generated);
+        let found = RASTERIZED.iter().find(|(fact, _)| rasterizes && facts.contains(fact));
         return found.map(|(_, reason)| *reason);
     }
     let driver = &gpu.capabilities().driver_name;

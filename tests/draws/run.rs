@@ -179,7 +179,7 @@ impl DrawWorker {
             {
                 Some("no capture buffer, without which the recorder refuses native captures")
             }
-            Backend::Native => known::excluded(&self.gpu, &model::run(program).1),
+            Backend::Native => known::excluded(&self.gpu, program, &model::run(program).1),
             Backend::Vertex => None,
             Backend::Compute => {
                 self.is_slow(program).then_some("restarts and indirect draws, on the floor")
