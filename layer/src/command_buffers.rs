@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Once, PoisonError, RwLock};
 
 use ash::vk;
 
-use crate::emulation::{Captures, Emulation};
+use crate::emulation::{Captures, Emulation, Hoisted};
 use crate::guard::guard;
 use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
 
@@ -293,6 +293,17 @@ pub(crate) unsafe fn is_inside(handle: vk::CommandBuffer) -> bool {
 pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.failed = Some(error)) };
+}
+
+/// What a secondary command buffer captures for those that execute it, of which there may be several at once.
+///
+/// # Safety
+/// Recording of the command buffer has ended, and nothing changes it meanwhile.
+pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
+    let found = guard("vkCmdExecuteCommands", None, || find(handle));
+    // SAFETY: the caller's contract: others read it, too, and nobody writes.
+    let captures = found.and_then(|found| unsafe { found.as_ref() }.captures.as_ref());
+    captures.map(|captures| captures.hoisted()).unwrap_or_default()
 }
 
 /// Recording ends: the error of the command buffer, if it has one.

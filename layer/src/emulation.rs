@@ -21,7 +21,7 @@ use vkxfb::runtime::{
     Unavailable, required_features,
 };
 
-pub(crate) use self::captures::Captures;
+pub(crate) use self::captures::{Captures, Hoisted};
 use self::memory::Memory;
 use self::objects::{Objects, SetLayout};
 
@@ -213,7 +213,8 @@ impl Emulation {
     /// The command buffer is being recorded, outside of a render pass.
     unsafe fn order_captures(&self, cmd: vk::CommandBuffer) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-        let (from, to) = (Access::SHADER_WRITE, Access::SHADER_READ | Access::SHADER_WRITE);
+        let from = Access::SHADER_WRITE;
+        let to = Access::SHADER_READ | Access::SHADER_WRITE | Access::UNIFORM_READ;
         let barrier = vk::MemoryBarrier::default().src_access_mask(from).dst_access_mask(to);
         let (stage, flags) = (Stage::COMPUTE_SHADER, vk::DependencyFlags::empty());
         // SAFETY: the caller's contract.

@@ -97,7 +97,8 @@ impl IndexType {
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage).
+    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). On the compute
+    /// backend also null: then every index is 0.
     pub buffer: vk::Buffer,
     /// Bytes from its start, a multiple of the size of an index.
     pub offset: u64,

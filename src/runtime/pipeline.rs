@@ -352,7 +352,8 @@ impl Pipeline {
     }
 
     /// Numbers of those of them that the shader reads.
-    pub(super) fn used_sets(&self) -> &[u32] {
+    /// Numbers of the application's descriptor sets that the shader reads, rising.
+    pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
     }
 

@@ -1,6 +1,6 @@
 //! The captures of a command buffer: collected as its passes are recorded, played before them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
@@ -24,7 +24,7 @@ const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
 /// What is recorded before a pass, in the order of the pass.
 #[derive(Clone)]
-enum Hoisted {
+pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Capture>>),
     /// The arguments of a draw of what was captured.
     Commands(ByteCountDraw, DrawCommands),
@@ -39,6 +39,10 @@ pub(crate) enum Forward {
     No,
     /// A `vkCmdDrawIndirect` of one draw takes its place.
     DrawIndirect(vk::Buffer, u64),
+    /// A `vkCmdBeginQuery` does: for its own queries the driver need not know the indexed command.
+    BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
+    /// A `vkCmdEndQuery` does.
+    EndQuery(vk::QueryPool, u32),
 }
 
 /// A capture between `vkCmdBeginTransformFeedbackEXT` and its end.
@@ -66,6 +70,8 @@ struct Pass {
     before: Disturbed,
     /// Conditional rendering that was begun before it.
     condition: Option<ConditionalRendering>,
+    /// Whether it goes on with one that was suspended, between which and this nothing may stand.
+    resumes: bool,
 }
 
 /// What the layer knows of a command buffer that may capture.
@@ -125,7 +131,10 @@ impl Captures {
         self.variant = None;
         self.pass = None;
         self.continues = continues;
-        self.spare.extend(self.active.take().map(|active| active.capture));
+        if let Some(mut active) = self.active.take() {
+            active.capture.clear();
+            self.spare.push(active.capture);
+        }
         self.forget();
         if let Some(arena) = &mut self.arena {
             // SAFETY: by Vulkan's rules no submission of the command buffer is under way.
@@ -140,7 +149,9 @@ impl Captures {
             if let Hoisted::Capture(capture) = hoisted
                 && let Ok(capture) = Arc::try_unwrap(capture)
             {
-                self.spare.push(capture.into_inner().unwrap_or_else(PoisonError::into_inner));
+                let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
+                capture.clear();
+                self.spare.push(capture);
             }
         }
     }
@@ -175,7 +186,13 @@ impl Captures {
     /// A pass that would begin here.
     fn here(&self, around: Around) -> Pass {
         let State { disturbed, conditional_rendering, .. } = &self.state;
-        Pass { around, before: disturbed.clone(), condition: *conditional_rendering }
+        let (before, condition) = (disturbed.clone(), *conditional_rendering);
+        Pass { around, before, condition, resumes: false }
+    }
+
+    /// Dynamic rendering begins, or goes on.
+    pub(super) fn begin_rendering(&mut self, resumes: bool) {
+        self.pass = Some(Pass { resumes, ..self.here(Around::default()) });
     }
 
     /// A pass ends: its captures are recorded, before the pass itself is. Gives what is to be recorded behind it.
@@ -199,9 +216,26 @@ impl Captures {
             self.forget();
             return;
         }
+        if pass.resumes {
+            tracing::error!(
+                "a capture in dynamic rendering that is resumed: nothing may come before it"
+            );
+            self.failed = Some(vk::Result::ERROR_UNKNOWN);
+            self.forget();
+            return;
+        }
+        if !pass.around.between.is_empty() {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    "captures come before all else of their pass: where a subpass waits for captures of another, \
+                     draws may read what a later capture writes"
+                );
+            });
+        }
         let emulation = Arc::clone(&self.emulation);
         let ctx = emulation.context();
-        let Pass { around, before, condition } = pass;
+        let Pass { around, before, condition, .. } = pass;
         // SAFETY: the caller's contract.
         unsafe {
             if condition.is_some() {
@@ -211,7 +245,9 @@ impl Captures {
             let hoisted = std::mem::take(&mut self.hoisted);
             tracing::trace!(captures = hoisted.len(), "captures are recorded before their pass");
             for item in &hoisted {
-                emulation.order_captures(cmd);
+                if matches!(item, Hoisted::Capture(_)) {
+                    emulation.order_captures(cmd);
+                }
                 if let Err(error) = self.play_one(cmd, item) {
                     self.fail("a capture", &error);
                     break;
@@ -262,8 +298,13 @@ impl Captures {
     }
 
     /// What secondary command buffers captured is captured by this one.
-    pub(super) fn execute(&mut self, secondary: &Self) {
-        self.hoisted.extend(secondary.hoisted.iter().cloned());
+    pub(super) fn execute(&mut self, hoisted: Vec<Hoisted>) {
+        self.hoisted.extend(hoisted);
+    }
+
+    /// What is captured where this command buffer is executed.
+    pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
+        self.hoisted.clone()
     }
 
     /// What a command buffer finds behind others that it executed.
@@ -298,7 +339,11 @@ impl Captures {
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
         // SAFETY: the caller's contract.
-        let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
+        let ended = ready.and_then(|()| match active.is_begun {
+            // SAFETY: the caller's contract.
+            true => Ok(unsafe { active.capture.end(&counters) }?),
+            false => Err(PipelineError::NoPipeline),
+        });
         match ended {
             Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(active.capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
@@ -320,13 +365,17 @@ impl Captures {
     /// # Safety
     /// What is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
-        // SAFETY: the caller's contract.
-        let Some(pipeline) = unsafe { self.current_variant() }? else { return Ok(()) };
-        let vertex_buffers = self.vertex_buffers();
-        let Some(active) = &mut self.active else { return Ok(()) };
-        if active.is_begun {
+        let is_begun = self.active.as_ref().is_none_or(|active| active.is_begun);
+        if is_begun && !self.state.changed.vertex_input {
             return Ok(());
         }
+        // SAFETY: the caller's contract.
+        let Some(pipeline) = unsafe { self.current_variant() }? else { return Ok(()) };
+        if is_begun {
+            return Ok(());
+        }
+        let vertex_buffers = self.vertex_buffers();
+        let Some(active) = &mut self.active else { return Ok(()) };
         let desc = CaptureDesc {
             pipeline: &pipeline,
             buffers: &self.state.capture_buffers,
@@ -359,12 +408,15 @@ impl Captures {
             return Ok(self.variant.clone());
         }
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };
-        let vertex_input = match pipeline.dynamic.vertex_input {
-            true => &self.state.vertex_input,
-            false => &pipeline.vertex_input,
-        };
+        let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
-        let variant = unsafe { pipeline.variant(vertex_input, vk::PipelineCache::null()) }?;
+        let variant = unsafe {
+            match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
+                (false, _) => pipeline.static_variant(cache),
+                (true, Ok(vertex_input)) => pipeline.variant(vertex_input, cache),
+                (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
+            }
+        }?;
         self.variant = Some(variant);
         Ok(self.variant.clone())
     }
@@ -374,9 +426,10 @@ impl Captures {
         let state = &self.state;
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
         let dynamic = pipeline.dynamic;
-        let input = match dynamic.vertex_input {
-            true => &state.vertex_input,
-            false => &pipeline.vertex_input,
+        let input = match (dynamic.vertex_input, &state.vertex_input) {
+            (false, _) => &pipeline.vertex_input,
+            (true, Ok(input)) => input,
+            (true, Err(_)) => return Vec::new(),
         };
         let has_strides = dynamic.stride || dynamic.vertex_input;
         let bound = input.bindings.iter().map(|binding| {
@@ -457,14 +510,16 @@ impl Captures {
             if changed.index_buffer
                 && let Some(buffer) = &state.index_buffer
             {
-                // Null where the application may bind none, as nothing of it is read.
                 recorder.bind_index_buffer(buffer)?;
             }
-            if changed.sets {
-                let count = pipeline.set_count();
-                for (number, bound) in (0..).zip(state.sets.iter().take(count)) {
-                    let Some(bound) = bound else { continue };
-                    recorder.bind_descriptor_sets(number, &[bound.set], &bound.dynamic_offsets)?;
+            if (changed.sets || changed.vertex_input)
+                && let Some(variant) = variant
+            {
+                // Others may be of another layout.
+                for number in variant.used_sets() {
+                    let bound = state.sets.get(*number as usize).and_then(Option::as_ref);
+                    let bound = bound.ok_or(PipelineError::NoSet(*number))?;
+                    recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
                 }
             }
             if changed.constants && !state.constants.is_empty() {

@@ -6,18 +6,24 @@ use std::time::Duration;
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, ResultTarget, VertexBuffer, vulkan,
+    IndexBuffer, IndexType, IndirectDraw, ResultTarget, RuntimeError, VertexBuffer, vulkan,
 };
 
 use super::captures::{Captures, Forward};
 use super::queries::Queries;
 use super::state::BUFFERS;
 use crate::chain::slice;
-use crate::command_buffers::captures;
+use crate::command_buffers::{captures, hoisted};
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::queue::recorded as queued;
 use crate::translate::Around;
+
+/// How long a wait for queries goes on before the driver is asked whether the device is lost.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// What a command returns where nothing is known of its device.
+const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
 /// What a command comes to behind the layer.
 trait Outcome {
@@ -55,6 +61,10 @@ macro_rules! observed {
                         let stride = size_of::<vk::DrawIndirectCommand>() as u32;
                         queued::draw_indirect(command_buffer, buffer, offset, 1, stride);
                     }
+                    Forward::BeginQuery(pool, query, flags) => {
+                        queued::begin_query(command_buffer, pool, query, flags);
+                    }
+                    Forward::EndQuery(pool, query) => queued::end_query(command_buffer, pool, query),
                 }
             }
         }
@@ -267,22 +277,22 @@ observed! {
         c.state.conditional_rendering = None;
         c.state.changed.conditional_rendering = true;
     };
-    begin_query(pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) |c, _cmd| {
-        c.query_begins(pool, query)
+    begin_query(pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) |c, _cmd| {
+        c.query_begins(pool, query, flags)
     };
     begin_query_indexed_ext(
         pool: vk::QueryPool,
         query: u32,
-        _flags: vk::QueryControlFlags,
+        flags: vk::QueryControlFlags,
         _index: u32,
-    ) |c, _cmd| c.query_begins(pool, query);
+    ) |c, _cmd| c.query_begins(pool, query, flags);
     end_query(pool: vk::QueryPool, query: u32) |c, cmd| c.query_ends(cmd, pool, query);
     end_query_indexed_ext(pool: vk::QueryPool, query: u32, _index: u32) |c, cmd| {
         c.query_ends(cmd, pool, query)
     };
     execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
         for secondary in slice(command_buffers, count) {
-            captures(*secondary, |secondary| c.execute(secondary));
+            c.execute(hoisted(*secondary));
         }
         c.forget_state();
     };
@@ -292,8 +302,24 @@ observed! {
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
     ) |c, cmd| c.begin_pass(around(cmd, info));
-    begin_rendering(_info: *const vk::RenderingInfo<'static>) |c, _cmd| {
-        c.begin_pass(Around::default());
+    begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
+        let resumes = vk::RenderingFlags::RESUMING;
+        c.begin_rendering(info.as_ref().is_some_and(|info| info.flags.contains(resumes)));
+    };
+    bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
+            let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
+            for point in bind_points(info.stage_flags) {
+                c.bind_sets(point, info.layout, info.first_set, sets, offsets);
+            }
+        }
+    };
+    push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let bytes = slice(info.p_values.cast(), info.size);
+            c.state.push(info.layout, info.stage_flags, info.offset, bytes);
+        }
     };
 }
 
@@ -317,6 +343,17 @@ ending! {
     end_render_pass();
     end_render_pass2(info: *const vk::SubpassEndInfo<'static>);
     end_rendering();
+}
+
+/// Where the sets of stages are bound.
+fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
+    let graphics = stages.intersects(vk::ShaderStageFlags::ALL_GRAPHICS);
+    let compute = stages.intersects(vk::ShaderStageFlags::COMPUTE);
+    let points = [
+        graphics.then_some(vk::PipelineBindPoint::GRAPHICS),
+        compute.then_some(vk::PipelineBindPoint::COMPUTE),
+    ];
+    points.into_iter().flatten()
 }
 
 /// What a render pass asks of captures.
@@ -434,6 +471,8 @@ impl Captures {
     ) {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = self.size(*buffer, *offset, sizes.get(number).copied());
+            // More is never written: a counter has 32 bits.
+            let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
             }
@@ -445,24 +484,23 @@ impl Captures {
         bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
         attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
     ) {
-        match vulkan::dynamic_vertex_input(bindings, attributes) {
-            Ok(input) => {
-                for binding in &input.bindings {
-                    self.state.strides.insert(binding.binding, binding.stride);
-                }
-                self.state.vertex_input = input;
-                self.state.changed.vertex_input = true;
-            }
-            Err(error) => {
-                tracing::error!("vkCmdSetVertexInputEXT: {error}");
-                self.failed = Some(vk::Result::ERROR_UNKNOWN);
-            }
+        let input = vulkan::dynamic_vertex_input(bindings, attributes);
+        for binding in input.iter().flat_map(|input| &input.bindings) {
+            self.state.strides.insert(binding.binding, binding.stride);
         }
+        // Whether anything is captured with it shows later.
+        self.state.vertex_input = input.map_err(|error| error.to_string());
+        self.state.changed.vertex_input = true;
     }
 
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
-    unsafe fn query_begins(&mut self, pool: vk::QueryPool, query: u32) -> Forward {
+    unsafe fn query_begins(
+        &mut self,
+        pool: vk::QueryPool,
+        query: u32,
+        flags: vk::QueryControlFlags,
+    ) -> Forward {
         match self.emulation().objects().queries.get(pool) {
             Some(queries) => {
                 // SAFETY: the caller's contract.
@@ -471,7 +509,7 @@ impl Captures {
             }
             None => {
                 self.other_queries += 1;
-                Forward::Yes
+                Forward::BeginQuery(pool, query, flags)
             }
         }
     }
@@ -492,7 +530,7 @@ impl Captures {
             }
             None => {
                 self.other_queries = self.other_queries.saturating_sub(1);
-                Forward::Yes
+                Forward::EndQuery(pool, query)
             }
         }
     }
@@ -633,18 +671,34 @@ unsafe extern "system" fn get_query_pool_results(
                     device, pool, first, count, size, data, stride, flags,
                 );
             },
-            |_, queries| {
+            |data_of, queries| {
+                let raw = pool;
+                let below_results = |device, data| {
+                    let Some(emulation) = data_of.emulation() else { return FAILED };
+                    let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                    next(device, raw, first, 1, 4, data, 4, vk::QueryResultFlags::empty())
+                };
                 let Some(pool) = queries.pool() else { return };
                 let data = match size {
                     0 => &mut [],
                     _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
                 };
-                own = Some(match pool.results(first, count, data, stride, flags, Duration::MAX) {
-                    Ok(true) => vk::Result::SUCCESS,
-                    Ok(false) => vk::Result::NOT_READY,
-                    Err(error) => {
-                        tracing::error!("{what}: {error}");
-                        vk::Result::ERROR_UNKNOWN
+                own = Some(loop {
+                    match pool.results(first, count, data, stride, flags, WAIT) {
+                        Ok(true) => break vk::Result::SUCCESS,
+                        Ok(false) => break vk::Result::NOT_READY,
+                        // A device that is lost ends no query. The driver tells, of its pool behind the handle.
+                        Err(RuntimeError::QueryTimeout { .. }) => {
+                            let mut nothing = [0_u32; 1];
+                            let found = below_results(device, nothing.as_mut_ptr().cast());
+                            if found == vk::Result::ERROR_DEVICE_LOST {
+                                break found;
+                            }
+                        }
+                        Err(error) => {
+                            tracing::error!("{what}: {error}");
+                            break vk::Result::ERROR_UNKNOWN;
+                        }
                     }
                 });
             },
@@ -710,6 +764,8 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkCmdBeginTransformFeedbackEXT" =>
             begin_transform_feedback_ext,
         b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
+        b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
+        b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
         b"vkCmdBindIndexBuffer" => bind_index_buffer,
         b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" =>
             bind_index_buffer2_khr,

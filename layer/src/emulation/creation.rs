@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
@@ -246,14 +247,14 @@ unsafe extern "system" fn create_graphics_pipelines(
     unsafe {
         with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
             let given = slice(infos.cast::<vk::GraphicsPipelineCreateInfo<'static>>(), count);
+            // What a driver leaves as it is where it fails is no pipeline.
+            std::slice::from_raw_parts_mut(pipelines, count as usize).fill(vk::Pipeline::null());
             let mut own = Vec::with_capacity(given.len());
             for info in given {
                 match capturing(emulation, info, cache) {
                     Ok(found) => own.push(found),
                     Err(error) => {
                         tracing::error!("vkCreateGraphicsPipelines: {error}");
-                        std::slice::from_raw_parts_mut(pipelines, count as usize)
-                            .fill(vk::Pipeline::null());
                         return FAILED;
                     }
                 }
@@ -308,7 +309,8 @@ unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Belo
         if !below.stages.is_empty() {
             info.p_stages = below.stages.as_ptr();
         }
-        if let Some(state) = info.p_rasterization_state.as_ref() {
+        let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
+        if let Some(state) = info.p_rasterization_state.as_ref().filter(|_| has_rasterization) {
             type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
             if all_of::<Stream<'_>>(state.p_next).next().is_some() {
                 let mut chain = Chain::copy(state.p_next);
@@ -356,43 +358,63 @@ unsafe fn capturing(
     info: &vk::GraphicsPipelineCreateInfo<'_>,
     cache: vk::PipelineCache,
 ) -> Result<Own, PipelineError> {
-    use vk::GraphicsPipelineLibraryFlagsEXT as Has;
     let objects = emulation.objects();
     // SAFETY: the caller's contract.
     unsafe {
-        let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
-        let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
-        let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
-        let has = match library {
-            Some(library) => library.flags,
-            // Of what links them all parts are the libraries'.
-            None if libraries.is_empty() => Has::from_raw(u32::MAX),
-            None => Has::empty(),
-        };
         let layout = || objects.pipeline_layouts.get(info.layout);
+        let (has, libraries, is_library) = kind(info);
+        let stages = slice(info.p_stages, info.stage_count);
         let mut parts = Parts::default();
-        if has.contains(Has::VERTEX_INPUT_INTERFACE) {
-            parts.input = Some(Arc::new(InputPart::new(info)?));
-        }
-        if has.contains(Has::PRE_RASTERIZATION_SHADERS) {
-            let stages = slice(info.p_stages, info.stage_count);
-            if let Some(vertex) = stage_of(stages, vk::ShaderStageFlags::VERTEX) {
-                let words = captured_words(emulation, stages, vertex)?;
-                parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
+        if has.contains(Has::PRE_RASTERIZATION_SHADERS)
+            && let Some(vertex) = stage_of(stages, vk::ShaderStageFlags::VERTEX)
+        {
+            let words = captured_words(emulation, stages, vertex)?;
+            if words.is_none() && !is_library {
+                return Ok(Own::Nothing);
             }
+            parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
+        }
+        // What stands there for a mesh shader is ignored, and may be anything.
+        if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
+            parts.input = Some(Arc::new(InputPart::new(info)));
         }
         for library in libraries {
             if let Some(library) = objects.libraries.get(*library) {
                 parts.link(&library);
             }
         }
-        if info.flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR) {
+        if is_library {
             return Ok(Own::Library(parts));
         }
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache)? => Ok(Own::Pipeline(pipeline)),
             _ => Ok(Own::Nothing),
         }
+    }
+}
+
+/// Which parts a pipeline has of its own, its libraries, and whether it is one.
+///
+/// # Safety
+/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::Pipeline], bool) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
+        let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
+        let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
+        let flags = all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).next();
+        let is_library = match flags {
+            Some(flags) => flags.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY),
+            None => info.flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR),
+        };
+        let has = match library {
+            Some(library) => library.flags,
+            // Of what links them all parts are the libraries'.
+            None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
+            None => Has::empty(),
+        };
+        (has, libraries, is_library)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkxfb::lower::{Captures, LowerError, Shader};
@@ -23,6 +23,12 @@ pub(super) enum PipelineError {
     EntryPoint,
     #[error("the pipeline layout is none that the layer knows")]
     Layout,
+    #[error("{0}")]
+    VertexInput(String),
+    #[error("no pipeline that captures is bound")]
+    NoPipeline,
+    #[error("the shader reads descriptor set {0}, and none is bound")]
+    NoSet(u32),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
@@ -41,9 +47,10 @@ pub(super) struct Dynamic {
 }
 
 /// What a graphics pipeline, or a library of one, says of vertex input and of how primitives are put together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct InputPart {
-    vertex_input: VertexInput,
+    /// Or why nothing can be captured with it.
+    vertex_input: Result<VertexInput, String>,
     topology: vk::PrimitiveTopology,
     restart: bool,
     dynamic: Dynamic,
@@ -78,29 +85,26 @@ impl Parts {
 }
 
 impl InputPart {
-    /// # Errors
-    /// A format that nothing can be captured of.
-    ///
     /// # Safety
     /// The structure is a valid one of `vkCreateGraphicsPipelines`, and has this part.
-    pub(super) unsafe fn new(
-        info: &vk::GraphicsPipelineCreateInfo<'_>,
-    ) -> Result<Self, PipelineError> {
+    pub(super) unsafe fn new(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Self {
         // SAFETY: the caller's contract.
         unsafe {
             let dynamic = dynamic_of(info);
             let vertex_input = match info.p_vertex_input_state.as_ref() {
-                Some(state) if !dynamic.vertex_input => vulkan::vertex_input(state)?,
-                _ => VertexInput::default(),
+                Some(state) if !dynamic.vertex_input => {
+                    vulkan::vertex_input(state).map_err(|error| error.to_string())
+                }
+                _ => Ok(VertexInput::default()),
             };
             let assembly = info.p_input_assembly_state.as_ref();
-            Ok(Self {
+            Self {
                 vertex_input,
                 topology: assembly
                     .map_or(vk::PrimitiveTopology::POINT_LIST, |state| state.topology),
                 restart: assembly.is_some_and(|state| state.primitive_restart_enable == vk::TRUE),
                 dynamic,
-            })
+            }
         }
     }
 }
@@ -126,7 +130,8 @@ impl ShaderPart {
                 .is_some_and(|state| {
                     state.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
                 });
-            let specialization = match stage.p_specialization_info.as_ref() {
+            let captures = words.is_some();
+            let specialization = match stage.p_specialization_info.as_ref().filter(|_| captures) {
                 None => Vec::new(),
                 Some(info) => vulkan::specialization(info)?
                     .into_iter()
@@ -158,6 +163,8 @@ pub(super) struct Pipeline {
     restart: bool,
     pub(super) discard: bool,
     variants: Variants,
+    /// That of the pipeline's own vertex input.
+    static_variant: OnceLock<vkxfb::runtime::Pipeline>,
     ctx: Context,
 }
 
@@ -174,13 +181,14 @@ impl Pipeline {
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(words) = shader.words.clone() else { return Ok(None) };
-        let input = parts.input.clone().unwrap_or_default();
+        let Some(input) = parts.input.clone() else { return Ok(None) };
+        let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
         Ok(Some(Self {
             words,
             shader: Arc::clone(shader),
             layout,
-            vertex_input: input.vertex_input.clone(),
+            vertex_input,
             dynamic: Dynamic {
                 discard: shader.dynamic.discard,
                 provoking_vertex: shader.dynamic.provoking_vertex,
@@ -190,6 +198,7 @@ impl Pipeline {
             restart: input.restart,
             discard: shader.discard,
             variants: Variants::new(),
+            static_variant: OnceLock::new(),
             ctx: ctx.clone(),
         }))
     }
@@ -207,13 +216,32 @@ impl Pipeline {
             return Ok(true);
         }
         // SAFETY: the caller's contract.
-        match unsafe { self.variant(&self.vertex_input, cache) } {
+        match unsafe { self.static_variant(cache) } {
             Ok(_) => Ok(true),
             Err(PipelineError::Variant(VariantError::Lower(LowerError::Capture(
                 vkxfb::capture::CaptureError::NoXfbMode { .. },
             )))) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// The compute pipeline for the pipeline's own vertex input.
+    ///
+    /// # Errors
+    /// As [`variant`](Self::variant).
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn static_variant(
+        &self,
+        cache: vk::PipelineCache,
+    ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
+        if let Some(found) = self.static_variant.get() {
+            return Ok(found.clone());
+        }
+        // SAFETY: the caller's contract.
+        let made = unsafe { self.variant(&self.vertex_input, cache) }?;
+        Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
     /// The compute pipeline for a vertex input state, which is made where there is none.
@@ -256,11 +284,6 @@ impl Pipeline {
         };
         // SAFETY: the caller's contract.
         Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
-    }
-
-    /// Of each set of its layout, the descriptors that take a dynamic offset.
-    pub(super) fn set_count(&self) -> usize {
-        self.layout.sets.len()
     }
 }
 

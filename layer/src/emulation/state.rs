@@ -42,6 +42,8 @@ pub(super) struct BoundSet {
     pub(super) layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
+    /// When: a set may disturb those that were bound before it.
+    order: u32,
 }
 
 /// What `vkCmdPushConstants` was given.
@@ -64,7 +66,6 @@ pub(super) struct Disturbed {
 }
 
 /// The state of a command buffer.
-#[derive(Default)]
 pub(super) struct State {
     /// The graphics pipeline, if it captures.
     pub(super) pipeline: Option<Arc<Pipeline>>,
@@ -73,18 +74,44 @@ pub(super) struct State {
     /// What the vertex stage finds.
     pub(super) constants: Vec<u8>,
     pub(super) disturbed: Disturbed,
+    /// How many sets were bound.
+    bound_sets: u32,
     pub(super) vertex_buffers: BTreeMap<u32, VertexBuffer>,
     /// Strides of bindings, where they are dynamic.
     pub(super) strides: BTreeMap<u32, u32>,
     pub(super) index_buffer: Option<IndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
-    pub(super) vertex_input: VertexInput,
+    /// Or why nothing can be captured with it.
+    pub(super) vertex_input: Result<VertexInput, String>,
     pub(super) topology: vk::PrimitiveTopology,
     pub(super) restart: bool,
     pub(super) discard: bool,
     pub(super) is_last_provoking: bool,
     pub(super) changed: Changed,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            pipeline: None,
+            sets: Vec::new(),
+            constants: Vec::new(),
+            disturbed: Disturbed::default(),
+            bound_sets: 0,
+            vertex_buffers: BTreeMap::new(),
+            strides: BTreeMap::new(),
+            index_buffer: None,
+            capture_buffers: [None; BUFFERS],
+            conditional_rendering: None,
+            vertex_input: Ok(VertexInput::default()),
+            topology: vk::PrimitiveTopology::POINT_LIST,
+            restart: false,
+            discard: false,
+            is_last_provoking: false,
+            changed: Changed::default(),
+        }
+    }
 }
 
 impl State {
@@ -115,7 +142,9 @@ impl State {
             let count = (count as usize).min(dynamic_offsets.len());
             let (own, others) = dynamic_offsets.split_at(count);
             dynamic_offsets = others;
+            self.bound_sets += 1;
             let slot = slot.get_or_insert_default();
+            slot.order = self.bound_sets;
             slot.layout = layout;
             slot.set = *set;
             slot.dynamic_offsets.clear();
@@ -163,8 +192,12 @@ impl Disturbed {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
             }
-            for (number, bound) in (0..).zip(&self.sets) {
-                let Some(bound) = bound else { continue };
+            let mut sets: Vec<(u32, &BoundSet)> = (0..)
+                .zip(&self.sets)
+                .filter_map(|(number, bound)| Some((number, bound.as_ref()?)))
+                .collect();
+            sets.sort_unstable_by_key(|(_, bound)| bound.order);
+            for (number, bound) in sets {
                 let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
                 device.cmd_bind_descriptor_sets(cmd, point, bound.layout, number, &sets, offsets);
             }

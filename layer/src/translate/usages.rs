@@ -87,12 +87,18 @@ impl Usages {
         info: &vk::BufferCreateInfo<'a>,
         arena: &Arena,
     ) -> vk::BufferCreateInfo<'a> {
+        // SAFETY: the caller's contract.
+        let flags2 =
+            unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+        let usage = flags2.map_or(info.usage, |flags| {
+            vk::BufferUsageFlags::from_raw(flags.usage.as_raw() as u32)
+        });
         vk::BufferCreateInfo {
             // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
             // Captures read whole dwords. An odd size is no secret: memory requirements are of the buffer as it is.
-            size: match info.usage.intersects(REACHED) {
+            size: match usage.intersects(REACHED) {
                 true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
                 false => info.size,
             },

@@ -12,6 +12,9 @@ use crate::runtime::draws::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{INLINE_ATTRIBUTES, split};
 
+/// An address that is not null, of nothing.
+const NOWHERE: u64 = 16;
+
 impl Capture {
     /// # Errors
     /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
@@ -139,10 +142,15 @@ impl Capture {
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
-        // SAFETY: the usage and the memory are the caller's contract.
-        let address = unsafe {
-            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
-        }?;
+        let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
+            // No index lies within: nothing is read there.
+            true => NOWHERE,
+            // SAFETY: the usage and the memory are the caller's contract.
+            false => unsafe {
+                self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
+            }?,
+        };
+        let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {
             address,
