@@ -139,10 +139,15 @@ impl Capture {
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
-        // SAFETY: the usage and the memory are the caller's contract.
-        let address = unsafe {
-            self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
-        }?;
+        let (address, bytes) = match raw == vk::Buffer::null() {
+            // All indices are beyond it: they are 0.
+            true => (0, 0),
+            // SAFETY: the usage and the memory are the caller's contract.
+            false => unsafe {
+                let what = format_args!("the index buffer");
+                (self.address(Purpose::Read, what, raw, offset, bytes)?, bytes)
+            },
+        };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {
             address,
