@@ -81,6 +81,21 @@ observed! {
         size: u32,
         values: *const c_void,
     ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
+    bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
+            let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
+            for point in bind_points(info.stage_flags) {
+                c.bind_sets(point, info.layout, info.first_set, sets, offsets);
+            }
+        }
+    };
+    push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let bytes = slice(info.p_values.cast(), info.size);
+            c.state.push(info.layout, info.stage_flags, info.offset, bytes);
+        }
+    };
     bind_vertex_buffers(
         first: u32,
         count: u32,
@@ -333,6 +348,15 @@ unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_
             _ => Around::default(),
         }
     }
+}
+
+/// Where sets are bound for stages.
+fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
+    use vk::{PipelineBindPoint as Point, ShaderStageFlags as Stage};
+    let graphics = Stage::ALL_GRAPHICS | Stage::TASK_EXT | Stage::MESH_EXT;
+    [(graphics, Point::GRAPHICS), (Stage::COMPUTE, Point::COMPUTE)]
+        .into_iter()
+        .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
 /// Counters by the number of the capture buffer.
@@ -710,6 +734,8 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkCmdBeginTransformFeedbackEXT" =>
             begin_transform_feedback_ext,
         b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
+        b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" =>
+            bind_descriptor_sets2_khr,
         b"vkCmdBindIndexBuffer" => bind_index_buffer,
         b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" =>
             bind_index_buffer2_khr,
@@ -745,6 +771,7 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             end_transform_feedback_ext,
         b"vkCmdExecuteCommands" => execute_commands,
         b"vkCmdPushConstants" => push_constants,
+        b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
         b"vkCmdResetQueryPool" => reset_query_pool,
         b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
             set_primitive_restart_enable,
