@@ -297,6 +297,12 @@ impl Captures {
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
+        if ready.is_ok() && !active.is_begun {
+            // As it was created this was told of, as an error. Draws are right, and so the command buffer goes on.
+            tracing::warn!("nothing was captured: the pipeline does not");
+            self.spare.push(active.capture);
+            return;
+        }
         // SAFETY: the caller's contract.
         let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
         match ended {
@@ -435,7 +441,7 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
         let Some(pipeline) = self.state.pipeline.clone() else {
-            tracing::warn!("a draw is captured without a pipeline that captures: nothing is");
+            tracing::debug!("a draw between Begin and End without a pipeline that captures");
             return Ok(());
         };
         let changed = std::mem::take(&mut self.state.changed);

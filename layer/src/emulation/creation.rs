@@ -250,6 +250,13 @@ unsafe extern "system" fn create_graphics_pipelines(
             for info in given {
                 match capturing(emulation, info, cache) {
                     Ok(found) => own.push(found),
+                    // Programs go on where a pipeline fails, and draw with none: the driver dies of it. So it draws.
+                    Err(error) if error.is_of_shader() => {
+                        tracing::error!(
+                            "vkCreateGraphicsPipelines: {error}. The pipeline draws, and captures nothing"
+                        );
+                        own.push(Own::Nothing);
+                    }
                     Err(error) => {
                         tracing::error!("vkCreateGraphicsPipelines: {error}");
                         std::slice::from_raw_parts_mut(pipelines, count as usize)

@@ -5,8 +5,10 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::capture::{CaptureError, Layout};
 use vkxfb::lower::{Captures, LowerError, Shader};
 use vkxfb::runtime::{Context, RuntimeError, VariantDesc, VariantError, Variants, vulkan};
+use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -27,6 +29,13 @@ pub(super) enum PipelineError {
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
     Variant(#[from] VariantError),
+}
+
+impl PipelineError {
+    /// Whether it is what the shaders are that cannot be captured: another attempt would end in the same.
+    pub(super) const fn is_of_shader(&self) -> bool {
+        matches!(self, Self::Stage(_) | Self::Variant(VariantError::Lower(_)))
+    }
 }
 
 /// State that commands set in place of the pipeline.
@@ -203,16 +212,49 @@ impl Pipeline {
     /// # Safety
     /// As there.
     pub(super) unsafe fn prepare(&self, cache: vk::PipelineCache) -> Result<bool, PipelineError> {
-        if self.dynamic.vertex_input {
-            return Ok(true);
-        }
-        // SAFETY: the caller's contract.
-        match unsafe { self.variant(&self.vertex_input, cache) } {
-            Ok(_) => Ok(true),
+        let prepared = match self.dynamic.vertex_input {
+            // Of what is captured nothing depends on vertex input.
+            true => self.layout_of_captures(),
+            // SAFETY: the caller's contract.
+            false => unsafe { self.variant(&self.vertex_input, cache) }.map(drop),
+        };
+        match prepared {
+            Ok(()) => Ok(true),
             Err(PipelineError::Variant(VariantError::Lower(LowerError::Capture(
-                vkxfb::capture::CaptureError::NoXfbMode { .. },
+                CaptureError::NoXfbMode { .. },
             )))) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Finds out whether what the shader captures can be captured.
+    fn layout_of_captures(&self) -> Result<(), PipelineError> {
+        let specialization = self.specialization();
+        let shader = self.shader(&specialization);
+        let check = || {
+            let module = shader.module()?;
+            let entry = shader.find(&module)?;
+            Layout::from_decorations(&module, &Declarations::of(&module), &entry)?;
+            Ok(())
+        };
+        check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
+    }
+
+    fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
+        self.shader
+            .specialization
+            .iter()
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+            .collect()
+    }
+
+    fn shader<'a>(&'a self, specialization: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
+        Shader {
+            words: &self.words,
+            stage: Some(spirv::ExecutionModel::Vertex),
+            entry_point: Some(self.shader.entry_point.as_str()),
+            captures: Captures::Decorations,
+            specialization,
         }
     }
 
@@ -228,12 +270,7 @@ impl Pipeline {
         vertex_input: &VertexInput,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let specialization: Vec<SpecializationConstant<'_>> = self
-            .shader
-            .specialization
-            .iter()
-            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
-            .collect();
+        let specialization = self.specialization();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
         let topology = match self.dynamic.topology {
@@ -241,13 +278,7 @@ impl Pipeline {
             false => PrimitiveTopology::from_raw(self.topology.as_raw()).ok(),
         };
         let desc = VariantDesc {
-            shader: Shader {
-                words: &self.words,
-                stage: Some(spirv::ExecutionModel::Vertex),
-                entry_point: Some(&self.shader.entry_point),
-                captures: Captures::Decorations,
-                specialization: &specialization,
-            },
+            shader: self.shader(&specialization),
             vertex_input,
             set_layouts: &sets,
             topology,
