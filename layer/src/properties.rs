@@ -4,7 +4,6 @@ use std::ffi::{CStr, CString, c_char};
 
 use ash::vk;
 
-use crate::activity::Activity;
 use crate::advertise;
 use crate::error::Error;
 use crate::guard::guard;
