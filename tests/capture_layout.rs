@@ -410,6 +410,39 @@ fn members_of_a_plain_structure_are_refused() {
     assert_eq!(shader("").unwrap().outputs.len(), 1);
 }
 
+/// Where the variable has an Offset it is captured whole: its members' own only say where they lie in it, which is where
+/// they lie anyway.
+#[test]
+fn a_plain_structure_is_captured_whole() {
+    let shader = |wide: u32, last: u32| {
+        layout_of_assembly(
+            "%2",
+            &format!(
+                "OpExecutionMode %main Xfb
+                 OpDecorate %2 Location 0
+                 OpDecorate %2 XfbBuffer 1
+                 OpDecorate %2 XfbStride 96
+                 OpDecorate %2 Offset 8
+                 OpMemberDecorate %plain 1 Offset {wide}
+                 OpMemberDecorate %plain 2 Offset {last}"
+            ),
+            "%double = OpTypeFloat 64
+             %two = OpConstant %uint 2
+             %doubles = OpTypeVector %double 2
+             %plain = OpTypeStruct %float %doubles %float
+             %array = OpTypeArray %plain %two
+             %pointer = OpTypePointer Output %array
+             %2 = OpVariable %pointer Output",
+        )
+    };
+    let offsets: Vec<u32> = shader(8, 24).unwrap().outputs.iter().map(|o| o.offset).collect();
+    assert_eq!(offsets, [8, 16, 32, 40, 48, 64]);
+    for (wide, last) in [(4, 24), (8, 28)] {
+        let error = shader(wide, last).unwrap_err();
+        assert!(matches!(error, CaptureError::UnsupportedType { .. }), "{error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -17,10 +17,9 @@ const NAME: &CStr = ext::transform_feedback::NAME;
 
 /// Extensions that the queue knows, and captures do not go with.
 ///
-/// They see no shader where a program has its identifier alone, and of descriptors only those of sets that are
-/// bound. `VK_KHR_pipeline_binary`,
-/// `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer than the queue it does not know,
-/// nor `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
+/// They see no shader where a program has its identifier alone, and of descriptors only those of sets that are bound.
+/// `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer than the
+/// queue it does not know, nor `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
 const HIDDEN: [&CStr; 2] = [khr::push_descriptor::NAME, ext::shader_module_identifier::NAME];
 
 /// Whether programs see an extension of the driver where the layer is active.

@@ -9,7 +9,7 @@
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
-use super::aggregate::{Place, Walk};
+use super::aggregate::{Place, Walk, size_of};
 use super::error::{label, labelled};
 use super::types::{Block, block_type, locations_of};
 use super::{CaptureError, Layout, MAX_XFB_STRIDE};
@@ -94,7 +94,7 @@ impl Layout {
         let name = declarations.name(variable.id);
         let block = block_type(declarations, variable.pointee);
         if block.is_none() {
-            reject_structure(declarations, variable)?;
+            check_structure(declarations, variable)?;
         }
         match block {
             Some(block) => self.add_block(declarations, variable, &block, &decorated),
@@ -234,19 +234,30 @@ impl Layout {
 }
 
 /// An Offset in a structure that is no block captures the member too, if it has an XfbBuffer;
-/// without one it may be there for the sake of a buffer of that type.
-fn reject_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
+/// without one it may be there for the sake of a buffer of that type. Where the variable has an Offset it is captured
+/// whole, and the members' may say where they lie in it, as glslang's do.
+fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
         ty = *element;
     }
     let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(()) };
-    for member in 0..members.len() as u32 {
-        let has = |decoration| declarations.member_decoration(ty, member, decoration).is_some();
-        let of_variable = |d| declarations.decoration(variable.id, d).is_some();
-        if has(Decoration::Offset)
-            && (has(Decoration::XfbBuffer) || of_variable(Decoration::XfbBuffer))
-        {
+    let of_variable = |d| declarations.decoration(variable.id, d).is_some();
+    let is_whole = of_variable(Decoration::Offset);
+    // Where the next member lies, as long as all before can be captured.
+    let mut end = is_whole.then_some(0u32);
+    for (member, ty_of_member) in (0u32..).zip(members) {
+        let size = size_of(declarations, variable.id, &[member], *ty_of_member).ok();
+        let place = end.zip(size).map(|(end, (_, is_wide))| match is_wide {
+            true => end.next_multiple_of(8),
+            false => end,
+        });
+        end = place.zip(size).map(|(place, (size, _))| place.saturating_add(size));
+        let of_member = |decoration| declarations.member_decoration(ty, member, decoration);
+        let has_buffer = of_member(Decoration::XfbBuffer).is_some();
+        let Some(offset) = of_member(Decoration::Offset).map(first_parameter) else { continue };
+        let agrees = !has_buffer && place == Some(offset);
+        if !agrees && (has_buffer || of_variable(Decoration::XfbBuffer)) {
             return Err(CaptureError::UnsupportedType {
                 output: labelled(declarations.name(variable.id), variable.id, &[member]),
                 ty: "a member of a structure that is no block".to_owned(),

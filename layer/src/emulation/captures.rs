@@ -338,12 +338,14 @@ impl Captures {
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
+        if ready.is_ok() && !active.is_begun {
+            // Draws are right, and so the command buffer goes on.
+            tracing::warn!("nothing was captured: the pipeline does not");
+            self.spare.push(active.capture);
+            return;
+        }
         // SAFETY: the caller's contract.
-        let ended = ready.and_then(|()| match active.is_begun {
-            // SAFETY: the caller's contract.
-            true => Ok(unsafe { active.capture.end(&counters) }?),
-            false => Err(PipelineError::NoPipeline),
-        });
+        let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
         match ended {
             Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(active.capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
@@ -488,7 +490,7 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
         let Some(pipeline) = self.state.pipeline.clone() else {
-            tracing::warn!("a draw is captured without a pipeline that captures: nothing is");
+            tracing::debug!("a draw between Begin and End without a pipeline that captures");
             return Ok(());
         };
         let changed = std::mem::take(&mut self.state.changed);

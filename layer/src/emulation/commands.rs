@@ -91,6 +91,21 @@ observed! {
         size: u32,
         values: *const c_void,
     ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
+    bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
+            let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
+            for point in bind_points(info.stage_flags) {
+                c.bind_sets(point, info.layout, info.first_set, sets, offsets);
+            }
+        }
+    };
+    push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let bytes = slice(info.p_values.cast(), info.size);
+            c.state.push(info.layout, info.stage_flags, info.offset, bytes);
+        }
+    };
     bind_vertex_buffers(
         first: u32,
         count: u32,
@@ -306,21 +321,6 @@ observed! {
         let resumes = vk::RenderingFlags::RESUMING;
         c.begin_rendering(info.as_ref().is_some_and(|info| info.flags.contains(resumes)));
     };
-    bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
-            let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
-            let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
-            for point in bind_points(info.stage_flags) {
-                c.bind_sets(point, info.layout, info.first_set, sets, offsets);
-            }
-        }
-    };
-    push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
-            let bytes = slice(info.p_values.cast(), info.size);
-            c.state.push(info.layout, info.stage_flags, info.offset, bytes);
-        }
-    };
 }
 
 macro_rules! ending {
@@ -345,17 +345,6 @@ ending! {
     end_rendering();
 }
 
-/// Where the sets of stages are bound.
-fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
-    let graphics = stages.intersects(vk::ShaderStageFlags::ALL_GRAPHICS);
-    let compute = stages.intersects(vk::ShaderStageFlags::COMPUTE);
-    let points = [
-        graphics.then_some(vk::PipelineBindPoint::GRAPHICS),
-        compute.then_some(vk::PipelineBindPoint::COMPUTE),
-    ];
-    points.into_iter().flatten()
-}
-
 /// What a render pass asks of captures.
 ///
 /// # Safety
@@ -370,6 +359,15 @@ unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_
             _ => Around::default(),
         }
     }
+}
+
+/// Where sets are bound for stages.
+fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
+    use vk::{PipelineBindPoint as Point, ShaderStageFlags as Stage};
+    let graphics = Stage::ALL_GRAPHICS | Stage::TASK_EXT | Stage::MESH_EXT;
+    [(graphics, Point::GRAPHICS), (Stage::COMPUTE, Point::COMPUTE)]
+        .into_iter()
+        .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
 /// Counters by the number of the capture buffer.

@@ -5,8 +5,10 @@ use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
+use vkxfb::capture::{CaptureError, Layout};
 use vkxfb::lower::{Captures, LowerError, Shader};
 use vkxfb::runtime::{Context, RuntimeError, VariantDesc, VariantError, Variants, vulkan};
+use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -25,8 +27,6 @@ pub(super) enum PipelineError {
     Layout,
     #[error("{0}")]
     VertexInput(String),
-    #[error("no pipeline that captures is bound")]
-    NoPipeline,
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(transparent)]
@@ -212,14 +212,16 @@ impl Pipeline {
     /// # Safety
     /// As there.
     pub(super) unsafe fn prepare(&self, cache: vk::PipelineCache) -> Result<bool, PipelineError> {
-        if self.dynamic.vertex_input {
-            return Ok(true);
-        }
-        // SAFETY: the caller's contract.
-        match unsafe { self.static_variant(cache) } {
-            Ok(_) => Ok(true),
+        let prepared = match self.dynamic.vertex_input {
+            // Of what is captured nothing depends on vertex input.
+            true => self.layout_of_captures(),
+            // SAFETY: the caller's contract.
+            false => unsafe { self.static_variant(cache) }.map(drop),
+        };
+        match prepared {
+            Ok(()) => Ok(true),
             Err(PipelineError::Variant(VariantError::Lower(LowerError::Capture(
-                vkxfb::capture::CaptureError::NoXfbMode { .. },
+                CaptureError::NoXfbMode { .. },
             )))) => Ok(false),
             Err(error) => Err(error),
         }
@@ -244,6 +246,37 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
+    /// Finds out whether what the shader captures can be captured.
+    fn layout_of_captures(&self) -> Result<(), PipelineError> {
+        let specialization = self.specialization();
+        let shader = self.shader(&specialization);
+        let check = || {
+            let module = shader.module()?;
+            let entry = shader.find(&module)?;
+            Layout::from_decorations(&module, &Declarations::of(&module), &entry)?;
+            Ok(())
+        };
+        check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
+    }
+
+    fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
+        self.shader
+            .specialization
+            .iter()
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+            .collect()
+    }
+
+    fn shader<'a>(&'a self, specialization: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
+        Shader {
+            words: &self.words,
+            stage: Some(spirv::ExecutionModel::Vertex),
+            entry_point: Some(self.shader.entry_point.as_str()),
+            captures: Captures::Decorations,
+            specialization,
+        }
+    }
+
     /// The compute pipeline for a vertex input state, which is made where there is none.
     ///
     /// # Errors
@@ -256,12 +289,7 @@ impl Pipeline {
         vertex_input: &VertexInput,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let specialization: Vec<SpecializationConstant<'_>> = self
-            .shader
-            .specialization
-            .iter()
-            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
-            .collect();
+        let specialization = self.specialization();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
         let topology = match self.dynamic.topology {
@@ -269,13 +297,7 @@ impl Pipeline {
             false => PrimitiveTopology::from_raw(self.topology.as_raw()).ok(),
         };
         let desc = VariantDesc {
-            shader: Shader {
-                words: &self.words,
-                stage: Some(spirv::ExecutionModel::Vertex),
-                entry_point: Some(&self.shader.entry_point),
-                captures: Captures::Decorations,
-                specialization: &specialization,
-            },
+            shader: self.shader(&specialization),
             vertex_input,
             set_layouts: &sets,
             topology,
