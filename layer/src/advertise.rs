@@ -91,6 +91,13 @@ unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
                     features.transform_feedback = vk::TRUE;
                     features.geometry_streams = vk::FALSE;
                 }
+                // What a secondary command buffer inherits its captures would not know.
+                vk::StructureType::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => {
+                    let features = structure
+                        .cast::<vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>>()
+                        .as_mut();
+                    features.inherited_conditional_rendering = vk::FALSE;
+                }
                 // Captures keep to the order of vertices that the specification has for each mode.
                 vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
                     if has_provoking =>

@@ -18,6 +18,7 @@ struct Recorded {
     /// Of the pass that is withheld; empty outside of one.
     queue: Queue,
     is_withheld: bool,
+    is_secondary: bool,
     /// Of a secondary command buffer that is executed in a pass: all of it is in one.
     continues: bool,
     /// Where transform feedback is emulated.
@@ -58,12 +59,15 @@ thread_local! {
     static LAST: Cell<Option<Last>> = const { Cell::new(None) };
 }
 
+/// What the command buffers of a device have of it.
+pub(crate) type Of<'a> =
+    (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
+
 /// Command buffers were allocated.
 pub(crate) fn allocated(
-    functions: &Arc<Functions>,
-    templates: &Arc<Templates>,
-    emulation: Option<&Arc<Emulation>>,
+    (functions, templates, emulation): Of<'_>,
     pool: vk::CommandPool,
+    is_secondary: bool,
     handles: &[vk::CommandBuffer],
 ) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
@@ -72,6 +76,7 @@ pub(crate) fn allocated(
             functions: Arc::clone(functions),
             queue: Queue::new(Arc::clone(templates)),
             is_withheld: false,
+            is_secondary,
             continues: false,
             captures: emulation.map(|emulation| Box::new(Captures::new(emulation))),
             failed: None,
@@ -177,6 +182,16 @@ impl Recorded {
         self.queue.clear();
         self.is_withheld = false;
     }
+
+    fn reset(&mut self, releases: bool) {
+        self.forget();
+        if let Some(captures) = &mut self.captures {
+            captures.reset(false);
+            if releases {
+                captures.release();
+            }
+        }
+    }
 }
 
 /// A pass begins: its commands are withheld from here on.
@@ -249,10 +264,11 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, continues: bool) {
     unsafe {
         with(handle, |found| {
             found.forget();
-            found.continues = continues;
+            // Of others the flag is ignored.
+            found.continues = continues && found.is_secondary;
             found.failed = None;
             if let Some(captures) = &mut found.captures {
-                captures.reset(continues);
+                captures.reset(found.continues);
             }
         });
     }
@@ -272,6 +288,27 @@ pub(crate) unsafe fn captures(handle: vk::CommandBuffer, command: impl FnOnce(&m
                 found.failed = found.failed.or(captures.failed());
             }
         });
+    }
+}
+
+/// A command buffer is reset, and gives back its memory or keeps it for what is recorded next.
+///
+/// # Safety
+/// As [`begin_pass`]; no submission of it is under way.
+pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
+    // SAFETY: the caller's contract.
+    unsafe { with(handle, |found| found.reset(releases)) };
+}
+
+/// All command buffers of a pool are.
+///
+/// # Safety
+/// As [`forget`], of all of them: the application synchronizes access to the pool.
+pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
+    let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
+    for found in all.values().filter(|f| f.pool == pool && Arc::ptr_eq(&f.device, device)) {
+        // SAFETY: the caller's contract.
+        unsafe { (*found.recorded.get()).reset(releases) };
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::chain::slice;
-use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
+use crate::command_buffers::{
+    allocated, device_destroyed, failure, forget, freed, pool_destroyed, pool_reset, reset,
+};
 use crate::device::DeviceData;
 use crate::emulation::Emulation;
 use crate::guard::guard;
@@ -32,6 +34,8 @@ struct Next {
     allocate: Option<vk::PFN_vkAllocateCommandBuffers>,
     free: Option<vk::PFN_vkFreeCommandBuffers>,
     destroy_pool: Option<vk::PFN_vkDestroyCommandPool>,
+    reset_pool: Option<vk::PFN_vkResetCommandPool>,
+    reset: Option<vk::PFN_vkResetCommandBuffer>,
     begin: Option<vk::PFN_vkBeginCommandBuffer>,
     end: Option<vk::PFN_vkEndCommandBuffer>,
     create_template: Option<vk::PFN_vkCreateDescriptorUpdateTemplate>,
@@ -104,6 +108,8 @@ impl Recording {
                     allocate: next!(PFN_vkAllocateCommandBuffers: c"vkAllocateCommandBuffers"),
                     free: next!(PFN_vkFreeCommandBuffers: c"vkFreeCommandBuffers"),
                     destroy_pool: next!(PFN_vkDestroyCommandPool: c"vkDestroyCommandPool"),
+                    reset_pool: next!(PFN_vkResetCommandPool: c"vkResetCommandPool"),
+                    reset: next!(PFN_vkResetCommandBuffer: c"vkResetCommandBuffer"),
                     begin: next!(PFN_vkBeginCommandBuffer: c"vkBeginCommandBuffer"),
                     end: next!(PFN_vkEndCommandBuffer: c"vkEndCommandBuffer"),
                     create_template: next!(
@@ -126,6 +132,8 @@ pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkAllocateCommandBuffers" => allocate as _,
         b"vkFreeCommandBuffers" => free as _,
         b"vkDestroyCommandPool" => destroy_pool as _,
+        b"vkResetCommandBuffer" => reset_command_buffer as _,
+        b"vkResetCommandPool" => reset_pool as _,
         b"vkBeginCommandBuffer" => begin as _,
         b"vkEndCommandBuffer" => end as _,
         b"vkCreateDescriptorUpdateTemplate" | b"vkCreateDescriptorUpdateTemplateKHR" => {
@@ -182,7 +190,9 @@ unsafe extern "system" fn allocate(
                     let (pool, count) = ((*info).command_pool, (*info).command_buffer_count);
                     let handles = slice(command_buffers.cast_const(), count);
                     let Recording { functions, templates, emulation, .. } = recording;
-                    allocated(functions, templates, emulation.as_ref(), pool, handles);
+                    let is_secondary = (*info).level == vk::CommandBufferLevel::SECONDARY;
+                    let device = (functions, templates, emulation.as_ref());
+                    allocated(device, pool, is_secondary, handles);
                 }
                 result
             },
@@ -209,6 +219,49 @@ unsafe extern "system" fn free(
                 next(device, pool, count, command_buffers);
             },
         );
+    }
+}
+
+/// `vkResetCommandPool`
+unsafe extern "system" fn reset_pool(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    flags: vk::CommandPoolResetFlags,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkResetCommandPool",
+            FAILED,
+            device,
+            |n| n.reset_pool,
+            |recording, next| {
+                let releases = flags.contains(vk::CommandPoolResetFlags::RELEASE_RESOURCES);
+                pool_reset(&recording.functions, pool, releases);
+                next(device, pool, flags)
+            },
+        )
+    }
+}
+
+/// `vkResetCommandBuffer`
+unsafe extern "system" fn reset_command_buffer(
+    command_buffer: vk::CommandBuffer,
+    flags: vk::CommandBufferResetFlags,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(
+            "vkResetCommandBuffer",
+            FAILED,
+            command_buffer,
+            |n| n.reset,
+            |_, next| {
+                let releases = flags.contains(vk::CommandBufferResetFlags::RELEASE_RESOURCES);
+                forget(command_buffer, releases);
+                next(command_buffer, flags)
+            },
+        )
     }
 }
 
@@ -246,10 +299,8 @@ unsafe extern "system" fn begin(
             command_buffer,
             |n| n.begin,
             |_, next| {
-                // The flag is ignored of primary command buffers, and so is the inheritance: few give them one.
-                let inherits = info.as_ref().filter(|info| !info.p_inheritance_info.is_null());
                 let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
-                let continues = inherits.is_some_and(|i| i.flags.contains(flag));
+                let continues = info.as_ref().is_some_and(|info| info.flags.contains(flag));
                 reset(command_buffer, continues);
                 next(command_buffer, info)
             },

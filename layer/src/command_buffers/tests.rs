@@ -497,7 +497,7 @@ proptest! {
     ) {
         let (functions, templates) = device();
         let cmd = handle();
-        allocated(&functions, &templates, None, vk::CommandPool::null(), &[cmd]);
+        allocated((&functions, &templates, None), vk::CommandPool::null(), false, &[cmd]);
         for seed in seeds {
             logged();
             commands.iter().for_each(|(number, seed)| issue(cmd, *number, *seed));
@@ -535,8 +535,8 @@ fn commands_go_to_their_own_command_buffer() {
     let (functions, templates) = device();
     let (pool, other_pool) = (vk::CommandPool::from_raw(91), vk::CommandPool::from_raw(92));
     let (a, b, c) = (handle(), handle(), handle());
-    allocated(&functions, &templates, None, pool, &[a, b]);
-    allocated(&functions, &templates, None, other_pool, &[c]);
+    allocated((&functions, &templates, None), pool, false, &[a, b]);
+    allocated((&functions, &templates, None), other_pool, false, &[c]);
     begin_pass(a, 2);
     issue(a, 0, 1);
     issue(b, 0, 2);
@@ -550,7 +550,7 @@ fn commands_go_to_their_own_command_buffer() {
     issue(c, 0, 1);
     assert_eq!(logged().len(), 1, "of the other pool");
     // A handle may be used again.
-    allocated(&functions, &templates, None, pool, &[a]);
+    allocated((&functions, &templates, None), pool, false, &[a]);
     issue(a, 0, 1);
     assert_eq!(logged().len(), 1);
     freed(&[a, c]);
@@ -567,7 +567,7 @@ fn threads_record_at_once() {
                 let pool = vk::CommandPool::from_raw(1000 + thread);
                 for round in 0..200 {
                     let (a, b) = (handle(), handle());
-                    allocated(functions, templates, None, pool, &[a, b]);
+                    allocated((functions, templates, None), pool, false, &[a, b]);
                     logged();
                     begin_pass(a, 2);
                     for number in 0..10 {
@@ -594,7 +594,7 @@ fn threads_record_at_once() {
 fn what_fails_is_told_at_the_end() {
     let (functions, templates) = device();
     let cmd = handle();
-    allocated(&functions, &templates, None, vk::CommandPool::null(), &[cmd]);
+    allocated((&functions, &templates, None), vk::CommandPool::null(), false, &[cmd]);
     unsafe {
         assert_eq!(failure(cmd), None);
         super::begin_pass(cmd, |_| Err(OutOfMemory));

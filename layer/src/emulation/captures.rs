@@ -67,7 +67,7 @@ struct Pass {
     /// What its render pass asks of captures.
     around: Around,
     /// What it finds bound: the commands of the pass come behind its captures.
-    before: Disturbed,
+    before: Arc<Disturbed>,
     /// Conditional rendering that was begun before it.
     condition: Option<ConditionalRendering>,
     /// Whether it goes on with one that was suspended, between which and this nothing may stand.
@@ -143,6 +143,24 @@ impl Captures {
         self.command_count = 0;
     }
 
+    /// Gives back the memory that is kept for what is recorded next. Nothing uses it any more.
+    pub(crate) fn release(&mut self) {
+        self.spare = Vec::new();
+        let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
+        let ctx = self.emulation.context();
+        self.emulation.memory().with(|allocator| {
+            // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+            unsafe {
+                if let Some(arena) = arena {
+                    arena.destroy(ctx, allocator);
+                }
+                for buffer in commands {
+                    buffer.destroy(ctx, allocator);
+                }
+            }
+        });
+    }
+
     /// Forgets what was hoisted, and keeps what it was collected in.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
@@ -186,7 +204,7 @@ impl Captures {
     /// A pass that would begin here.
     fn here(&self, around: Around) -> Pass {
         let State { disturbed, conditional_rendering, .. } = &self.state;
-        let (before, condition) = (disturbed.clone(), *conditional_rendering);
+        let (before, condition) = (Arc::clone(disturbed), *conditional_rendering);
         Pass { around, before, condition, resumes: false }
     }
 
@@ -709,18 +727,6 @@ impl Captures {
 
 impl Drop for Captures {
     fn drop(&mut self) {
-        let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
-        let ctx = self.emulation.context();
-        self.emulation.memory().with(|allocator| {
-            // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is freed.
-            unsafe {
-                if let Some(arena) = arena {
-                    arena.destroy(ctx, allocator);
-                }
-                for buffer in commands {
-                    buffer.destroy(ctx, allocator);
-                }
-            }
-        });
+        self.release();
     }
 }

@@ -1,6 +1,7 @@
 //! What takes the place of commands that are recorded and that captures are made of.
 
 use std::ffi::{CStr, c_void};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
@@ -394,7 +395,9 @@ impl Captures {
                 self.state.pipeline = self.emulation().objects().pipelines.get(pipeline);
                 self.state.changed.vertex_input = true;
             }
-            vk::PipelineBindPoint::COMPUTE => self.state.disturbed.compute_pipeline = pipeline,
+            vk::PipelineBindPoint::COMPUTE => {
+                Arc::make_mut(&mut self.state.disturbed).compute_pipeline = pipeline;
+            }
             _ => {}
         }
     }

@@ -73,7 +73,8 @@ pub(super) struct State {
     pub(super) sets: Vec<Option<BoundSet>>,
     /// What the vertex stage finds.
     pub(super) constants: Vec<u8>,
-    pub(super) disturbed: Disturbed,
+    /// Shared with the pass that began with it, until it changes there.
+    pub(super) disturbed: Arc<Disturbed>,
     /// How many sets were bound.
     bound_sets: u32,
     pub(super) vertex_buffers: BTreeMap<u32, VertexBuffer>,
@@ -97,7 +98,7 @@ impl Default for State {
             pipeline: None,
             sets: Vec::new(),
             constants: Vec::new(),
-            disturbed: Disturbed::default(),
+            disturbed: Arc::default(),
             bound_sets: 0,
             vertex_buffers: BTreeMap::new(),
             strides: BTreeMap::new(),
@@ -130,7 +131,7 @@ impl State {
                 self.changed.sets = true;
                 &mut self.sets
             }
-            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.sets,
+            vk::PipelineBindPoint::COMPUTE => &mut Arc::make_mut(&mut self.disturbed).sets,
             _ => return,
         };
         let end = first as usize + sets.len();
@@ -169,7 +170,7 @@ impl State {
             self.changed.constants = true;
         }
         // What is written over whole need not be pushed again.
-        let pushes = &mut self.disturbed.pushes;
+        let pushes = &mut Arc::make_mut(&mut self.disturbed).pushes;
         pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
