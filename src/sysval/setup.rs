@@ -1,5 +1,5 @@
 //! What the kernels of `shaders/{setup,restart,finish}.wgsl` are given: draws as they were recorded, where
-//! the CPU could not compute their [`DrawSysvals`](super::DrawSysvals).
+//! the CPU could not compute their [`DrawSysvals`].
 
 use super::{Address, Batch, DrawSysvals};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -104,7 +104,7 @@ pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) 
 pub struct Setup {
     /// Of an array of [`Input`].
     pub inputs: Address,
-    /// Where their [`DrawSysvals`](super::DrawSysvals) go.
+    /// Where their [`DrawSysvals`] go.
     pub draws: Address,
     /// Of the invocations of a workgroup of each group's pipeline, a dword each.
     pub groups: Address,
@@ -114,7 +114,7 @@ pub struct Setup {
     pub state: Address,
     /// Where the positions behind the last draw go.
     pub new_state: Address,
-    /// Bytes from one draw to the next: of a [`DrawSysvals`](super::DrawSysvals), or where any of them restarts of a
+    /// Bytes from one draw to the next: of a [`DrawSysvals`], or where any of them restarts of a
     /// [`RestartedDraw`].
     pub draw_stride: u32,
     /// Inputs.
