@@ -60,8 +60,7 @@ thread_local! {
 }
 
 /// What the command buffers of a device have of it.
-pub(crate) type Of<'a> =
-    (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
+pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
 /// Command buffers were allocated.
 pub(crate) fn allocated(
