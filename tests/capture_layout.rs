@@ -426,7 +426,8 @@ fn a_plain_structure_is_captured_whole() {
                  OpMemberDecorate %plain 1 Offset {wide}
                  OpMemberDecorate %plain 2 Offset {last}"
             ),
-            "%double = OpTypeFloat 64
+            "%uint = OpTypeInt 32 0
+             %double = OpTypeFloat 64
              %two = OpConstant %uint 2
              %doubles = OpTypeVector %double 2
              %plain = OpTypeStruct %float %doubles %float
