@@ -227,7 +227,7 @@ fn the_generator_reaches_everything() {
         }
     }
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
-    let facts = 18;
+    let facts = 19;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
     let state = 3 + 2 + 2 + 2 + CONSTANTS;
     let all = commands + topologies + provoking + restart + indices + queries + state + facts;
