@@ -226,7 +226,11 @@ fn device() -> vk::Device {
 fn command_buffer(continues: bool) -> vk::CommandBuffer {
     let object: &'static [usize; 2] = Box::leak(Box::new(OBJECT));
     let mut handle = vk::CommandBuffer::from_raw((&raw const *object).addr() as u64);
-    let info = vk::CommandBufferAllocateInfo::default().command_buffer_count(1);
+    let level = match continues {
+        true => vk::CommandBufferLevel::SECONDARY,
+        false => vk::CommandBufferLevel::PRIMARY,
+    };
+    let info = vk::CommandBufferAllocateInfo::default().command_buffer_count(1).level(level);
     let inheritance = vk::CommandBufferInheritanceInfo::default();
     let flags = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
     let mut begin = vk::CommandBufferBeginInfo::default();
