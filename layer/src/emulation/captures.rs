@@ -91,9 +91,9 @@ pub(crate) struct Captures {
     /// The pass that is being recorded.
     pass: Option<Pass>,
     /// Whether the whole command buffer is part of a pass.
-    pub(super) continues: bool,
+    continues: bool,
     /// Why it cannot be recorded.
-    pub(super) failed: Option<vk::Result>,
+    failed: Option<vk::Result>,
     /// The last variant, of the state as it is.
     variant: Option<vkxfb::runtime::Pipeline>,
 }
@@ -288,31 +288,50 @@ impl Captures {
         cmd: vk::CommandBuffer,
         item: &Hoisted,
     ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.with_arena(|emulation, arena| match item {
+                Hoisted::Capture(capture) => {
+                    let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+                    capture.play(arena, cmd).map(drop)
+                }
+                Hoisted::Commands(draw, commands) => {
+                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                    kernels.write_draw_commands(ctx, arena, cmd, &[*draw], commands)
+                }
+            })
+        }
+    }
+
+    /// Does something with the arena, which is made where there is none, and grows.
+    ///
+    /// # Errors
+    /// A failed allocation, or what the call says.
+    ///
+    /// # Safety
+    /// The device is live.
+    unsafe fn with_arena(
+        &mut self,
+        call: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
         let emulation = Arc::clone(&self.emulation);
-        let (ctx, kernels) = (emulation.context(), emulation.kernels());
-        let played = emulation.memory().with(|allocator| {
+        let called = emulation.memory().with(|allocator| {
             // SAFETY: the caller's contract.
             unsafe {
                 let arena = match &mut self.arena {
                     Some(arena) => arena,
-                    none => none.insert(Arena::new(ctx, allocator, &ARENA)?),
+                    none => none.insert(Arena::new(emulation.context(), allocator, &ARENA)?),
                 };
-                match item {
-                    Hoisted::Capture(capture) => {
-                        let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
-                        capture.play(arena.growing(allocator), cmd).map(drop)
-                    }
-                    Hoisted::Commands(draw, commands) => kernels.write_draw_commands(
-                        ctx,
-                        arena.growing(allocator),
-                        cmd,
-                        &[*draw],
-                        commands,
-                    ),
-                }
+                call(&emulation, arena.growing(allocator))
             }
         });
-        played.unwrap_or(Ok(()))
+        called.unwrap_or(Ok(()))
+    }
+
+    /// A capture to collect in.
+    fn spare_capture(&mut self) -> Capture {
+        let spare = self.spare.pop();
+        spare.unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()))
     }
 
     /// What secondary command buffers captured is captured by this one.
@@ -341,9 +360,7 @@ impl Captures {
     /// `vkCmdBeginTransformFeedbackEXT`
     pub(super) fn begin(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
-        let capture = self.spare.pop();
-        let capture = capture
-            .unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()));
+        let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
         self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
     }
@@ -678,9 +695,7 @@ impl Captures {
             return active.capture.recorder().end_query(kind);
         }
         // What counted for it was recorded before: it becomes available behind that.
-        let capture = self.spare.pop();
-        let mut capture = capture
-            .unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()));
+        let mut capture = self.spare_capture();
         capture.begin_inactive()?;
         // SAFETY: the caller's contract.
         unsafe { capture.recorder().begin_query(pool, query) }?;
@@ -707,14 +722,7 @@ impl Captures {
             if suspended.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            let recorded = emulation.memory().with(|allocator| {
-                let arena = match &mut self.arena {
-                    Some(arena) => arena,
-                    none => none.insert(Arena::new(ctx, allocator, &ARENA)?),
-                };
-                record(&emulation, arena.growing(allocator))
-            });
-            if let Some(Err(error)) = recorded {
+            if let Err(error) = self.with_arena(record) {
                 self.fail(what, &error);
             }
             self.state.disturbed.restore(ctx.device(), cmd);

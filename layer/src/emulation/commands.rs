@@ -7,11 +7,12 @@ use std::time::Duration;
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, ResultTarget, RuntimeError, VertexBuffer, vulkan,
+    IndexBuffer, IndexType, IndirectDraw, QueryPool, ResultTarget, RuntimeError, VertexBuffer,
+    vulkan,
 };
 
+use super::Emulation;
 use super::captures::{Captures, Forward};
-use super::queries::Queries;
 use super::state::BUFFERS;
 use crate::chain::slice;
 use crate::command_buffers::{captures, hoisted};
@@ -455,10 +456,7 @@ impl Captures {
             vk::IndexType::UINT16 => IndexType::Uint16,
             _ => IndexType::Uint32,
         };
-        let size = match buffer == vk::Buffer::null() {
-            true => 0,
-            false => self.size(buffer, offset, Some(size)),
-        };
+        let size = self.size(buffer, offset, Some(size));
         self.state.index_buffer = Some(IndexBuffer { buffer, offset, size, index_type });
         self.state.changed.index_buffer = true;
     }
@@ -546,26 +544,29 @@ impl Captures {
 
 // -- Queries, outside of passes
 
-/// Does something with a query pool of the layer's; gives whether it is one.
+/// Does something with a query pool: with one of the layer's, or what the driver does with one of its own.
 ///
 /// # Safety
 /// The handle is of a live object, as the loader hands them to layers.
-unsafe fn with_queries<H: vk::Handle + Copy>(
+unsafe fn with_queries<H: vk::Handle + Copy, R: Copy>(
     name: &'static str,
+    failed: R,
     handle: H,
     pool: vk::QueryPool,
-    otherwise: impl FnOnce(&ash::Device),
-    command: impl FnOnce(&DeviceData, &Queries),
-) {
-    guard(name, (), || {
+    below: impl FnOnce(&Emulation) -> R,
+    command: impl FnOnce(&Emulation, &QueryPool) -> R,
+) -> R {
+    guard(name, failed, || {
         // SAFETY: the caller's contract.
-        let Some(device) = (unsafe { DeviceData::of(handle) }) else { return };
-        let Some(emulation) = device.emulation() else { return };
+        let device = unsafe { DeviceData::of(handle) };
+        let Some(emulation) = device.as_ref().and_then(|device| device.emulation()) else {
+            return failed;
+        };
         match emulation.objects().queries.get(pool) {
-            Some(queries) => command(&device, &queries),
-            None => otherwise(emulation.context().device()),
+            Some(queries) => queries.pool().map_or(failed, |pool| command(emulation, pool)),
+            None => below(emulation),
         }
-    });
+    })
 }
 
 unsafe extern "system" fn reset_query_pool(
@@ -574,19 +575,22 @@ unsafe extern "system" fn reset_query_pool(
     first: u32,
     count: u32,
 ) {
+    let what = "vkCmdResetQueryPool";
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_queries(
-            "vkCmdResetQueryPool",
+            what,
+            (),
             command_buffer,
             pool,
-            |device| (device.fp_v1_0().cmd_reset_query_pool)(command_buffer, pool, first, count),
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().cmd_reset_query_pool;
+                next(command_buffer, pool, first, count);
+            },
             |_, queries| {
                 captures(command_buffer, |captures| {
-                    let Some(pool) = queries.pool() else { return };
-                    let what = "vkCmdResetQueryPool";
                     captures.record_outside(what, command_buffer, |emulation, _| {
-                        pool.reset(emulation.context(), command_buffer, first, count)
+                        queries.reset(emulation.context(), command_buffer, first, count)
                     });
                 });
             },
@@ -606,40 +610,24 @@ unsafe extern "system" fn copy_query_pool_results(
     flags: vk::QueryResultFlags,
 ) {
     let what = "vkCmdCopyQueryPoolResults";
+    let cmd = command_buffer;
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_queries(
             what,
-            command_buffer,
+            (),
+            cmd,
             pool,
-            |device| {
-                (device.fp_v1_0().cmd_copy_query_pool_results)(
-                    command_buffer,
-                    pool,
-                    first,
-                    count,
-                    buffer,
-                    offset,
-                    stride,
-                    flags,
-                );
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().cmd_copy_query_pool_results;
+                next(cmd, pool, first, count, buffer, offset, stride, flags);
             },
             |_, queries| {
-                captures(command_buffer, |captures| {
-                    let Some(pool) = queries.pool() else { return };
+                captures(cmd, |captures| {
                     let target = ResultTarget { buffer, offset, stride };
-                    captures.record_outside(what, command_buffer, |emulation, arena| {
+                    captures.record_outside(what, cmd, |emulation, arena| {
                         let (ctx, kernels) = (emulation.context(), emulation.kernels());
-                        pool.copy_results(
-                            ctx,
-                            arena,
-                            kernels,
-                            command_buffer,
-                            first,
-                            count,
-                            &target,
-                            flags,
-                        )
+                        queries.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags)
                     });
                 });
             },
@@ -658,54 +646,47 @@ unsafe extern "system" fn get_query_pool_results(
     flags: vk::QueryResultFlags,
 ) -> vk::Result {
     let what = "vkGetQueryPoolResults";
-    let mut result = vk::Result::ERROR_UNKNOWN;
-    let below = &mut result;
-    let mut own = None;
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_queries(
             what,
+            FAILED,
             device,
             pool,
-            |next| {
-                *below = (next.fp_v1_0().get_query_pool_results)(
-                    device, pool, first, count, size, data, stride, flags,
-                );
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                next(device, pool, first, count, size, data, stride, flags)
             },
-            |data_of, queries| {
-                let raw = pool;
-                let below_results = |device, data| {
-                    let Some(emulation) = data_of.emulation() else { return FAILED };
-                    let next = emulation.context().device().fp_v1_0().get_query_pool_results;
-                    next(device, raw, first, 1, 4, data, 4, vk::QueryResultFlags::empty())
-                };
-                let Some(pool) = queries.pool() else { return };
+            |emulation, queries| {
                 let data = match size {
                     0 => &mut [],
                     _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
                 };
-                own = Some(loop {
-                    match pool.results(first, count, data, stride, flags, WAIT) {
+                loop {
+                    match queries.results(first, count, data, stride, flags, WAIT) {
                         Ok(true) => break vk::Result::SUCCESS,
                         Ok(false) => break vk::Result::NOT_READY,
                         // A device that is lost ends no query. The driver tells, of its pool behind the handle.
                         Err(RuntimeError::QueryTimeout { .. }) => {
-                            let mut nothing = [0_u32; 1];
-                            let found = below_results(device, nothing.as_mut_ptr().cast());
+                            let next =
+                                emulation.context().device().fp_v1_0().get_query_pool_results;
+                            let mut value = 0_u32;
+                            let (place, none) =
+                                ((&raw mut value).cast(), vk::QueryResultFlags::empty());
+                            let found = next(device, pool, first, 1, 4, place, 4, none);
                             if found == vk::Result::ERROR_DEVICE_LOST {
                                 break found;
                             }
                         }
                         Err(error) => {
                             tracing::error!("{what}: {error}");
-                            break vk::Result::ERROR_UNKNOWN;
+                            break FAILED;
                         }
                     }
-                });
+                }
             },
-        );
+        )
     }
-    own.unwrap_or(result)
 }
 
 unsafe extern "system" fn host_reset_query_pool(
@@ -714,22 +695,22 @@ unsafe extern "system" fn host_reset_query_pool(
     first: u32,
     count: u32,
 ) {
+    let what = "vkResetQueryPool";
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_queries(
-            "vkResetQueryPool",
+            what,
+            (),
             device,
             pool,
-            |_| {
-                let next = DeviceData::of(device).and_then(|d| d.emulation()?.reset_query_pool());
-                if let Some(next) = next {
+            |emulation| {
+                if let Some(next) = emulation.reset_query_pool() {
                     next(device, pool, first, count);
                 }
             },
             |_, queries| {
-                let Some(pool) = queries.pool() else { return };
-                if let Err(error) = pool.reset_by_host(first, count) {
-                    tracing::error!("vkResetQueryPool: {error}");
+                if let Err(error) = queries.reset_by_host(first, count) {
+                    tracing::error!("{what}: {error}");
                 }
             },
         );
@@ -766,7 +747,6 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             begin_transform_feedback_ext,
         b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
         b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
-        b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
         b"vkCmdBindIndexBuffer" => bind_index_buffer,
         b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" =>
             bind_index_buffer2_khr,
@@ -802,6 +782,7 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             end_transform_feedback_ext,
         b"vkCmdExecuteCommands" => execute_commands,
         b"vkCmdPushConstants" => push_constants,
+        b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
         b"vkCmdResetQueryPool" => reset_query_pool,
         b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
             set_primitive_restart_enable,

@@ -346,7 +346,7 @@ enum Own {
     Pipeline(Pipeline),
 }
 
-/// What is to be known of a pipeline.
+/// Finds out what that is.
 ///
 /// # Errors
 /// It captures what cannot be captured.

@@ -1,12 +1,11 @@
 //! What is bound in a command buffer: for draws that are captured, and to be bound again behind captures.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexBuffer, VertexBuffer};
 use vkxfb::vertex_input::VertexInput;
-
-use std::sync::Arc;
 
 use super::pipelines::Pipeline;
 
@@ -39,7 +38,7 @@ impl Changed {
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoundSet {
     /// That it was bound with.
-    pub(super) layout: vk::PipelineLayout,
+    layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
     /// When: a set may disturb those that were bound before it.
@@ -48,11 +47,11 @@ pub(super) struct BoundSet {
 
 /// What `vkCmdPushConstants` was given.
 #[derive(Debug, Clone)]
-pub(super) struct Push {
-    pub(super) layout: vk::PipelineLayout,
-    pub(super) stages: vk::ShaderStageFlags,
-    pub(super) offset: u32,
-    pub(super) bytes: Vec<u8>,
+struct Push {
+    layout: vk::PipelineLayout,
+    stages: vk::ShaderStageFlags,
+    offset: u32,
+    bytes: Vec<u8>,
 }
 
 /// What captures take the place of, and is bound again behind them.

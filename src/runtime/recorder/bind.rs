@@ -142,15 +142,15 @@ impl Capture {
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
+        // Null holds none, and nothing is asked of it.
+        let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
-            // No index lies within: nothing is read there.
             true => NOWHERE,
             // SAFETY: the usage and the memory are the caller's contract.
             false => unsafe {
                 self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
             }?,
         };
-        let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {
             address,
