@@ -1,22 +1,32 @@
 //! A panic ends at the entry point where it would leave the layer: it is a Vulkan error, and no abort.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls `command`, and returns `otherwise` if it panics.
 ///
 /// What it was about to change may be half changed; nothing here holds a lock while it calls anything that could
 /// panic, and a lock that was poisoned all the same is taken as it is.
+#[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|payload| {
-        // Whatever is told or dropped from here on could panic again.
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-            tracing::error!(command = name, "panicked: {}", text.unwrap_or("for no reason given"));
-        }));
-        std::mem::forget(payload);
-        otherwise
-    })
+    match catch_unwind(AssertUnwindSafe(command)) {
+        Ok(result) => result,
+        Err(payload) => {
+            panicked(name, payload);
+            otherwise
+        }
+    }
+}
+
+#[cold]
+fn panicked(name: &'static str, payload: Box<dyn Any + Send>) {
+    // Whatever is told or dropped from here on could panic again.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        tracing::error!(command = name, "panicked: {}", text.unwrap_or("for no reason given"));
+    }));
+    std::mem::forget(payload);
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -597,13 +598,13 @@ fn what_fails_is_told_at_the_end() {
     allocated((&functions, &templates, None), vk::CommandPool::null(), false, &[cmd]);
     unsafe {
         assert_eq!(failure(cmd), None);
-        super::begin_pass(cmd, |_| Err(OutOfMemory));
+        with(cmd, |found| found.begin_pass(cmd, |_| Err(OutOfMemory)));
         issue(cmd, 0, 1);
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
         assert_eq!(logged(), Vec::<String>::new(), "no part of the pass is recorded");
         reset(cmd, false);
-        record(cmd, |_| panic!("told by the test"));
+        with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
         // How much a template reads that nobody created is not known.

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use ash::vk;
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc,
-    ConditionalRendering, CounterBuffer, DrawCommands, MemoryLocation, QueryKind, Recorder,
-    RuntimeError, VertexBuffer,
+    ConditionalRendering, CounterBuffer, DrawCommands, IndexBuffer, MemoryLocation, QueryKind,
+    Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
 use super::Emulation;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
-use super::state::{BUFFERS, Changed, Disturbed, State};
+use super::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed, State};
 use crate::translate::Around;
 
 /// What an arena has before it grows.
@@ -66,8 +66,6 @@ struct ActiveQuery {
 struct Pass {
     /// What its render pass asks of captures.
     around: Around,
-    /// What it finds bound: the commands of the pass come behind its captures.
-    before: Arc<Disturbed>,
     /// Conditional rendering that was begun before it.
     condition: Option<ConditionalRendering>,
     /// Whether it goes on with one that was suspended, between which and this nothing may stand.
@@ -199,18 +197,18 @@ impl Captures {
     /// A pass begins. What the render pass asks of captures comes with it.
     pub(super) fn begin_pass(&mut self, around: Around) {
         self.pass = Some(self.here(around));
+        self.state.disturbed.begin_pass();
     }
 
     /// A pass that would begin here.
-    fn here(&self, around: Around) -> Pass {
-        let State { disturbed, conditional_rendering, .. } = &self.state;
-        let (before, condition) = (Arc::clone(disturbed), *conditional_rendering);
-        Pass { around, before, condition, resumes: false }
+    const fn here(&self, around: Around) -> Pass {
+        Pass { around, condition: self.state.conditional_rendering, resumes: false }
     }
 
     /// Dynamic rendering begins, or goes on.
     pub(super) fn begin_rendering(&mut self, resumes: bool) {
         self.pass = Some(Pass { resumes, ..self.here(Around::default()) });
+        self.state.disturbed.begin_pass();
     }
 
     /// A pass ends: its captures are recorded, before the pass itself is. Gives what is to be recorded behind it.
@@ -222,6 +220,7 @@ impl Captures {
         let captures = !self.hoisted.is_empty();
         // SAFETY: the caller's contract.
         unsafe { self.play(cmd, &pass) };
+        self.state.disturbed.end_pass();
         captures.then_some(pass.around)
     }
 
@@ -253,7 +252,7 @@ impl Captures {
         }
         let emulation = Arc::clone(&self.emulation);
         let ctx = emulation.context();
-        let Pass { around, before, condition, .. } = pass;
+        let Pass { around, condition, .. } = pass;
         // SAFETY: the caller's contract.
         unsafe {
             if condition.is_some() {
@@ -273,7 +272,7 @@ impl Captures {
             }
             self.hoisted = hoisted;
             around.behind.record(emulation.pipeline_barrier(), cmd);
-            before.restore(ctx.device(), cmd);
+            self.state.disturbed.before().restore(ctx.device(), cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
@@ -346,12 +345,7 @@ impl Captures {
 
     /// What a command buffer finds behind others that it executed.
     pub(super) fn forget_state(&mut self) {
-        let state = &mut self.state;
-        let buffers = state.capture_buffers;
-        let condition = state.conditional_rendering;
-        *state = State::default();
-        state.capture_buffers = buffers;
-        state.conditional_rendering = condition;
+        self.state.forget();
         self.variant = None;
     }
 
@@ -363,6 +357,7 @@ impl Captures {
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
         self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
+        self.find_pipeline();
     }
 
     /// `vkCmdEndTransformFeedbackEXT`
@@ -471,31 +466,59 @@ impl Captures {
         let has_strides = dynamic.stride || dynamic.vertex_input;
         let bound = input.bindings.iter().map(|binding| {
             let binding = binding.binding;
-            let nothing = VertexBuffer {
-                binding,
-                buffer: vk::Buffer::null(),
-                offset: 0,
-                size: 0,
-                stride: None,
-            };
-            let found = state.vertex_buffers.get(&binding).copied().unwrap_or(nothing);
-            let stride = state.strides.get(&binding).copied().filter(|_| has_strides);
-            VertexBuffer { stride, ..found }
+            let bound = state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
+            let BoundVertexBuffer { buffer, offset, .. } = bound;
+            let size = self.size(buffer, offset, bound.size);
+            let stride = bound.stride.filter(|_| has_strides);
+            VertexBuffer { binding, buffer, offset, size, stride }
         });
         bound.collect()
+    }
+
+    /// Bytes of a range that may be all of the rest of its buffer.
+    pub(super) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
+        match size {
+            vk::WHOLE_SIZE => {
+                let buffer_size = self.emulation.objects().buffers.get(buffer).unwrap_or(0);
+                buffer_size.saturating_sub(offset)
+            }
+            size => size,
+        }
+    }
+
+    /// Whether transform feedback is active.
+    pub(super) const fn is_active(&self) -> bool {
+        self.active.is_some()
+    }
+
+    /// Looks up what is known of the graphics pipeline.
+    pub(super) fn find_pipeline(&mut self) {
+        self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
     /// A draw. `record` captures it.
     ///
     /// # Safety
     /// What is bound is valid, and so are the draw's arguments.
+    #[inline]
     pub(super) unsafe fn draw(
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
-        if self.active.is_none() {
-            return Forward::Yes;
+        match self.is_active() {
+            // SAFETY: the caller's contract.
+            true => unsafe { self.draw_captured(record) },
+            false => Forward::Yes,
         }
+    }
+
+    /// # Safety
+    /// As [`draw`](Self::draw).
+    #[inline(never)]
+    unsafe fn draw_captured(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Forward {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.capture_draw(record) } {
             self.refuse("a draw", &error);
@@ -531,6 +554,11 @@ impl Captures {
         let changed = std::mem::take(&mut self.state.changed);
         let vertex_buffers =
             (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
+        let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
+            let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
+            let size = self.size(buffer, offset, bound.size);
+            IndexBuffer { buffer, offset, size, index_type }
+        });
         let (state, variant) = (&self.state, &self.variant);
         let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
         let mut recorder = capture.recorder();
@@ -544,9 +572,7 @@ impl Captures {
             if let Some(buffers) = vertex_buffers {
                 recorder.bind_vertex_buffers(&buffers)?;
             }
-            if changed.index_buffer
-                && let Some(buffer) = &state.index_buffer
-            {
+            if let Some(buffer) = &index_buffer {
                 recorder.bind_index_buffer(buffer)?;
             }
             if (changed.sets || changed.vertex_input)
@@ -725,7 +751,7 @@ impl Captures {
             if let Err(error) = self.with_arena(record) {
                 self.fail(what, &error);
             }
-            self.state.disturbed.restore(ctx.device(), cmd);
+            self.state.disturbed.before().restore(ctx.device(), cmd);
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }

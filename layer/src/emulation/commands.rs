@@ -1,24 +1,21 @@
 //! What takes the place of commands that are recorded and that captures are made of.
 
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, QueryPool, ResultTarget, RuntimeError, VertexBuffer,
-    vulkan,
+    IndexType, IndirectDraw, QueryPool, ResultTarget, RuntimeError, vulkan,
 };
 
 use super::Emulation;
 use super::captures::{Captures, Forward};
-use super::state::BUFFERS;
+use super::state::{BUFFERS, BoundIndexBuffer};
 use crate::chain::slice;
-use crate::command_buffers::{captures, hoisted};
+use crate::command_buffers::{Recorded, hoisted, with};
 use crate::device::DeviceData;
 use crate::guard::guard;
-use crate::queue::recorded as queued;
 use crate::translate::Around;
 
 /// How long a wait for queries goes on before the driver is asked whether the device is lost.
@@ -50,27 +47,43 @@ macro_rules! observed {
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                let mut forward = Forward::Yes;
-                captures(command_buffer, |$captures| {
-                    #[allow(unused_variables, reason = "most commands need no handle")]
-                    let $cmd = command_buffer;
-                    forward = Outcome::forward($body);
+                with(command_buffer, |recorded| {
+                    let forward = recorded.observe(|$captures| {
+                        #[allow(unused_variables, reason = "most commands need no handle")]
+                        let $cmd = command_buffer;
+                        Outcome::forward($body)
+                    });
+                    match forward {
+                        None | Some(Forward::Yes) => {
+                            recorded.$name(command_buffer, $($parameter),*);
+                        }
+                        Some(other) => instead(recorded, command_buffer, other),
+                    }
                 });
-                match forward {
-                    Forward::Yes => queued::$name(command_buffer, $($parameter),*),
-                    Forward::No => {}
-                    Forward::DrawIndirect(buffer, offset) => {
-                        let stride = size_of::<vk::DrawIndirectCommand>() as u32;
-                        queued::draw_indirect(command_buffer, buffer, offset, 1, stride);
-                    }
-                    Forward::BeginQuery(pool, query, flags) => {
-                        queued::begin_query(command_buffer, pool, query, flags);
-                    }
-                    Forward::EndQuery(pool, query) => queued::end_query(command_buffer, pool, query),
-                }
             }
         }
     )*};
+}
+
+/// Records what takes the place of a command.
+///
+/// # Safety
+/// As the command's.
+unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forward) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match other {
+            Forward::Yes | Forward::No => {}
+            Forward::DrawIndirect(buffer, offset) => {
+                let stride = size_of::<vk::DrawIndirectCommand>() as u32;
+                recorded.draw_indirect(cmd, buffer, offset, 1, stride);
+            }
+            Forward::BeginQuery(pool, query, flags) => {
+                recorded.begin_query(cmd, pool, query, flags);
+            }
+            Forward::EndQuery(pool, query) => recorded.end_query(cmd, pool, query),
+        }
+    }
 }
 
 observed! {
@@ -330,12 +343,13 @@ macro_rules! ending {
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
             // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command itself.
             unsafe {
-                let mut behind = None;
-                captures(command_buffer, |captures| behind = captures.end_pass(command_buffer));
-                queued::$name(command_buffer, $($parameter),*);
-                if let Some(around) = behind {
-                    captures(command_buffer, |captures| captures.behind_pass(command_buffer, &around));
-                }
+                with(command_buffer, |recorded| {
+                    let behind = recorded.observe(|captures| captures.end_pass(command_buffer));
+                    recorded.$name(command_buffer, $($parameter),*);
+                    if let Some(around) = behind.flatten() {
+                        recorded.observe(|captures| captures.behind_pass(command_buffer, &around));
+                    }
+                });
             }
         }
     )*};
@@ -393,11 +407,14 @@ impl Captures {
     fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         match point {
             vk::PipelineBindPoint::GRAPHICS => {
-                self.state.pipeline = self.emulation().objects().pipelines.get(pipeline);
+                self.state.bound_pipeline = pipeline;
                 self.state.changed.vertex_input = true;
+                if self.is_active() {
+                    self.find_pipeline();
+                }
             }
             vk::PipelineBindPoint::COMPUTE => {
-                Arc::make_mut(&mut self.state.disturbed).compute_pipeline = pipeline;
+                self.state.disturbed.change().compute_pipeline = pipeline;
             }
             _ => {}
         }
@@ -417,16 +434,7 @@ impl Captures {
         };
         let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
         let counts = counts.map(|set| set.dynamic_count);
-        let counts: Vec<u32> = counts.collect();
-        self.state.bind_sets(point, layout, first, sets, counts.into_iter(), offsets);
-    }
-
-    /// Bytes of a range that may be all of the rest.
-    fn size(&self, buffer: vk::Buffer, offset: u64, size: Option<u64>) -> u64 {
-        match size {
-            Some(size) if size != vk::WHOLE_SIZE => size,
-            _ => self.emulation().objects().buffers.get(buffer).unwrap_or(0).saturating_sub(offset),
-        }
+        self.state.bind_sets(point, layout, first, sets, counts, offsets);
     }
 
     fn bind_vertex_buffers(
@@ -438,13 +446,11 @@ impl Captures {
         strides: &[u64],
     ) {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
-            let binding = first + number as u32;
-            let size = self.size(*buffer, *offset, sizes.get(number).copied());
-            let bound =
-                VertexBuffer { binding, buffer: *buffer, offset: *offset, size, stride: None };
-            self.state.vertex_buffers.insert(binding, bound);
+            let bound = self.state.vertex_buffer(first + number as u32);
+            (bound.buffer, bound.offset) = (*buffer, *offset);
+            bound.size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             if let Some(stride) = strides.get(number) {
-                self.state.strides.insert(binding, *stride as u32);
+                bound.stride = Some(*stride as u32);
             }
         }
         self.state.changed.vertex_buffers = true;
@@ -456,8 +462,7 @@ impl Captures {
             vk::IndexType::UINT16 => IndexType::Uint16,
             _ => IndexType::Uint32,
         };
-        let size = self.size(buffer, offset, Some(size));
-        self.state.index_buffer = Some(IndexBuffer { buffer, offset, size, index_type });
+        self.state.index_buffer = Some(BoundIndexBuffer { buffer, offset, size, index_type });
         self.state.changed.index_buffer = true;
     }
 
@@ -469,7 +474,8 @@ impl Captures {
         sizes: &[u64],
     ) {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
-            let size = self.size(*buffer, *offset, sizes.get(number).copied());
+            let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
+            let size = self.size(*buffer, *offset, size);
             // More is never written: a counter has 32 bits.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
@@ -485,7 +491,7 @@ impl Captures {
     ) {
         let input = vulkan::dynamic_vertex_input(bindings, attributes);
         for binding in input.iter().flat_map(|input| &input.bindings) {
-            self.state.strides.insert(binding.binding, binding.stride);
+            self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
         }
         // Whether anything is captured with it shows later.
         self.state.vertex_input = input.map_err(|error| error.to_string());
@@ -588,9 +594,11 @@ unsafe extern "system" fn reset_query_pool(
                 next(command_buffer, pool, first, count);
             },
             |_, queries| {
-                captures(command_buffer, |captures| {
-                    captures.record_outside(what, command_buffer, |emulation, _| {
-                        queries.reset(emulation.context(), command_buffer, first, count)
+                with(command_buffer, |recorded| {
+                    recorded.observe(|captures| {
+                        captures.record_outside(what, command_buffer, |emulation, _| {
+                            queries.reset(emulation.context(), command_buffer, first, count)
+                        });
                     });
                 });
             },
@@ -623,11 +631,15 @@ unsafe extern "system" fn copy_query_pool_results(
                 next(cmd, pool, first, count, buffer, offset, stride, flags);
             },
             |_, queries| {
-                captures(cmd, |captures| {
-                    let target = ResultTarget { buffer, offset, stride };
-                    captures.record_outside(what, cmd, |emulation, arena| {
-                        let (ctx, kernels) = (emulation.context(), emulation.kernels());
-                        queries.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags)
+                with(cmd, |recorded| {
+                    recorded.observe(|captures| {
+                        let target = ResultTarget { buffer, offset, stride };
+                        captures.record_outside(what, cmd, |emulation, arena| {
+                            let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                            let target = &target;
+                            queries
+                                .copy_results(ctx, arena, kernels, cmd, first, count, target, flags)
+                        });
                     });
                 });
             },

@@ -1,10 +1,9 @@
 //! What is bound in a command buffer: for draws that are captured, and to be bound again behind captures.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexBuffer, VertexBuffer};
+use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType};
 use vkxfb::vertex_input::VertexInput;
 
 use super::pipelines::Pipeline;
@@ -45,6 +44,27 @@ pub(super) struct BoundSet {
     order: u32,
 }
 
+/// A vertex buffer binding. Nothing is looked up when it is bound, for most draws are not captured.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BoundVertexBuffer {
+    pub(super) buffer: vk::Buffer,
+    pub(super) offset: u64,
+    /// In bytes, or `VK_WHOLE_SIZE`.
+    pub(super) size: u64,
+    /// Where it is dynamic.
+    pub(super) stride: Option<u32>,
+}
+
+/// The index buffer, likewise.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BoundIndexBuffer {
+    pub(super) buffer: vk::Buffer,
+    pub(super) offset: u64,
+    /// In bytes, or `VK_WHOLE_SIZE`.
+    pub(super) size: u64,
+    pub(super) index_type: IndexType,
+}
+
 /// What `vkCmdPushConstants` was given.
 #[derive(Debug, Clone)]
 struct Push {
@@ -64,22 +84,57 @@ pub(super) struct Disturbed {
     pushes: Vec<Push>,
 }
 
+/// What captures disturb, as it is now and as the pass that is being recorded found it: captures come before the pass,
+/// and what it binds comes behind them.
+#[derive(Debug, Default)]
+pub(super) struct Tracked {
+    now: Disturbed,
+    /// As the pass found it, if that is not as it is now.
+    before: Option<Disturbed>,
+    is_inside: bool,
+}
+
+impl Tracked {
+    /// A pass begins.
+    pub(super) fn begin_pass(&mut self) {
+        (self.is_inside, self.before) = (true, None);
+    }
+
+    /// A pass ends.
+    pub(super) fn end_pass(&mut self) {
+        (self.is_inside, self.before) = (false, None);
+    }
+
+    /// It is about to change.
+    pub(super) fn change(&mut self) -> &mut Disturbed {
+        if self.is_inside && self.before.is_none() {
+            self.before = Some(self.now.clone());
+        }
+        &mut self.now
+    }
+
+    /// What is bound where captures are recorded.
+    pub(super) fn before(&self) -> &Disturbed {
+        self.before.as_ref().unwrap_or(&self.now)
+    }
+}
+
 /// The state of a command buffer.
 pub(super) struct State {
-    /// The graphics pipeline, if it captures.
+    /// Of the graphics bind point.
+    pub(super) bound_pipeline: vk::Pipeline,
+    /// What is known of it if it captures. It is looked up while transform feedback is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     /// Of the graphics bind point, by number.
     pub(super) sets: Vec<Option<BoundSet>>,
     /// What the vertex stage finds.
     pub(super) constants: Vec<u8>,
-    /// Shared with the pass that began with it, until it changes there.
-    pub(super) disturbed: Arc<Disturbed>,
+    pub(super) disturbed: Tracked,
     /// How many sets were bound.
     bound_sets: u32,
-    pub(super) vertex_buffers: BTreeMap<u32, VertexBuffer>,
-    /// Strides of bindings, where they are dynamic.
-    pub(super) strides: BTreeMap<u32, u32>,
-    pub(super) index_buffer: Option<IndexBuffer>,
+    /// By binding.
+    pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
+    pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
     /// Or why nothing can be captured with it.
@@ -94,13 +149,13 @@ pub(super) struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
+            bound_pipeline: vk::Pipeline::null(),
             pipeline: None,
             sets: Vec::new(),
             constants: Vec::new(),
-            disturbed: Arc::default(),
+            disturbed: Tracked::default(),
             bound_sets: 0,
-            vertex_buffers: BTreeMap::new(),
-            strides: BTreeMap::new(),
+            vertex_buffers: Vec::new(),
             index_buffer: None,
             capture_buffers: [None; BUFFERS],
             conditional_rendering: None,
@@ -115,6 +170,17 @@ impl Default for State {
 }
 
 impl State {
+    /// Other command buffers were executed, behind which most of the state is undefined.
+    pub(super) fn forget(&mut self) {
+        *self.disturbed.change() = Disturbed::default();
+        *self = Self {
+            disturbed: std::mem::take(&mut self.disturbed),
+            capture_buffers: self.capture_buffers,
+            conditional_rendering: self.conditional_rendering,
+            ..Self::default()
+        };
+    }
+
     /// Sets are bound. `dynamic_counts`: of each of them.
     pub(super) fn bind_sets(
         &mut self,
@@ -130,7 +196,7 @@ impl State {
                 self.changed.sets = true;
                 &mut self.sets
             }
-            vk::PipelineBindPoint::COMPUTE => &mut Arc::make_mut(&mut self.disturbed).sets,
+            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets,
             _ => return,
         };
         let end = first as usize + sets.len();
@@ -168,19 +234,53 @@ impl State {
             self.constants[start..end].copy_from_slice(bytes);
             self.changed.constants = true;
         }
+        self.disturbed.change().push(layout, stages, offset, bytes);
+    }
+
+    /// A vertex buffer binding, which is there from now on.
+    pub(super) fn vertex_buffer(&mut self, binding: u32) -> &mut BoundVertexBuffer {
+        let binding = binding as usize;
+        if binding >= self.vertex_buffers.len() {
+            self.vertex_buffers.resize_with(binding + 1, Default::default);
+        }
+        &mut self.vertex_buffers[binding]
+    }
+}
+
+impl Disturbed {
+    fn push(
+        &mut self,
+        layout: vk::PipelineLayout,
+        stages: vk::ShaderStageFlags,
+        offset: u32,
+        bytes: &[u8],
+    ) {
+        // Most programs push the same ranges again and again, which are changed in place: unless a later push wrote
+        // over some of it, whose bytes have to stay behind these.
+        let end = offset as usize + bytes.len();
+        for push in self.pushes.iter_mut().rev() {
+            let push_end = push.offset as usize + push.bytes.len();
+            if (push.layout, push.stages, push.offset, push_end) == (layout, stages, offset, end) {
+                push.bytes.copy_from_slice(bytes);
+                return;
+            }
+            if push.stages.intersects(stages)
+                && push.offset < end as u32
+                && offset < push_end as u32
+            {
+                break;
+            }
+        }
         // What is written over whole need not be pushed again.
-        let pushes = &mut Arc::make_mut(&mut self.disturbed).pushes;
-        pushes.retain(|push| {
+        self.pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
                 && stages.contains(push.stages);
             !covered
         });
-        pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
+        self.pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
     }
-}
 
-impl Disturbed {
     /// Binds it again.
     ///
     /// # Safety

@@ -86,21 +86,42 @@ macro_rules! withheld {
             }
         }
 
+        impl crate::command_buffers::Recorded {
+            /// The command, withheld or handed to the driver.
+            ///
+            /// # Safety
+            /// The application's arguments are valid, and the command buffer is the one that this is known of.
+            #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+            #[allow(unused_unsafe, reason = "of commands that end no pass")]
+            pub(crate) unsafe fn $name(
+                &mut self,
+                command_buffer: vk::CommandBuffer,
+                $($parameter: $of),*
+            ) {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    self.$way(command_buffer, |commands| match commands {
+                        super::Commands::Queue(queue) => queue.$name($($parameter),*),
+                        super::Commands::Functions(functions) => {
+                            if let Some(function) = functions.$name {
+                                function(command_buffer, $($parameter),*);
+                            }
+                            Ok(())
+                        }
+                    });
+                }
+            }
+        }
+
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         pub(crate) unsafe extern "system" fn $name(
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // SAFETY: the application's arguments are valid.
+            // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
             unsafe {
-                super::$way(command_buffer, |commands| match commands {
-                    super::Commands::Queue(queue) => queue.$name($($parameter),*),
-                    super::Commands::Functions(functions) => {
-                        if let Some(function) = functions.$name {
-                            function(command_buffer, $($parameter),*);
-                        }
-                        Ok(())
-                    }
+                crate::command_buffers::with(command_buffer, |recorded| {
+                    recorded.$name(command_buffer, $($parameter),*);
                 });
             }
         }

@@ -19,16 +19,9 @@ use std::sync::Arc;
 use ash::vk;
 
 pub(crate) use self::commands::{Functions, hook};
-/// The functions that take the place of commands that may have to be withheld.
-pub(crate) mod recorded {
-    pub(crate) use super::by_hand::*;
-    pub(crate) use super::commands::*;
-}
-
 pub(crate) use self::extensions::{KNOWN_COMMANDS, KNOWN_EXTENSIONS};
 use self::memory::Memory;
 pub(crate) use self::memory::{OutOfMemory, Templates};
-use crate::command_buffers::{begin_pass, end_pass, record};
 
 /// Arguments of a command that is withheld.
 trait Replay {
