@@ -12,9 +12,15 @@ use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
 
 /// Where a command buffer stands that is being recorded.
 pub(crate) struct Recorded {
+    /// Whether draws, and commands of which captures need to know nothing, go straight to the driver: there is no
+    /// capture that is being recorded, and no pass that is withheld.
+    is_direct: bool,
     functions: Arc<Functions>,
     /// Of the pass that is withheld; empty outside of one.
     queue: Queue,
+    /// Whether a pass is being recorded.
+    is_inside: bool,
+    /// Whether that is withheld until it ends.
     is_withheld: bool,
     is_secondary: bool,
     /// Of a secondary command buffer that is executed in a pass: all of it is in one.
@@ -36,8 +42,10 @@ pub(crate) fn allocated(
     handles: &[vk::CommandBuffer],
 ) {
     table::insert(functions, pool, handles, || Recorded {
+        is_direct: true,
         functions: Arc::clone(functions),
         queue: Queue::new(Arc::clone(templates)),
+        is_inside: false,
         is_withheld: false,
         is_secondary,
         continues: false,
@@ -85,6 +93,21 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
+/// The driver's function for a command that needs no more than that: one of those of which [`Recorded::is_direct`] is.
+///
+/// # Safety
+/// As [`with`].
+#[inline]
+pub(crate) unsafe fn direct<F>(
+    handle: vk::CommandBuffer,
+    function: impl FnOnce(&Functions) -> Option<F>,
+) -> Option<F> {
+    let (_, found) = table::find_recent(handle);
+    // SAFETY: the caller's contract.
+    let recorded = unsafe { found.as_ref() }?.as_ref()?;
+    if recorded.is_direct { function(&recorded.functions) } else { None }
+}
+
 /// Says once that commands are lost.
 #[cold]
 fn unknown() {
@@ -98,14 +121,16 @@ fn unknown() {
 
 /// How commands are recorded: `command` puts one into the queue, or hands it to the driver.
 impl Recorded {
-    /// A pass begins: its commands are withheld from here on.
+    /// A pass begins: its commands are withheld from here on, if captures come before it.
     pub(crate) fn begin_pass(
         &mut self,
-        _: vk::CommandBuffer,
+        handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
-        self.is_withheld = true;
-        self.withhold(command);
+        self.is_inside = true;
+        self.is_withheld = self.captures.as_ref().is_none_or(|captures| captures.withhold());
+        self.update_direct();
+        self.record(handle, command);
     }
 
     /// A command that may stand in a pass, and outside of one.
@@ -131,8 +156,8 @@ impl Recorded {
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
+        self.is_inside = false;
         if !self.is_withheld {
-            // A secondary command buffer ends what it did not begin: that is not valid.
             _ = command(Commands::Functions(&self.functions));
             return;
         }
@@ -166,7 +191,14 @@ impl Recorded {
 
     fn forget(&mut self) {
         self.queue.clear();
-        self.is_withheld = false;
+        (self.is_inside, self.is_withheld) = (false, false);
+        self.update_direct();
+    }
+
+    /// A pass or a capture began or ended.
+    pub(crate) fn update_direct(&mut self) {
+        let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
+        self.is_direct = !self.is_withheld && !captures;
     }
 
     fn reset(&mut self, releases: bool) {
@@ -177,6 +209,7 @@ impl Recorded {
                 captures.release();
             }
         }
+        self.update_direct();
     }
 }
 
@@ -195,6 +228,7 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, continues: bool) {
             if let Some(captures) = &mut found.captures {
                 captures.reset(found.continues);
             }
+            found.update_direct();
         });
     }
 }
@@ -224,7 +258,7 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 pub(crate) unsafe fn is_inside(handle: vk::CommandBuffer) -> bool {
     let mut is_inside = false;
     // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| is_inside = found.is_withheld || found.continues) };
+    unsafe { with(handle, |found| is_inside = found.is_inside || found.continues) };
     is_inside
 }
 

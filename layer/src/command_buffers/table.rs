@@ -18,7 +18,7 @@ use super::Recorded;
 use crate::queue::Functions;
 
 /// Where what is known of a command buffer lies.
-struct Place {
+pub(super) struct Place {
     /// The command buffer's, or 0 while the place is free.
     handle: AtomicU64,
     recorded: UnsafeCell<Option<Recorded>>,
@@ -54,6 +54,15 @@ static RECENT: [AtomicPtr<Place>; 1 << HASH_BITS] =
 /// What is known of a command buffer; null if it was not allocated through the layer.
 #[inline]
 pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+    let (recent, found) = find_recent(handle);
+    if found.is_null() { search(handle, recent) } else { found }
+}
+
+/// The same, and null unless it is what was found last for the hash of the handle, which is said, too.
+#[inline]
+pub(super) fn find_recent(
+    handle: vk::CommandBuffer,
+) -> (&'static AtomicPtr<Place>, *mut Option<Recorded>) {
     // Handles are addresses, whose low bits are all alike. The multiplication makes the high bits depend on all.
     let hash = handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS);
     let recent = &RECENT[hash as usize];
@@ -61,9 +70,9 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     if let Some(place) = unsafe { recent.load(Ordering::Acquire).as_ref() }
         && place.handle.load(Ordering::Relaxed) == handle.as_raw()
     {
-        return place.recorded.get();
+        return (recent, place.recorded.get());
     }
-    search(handle, recent)
+    (recent, null_mut())
 }
 
 /// The same, where another command buffer was found last.

@@ -64,12 +64,27 @@ struct ActiveQuery {
 /// A pass that is being recorded.
 #[derive(Default)]
 struct Pass {
+    side: Side,
     /// What its render pass asks of captures.
     around: Around,
     /// Conditional rendering that was begun before it.
     condition: Option<ConditionalRendering>,
     /// Whether it goes on with one that was suspended, between which and this nothing may stand.
     resumes: bool,
+    /// Whether it captured something.
+    has_captures: bool,
+}
+
+/// On which side of their pass captures are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Side {
+    /// Before it, for something in the pass may consume what is captured: a draw behind a dependency within the pass, or
+    /// one whose vertices a counter counts. The pass is withheld until it ends.
+    #[default]
+    Before,
+    /// Behind it: the pass is recorded as its commands come. Nothing in it is ordered with captures, which are then free
+    /// to come later.
+    Behind,
 }
 
 /// What the layer knows of a command buffer that may capture.
@@ -194,48 +209,87 @@ impl Captures {
 
     // -- Passes
 
-    /// A pass begins. What the render pass asks of captures comes with it.
+    /// A render pass instance begins. What its render pass asks of captures comes with it.
     pub(super) fn begin_pass(&mut self, around: Around) {
-        self.pass = Some(self.here(around));
-        self.state.disturbed.begin_pass();
-    }
-
-    /// A pass that would begin here.
-    const fn here(&self, around: Around) -> Pass {
-        Pass { around, condition: self.state.conditional_rendering, resumes: false }
+        self.begin(Pass { side: self.side(around.orders_captures), around, ..Pass::default() });
     }
 
     /// Dynamic rendering begins, or goes on.
-    pub(super) fn begin_rendering(&mut self, resumes: bool) {
-        self.pass = Some(Pass { resumes, ..self.here(Around::default()) });
-        self.state.disturbed.begin_pass();
+    pub(super) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
+        let resumes = flags.contains(vk::RenderingFlags::RESUMING);
+        let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
+        let side = match (suspends, resumes) {
+            // Nothing may stand between it and the one that goes on with it.
+            (true, _) => Side::Before,
+            (false, true) => Side::Behind,
+            (false, false) => self.side(false),
+        };
+        self.begin(Pass { side, resumes, ..Pass::default() });
     }
 
-    /// A pass ends: its captures are recorded, before the pass itself is. Gives what is to be recorded behind it.
+    fn side(&self, orders_captures: bool) -> Side {
+        // Without a counter no draw counts vertices by one.
+        match orders_captures || self.emulation.objects().have_counters() {
+            true => Side::Before,
+            false => Side::Behind,
+        }
+    }
+
+    fn begin(&mut self, pass: Pass) {
+        if pass.side == Side::Before {
+            self.state.disturbed.begin_pass();
+        }
+        self.pass = Some(Pass { condition: self.state.conditional_rendering, ..pass });
+    }
+
+    /// Whether the pass has to be withheld: captures come before it.
+    pub(crate) fn withhold(&self) -> bool {
+        self.pass.as_ref().is_none_or(|pass| pass.side == Side::Before)
+    }
+
+    /// A pass is about to end: captures that come before it are recorded.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands before the pass.
-    pub(super) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) -> Option<Around> {
-        let pass = self.pass.take()?;
-        let captures = !self.hoisted.is_empty();
+    /// The command buffer is being recorded, and stands before the pass if that is withheld.
+    pub(super) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
+        if let Some(mut pass) = self.pass.take_if(|pass| pass.side == Side::Before) {
+            // SAFETY: the caller's contract.
+            unsafe { self.play(cmd, &mut pass) };
+            self.state.disturbed.end_pass();
+            self.pass = Some(pass);
+        }
+    }
+
+    /// A pass has ended: captures that come behind it are recorded, and what its render pass asks behind both.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and stands behind the pass.
+    pub(super) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
+        let Some(mut pass) = self.pass.take() else { return };
         // SAFETY: the caller's contract.
-        unsafe { self.play(cmd, &pass) };
-        self.state.disturbed.end_pass();
-        captures.then_some(pass.around)
+        unsafe {
+            if pass.side == Side::Behind {
+                self.play(cmd, &mut pass);
+            }
+            if pass.has_captures {
+                pass.around.after.record(self.emulation.pipeline_barrier(), cmd);
+            }
+        }
     }
 
     /// Records what was hoisted.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
-    unsafe fn play(&mut self, cmd: vk::CommandBuffer, pass: &Pass) {
+    unsafe fn play(&mut self, cmd: vk::CommandBuffer, pass: &mut Pass) {
+        pass.has_captures = !self.hoisted.is_empty();
         if self.hoisted.is_empty() || self.failed.is_some() {
             self.forget();
             return;
         }
-        if pass.resumes {
+        if pass.resumes && pass.side == Side::Before {
             tracing::error!(
-                "a capture in dynamic rendering that is resumed: nothing may come before it"
+                "a capture in dynamic rendering that is resumed and suspended again: nothing may come before it or behind it"
             );
             self.failed = Some(vk::Result::ERROR_UNKNOWN);
             self.forget();
@@ -335,7 +389,21 @@ impl Captures {
 
     /// What secondary command buffers captured is captured by this one.
     pub(super) fn execute(&mut self, hoisted: Vec<Hoisted>) {
+        if hoisted.iter().any(|hoisted| matches!(hoisted, Hoisted::Commands(..))) {
+            self.refuse_behind();
+        }
         self.hoisted.extend(hoisted);
+    }
+
+    /// A draw of what was captured needs its arguments before the pass.
+    fn refuse_behind(&mut self) {
+        if self.pass.as_ref().is_some_and(|pass| pass.side == Side::Behind) {
+            tracing::error!(
+                "vkCmdDrawIndirectByteCountEXT in a pass that was begun before there was a buffer for counters, or that \
+                 goes on with one that was suspended: its arguments cannot be computed before the pass"
+            );
+            self.failed = Some(vk::Result::ERROR_UNKNOWN);
+        }
     }
 
     /// What is captured where this command buffer is executed.
@@ -352,7 +420,7 @@ impl Captures {
     // -- Captures
 
     /// `vkCmdBeginTransformFeedbackEXT`
-    pub(super) fn begin(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+    pub(super) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
@@ -364,7 +432,7 @@ impl Captures {
     ///
     /// # Safety
     /// Its contract.
-    pub(super) unsafe fn end(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+    pub(super) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
@@ -479,15 +547,15 @@ impl Captures {
     pub(super) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         match size {
             vk::WHOLE_SIZE => {
-                let buffer_size = self.emulation.objects().buffers.get(buffer).unwrap_or(0);
-                buffer_size.saturating_sub(offset)
+                let buffer = self.emulation.objects().buffers.get(buffer);
+                buffer.map_or(0, |buffer| buffer.size.saturating_sub(offset))
             }
             size => size,
         }
     }
 
     /// Whether transform feedback is active.
-    pub(super) const fn is_active(&self) -> bool {
+    pub(crate) const fn is_active(&self) -> bool {
         self.active.is_some()
     }
 
@@ -585,8 +653,11 @@ impl Captures {
                     recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
                 }
             }
-            if changed.constants && !state.constants.is_empty() {
-                recorder.push_constants(0, &state.constants)?;
+            if changed.constants {
+                let constants = state.disturbed.vertex_constants();
+                if !constants.is_empty() {
+                    recorder.push_constants(0, &constants)?;
+                }
             }
             if changed.conditional_rendering {
                 // Ending what is not active is no error of the application.
@@ -626,6 +697,7 @@ impl Captures {
         if forward == Forward::No {
             return forward;
         }
+        self.refuse_behind();
         match self.place_command() {
             Ok(commands) => {
                 self.hoisted.push(Hoisted::Commands(draw, commands));
@@ -701,9 +773,10 @@ impl Captures {
             self.fail("vkCmdEndQuery", &error);
         }
         if !self.is_inside() {
-            let here = self.here(Around::default());
+            let condition = self.state.conditional_rendering;
+            let mut here = Pass { condition, ..Pass::default() };
             // SAFETY: the caller's contract.
-            unsafe { self.play(cmd, &here) };
+            unsafe { self.play(cmd, &mut here) };
         }
     }
 

@@ -16,6 +16,7 @@ use crate::chain::slice;
 use crate::command_buffers::{Recorded, hoisted, with};
 use crate::device::DeviceData;
 use crate::guard::guard;
+use crate::queue::macros::direct;
 use crate::translate::Around;
 
 /// How long a wait for queries goes on before the driver is asked whether the device is lost.
@@ -41,12 +42,20 @@ impl Outcome for Forward {
     }
 }
 
+/// What is observed while transform feedback is active alone goes straight to the driver otherwise.
+macro_rules! unless_active {
+    (always $($rest:tt)*) => {};
+    (while_active $name:ident $arguments:tt) => { direct!(record $name $arguments) };
+}
+
 macro_rules! observed {
-    ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
+    ($($when:ident $name:ident ($($parameter:ident: $ty:ty),* $(,)?)
+        |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
+                unless_active!($when $name(command_buffer, $($parameter),*));
                 with(command_buffer, |recorded| {
                     let forward = recorded.observe(|$captures| {
                         #[allow(unused_variables, reason = "most commands need no handle")]
@@ -73,7 +82,8 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            Forward::Yes | Forward::No => {}
+            // The beginning and the end of a capture are among them.
+            Forward::Yes | Forward::No => recorded.update_direct(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
                 recorded.draw_indirect(cmd, buffer, offset, 1, stride);
@@ -87,10 +97,10 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
 }
 
 observed! {
-    bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c, _cmd| {
+    always bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c, _cmd| {
         c.bind_pipeline(point, pipeline);
     };
-    bind_descriptor_sets(
+    always bind_descriptor_sets(
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         first: u32,
@@ -99,14 +109,14 @@ observed! {
         offset_count: u32,
         offsets: *const u32,
     ) |c, _cmd| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
-    push_constants(
+    always push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
         offset: u32,
         size: u32,
         values: *const c_void,
     ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
-    bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
+    always bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
         if let Some(info) = info.as_ref() {
             let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
             let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
@@ -115,19 +125,19 @@ observed! {
             }
         }
     };
-    push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
+    always push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
         if let Some(info) = info.as_ref() {
             let bytes = slice(info.p_values.cast(), info.size);
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
     };
-    bind_vertex_buffers(
+    always bind_vertex_buffers(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize,
     ) |c, _cmd| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
-    bind_vertex_buffers2(
+    always bind_vertex_buffers2(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
@@ -141,33 +151,33 @@ observed! {
         slice(sizes, count),
         slice(strides, count),
     );
-    bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c, _cmd| {
+    always bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c, _cmd| {
         c.bind_index_buffer(buffer, offset, vk::WHOLE_SIZE, ty);
     };
-    bind_index_buffer2_khr(
+    always bind_index_buffer2_khr(
         buffer: vk::Buffer,
         offset: vk::DeviceSize,
         size: vk::DeviceSize,
         ty: vk::IndexType,
     ) |c, _cmd| c.bind_index_buffer(buffer, offset, size, ty);
-    set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
-    set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
-    set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
-    set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
+    always set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
+    always set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
+    always set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
+    always set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
         c.state.is_last_provoking = mode == vk::ProvokingVertexModeEXT::LAST_VERTEX;
     };
-    set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
-    set_vertex_input_ext(
+    always set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
+    always set_vertex_input_ext(
         binding_count: u32,
         bindings: *const vk::VertexInputBindingDescription2EXT<'static>,
         attribute_count: u32,
         attributes: *const vk::VertexInputAttributeDescription2EXT<'static>,
     ) |c, _cmd| c.set_vertex_input(slice(bindings, binding_count), slice(attributes, attribute_count));
-    draw(vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) |c, _cmd| {
+    while_active draw(vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) |c, _cmd| {
         let draw = Draw { vertex_count, instance_count, first_vertex, first_instance };
         c.draw(|recorder, topology| recorder.draw(topology, &draw))
     };
-    draw_indexed(
+    while_active draw_indexed(
         index_count: u32,
         instance_count: u32,
         first_index: u32,
@@ -178,7 +188,7 @@ observed! {
             DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance };
         c.draw(|recorder, topology| recorder.draw_indexed(topology, &draw))
     };
-    draw_multi_ext(
+    while_active draw_multi_ext(
         draw_count: u32,
         draws: *const vk::MultiDrawInfoEXT,
         instance_count: u32,
@@ -194,7 +204,7 @@ observed! {
             .collect();
         recorder.draw_multi(topology, &draws)
     });
-    draw_multi_indexed_ext(
+    while_active draw_multi_indexed_ext(
         draw_count: u32,
         draws: *const vk::MultiDrawIndexedInfoEXT,
         instance_count: u32,
@@ -217,17 +227,17 @@ observed! {
             .collect();
         recorder.draw_multi_indexed(topology, &draws)
     });
-    draw_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
+    while_active draw_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
     |c, _cmd| {
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
         c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
     };
-    draw_indexed_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
+    while_active draw_indexed_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
     |c, _cmd| {
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
     };
-    draw_indirect_count(
+    while_active draw_indirect_count(
         buffer: vk::Buffer,
         offset: vk::DeviceSize,
         count_buffer: vk::Buffer,
@@ -239,7 +249,7 @@ observed! {
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
     };
-    draw_indexed_indirect_count(
+    while_active draw_indexed_indirect_count(
         buffer: vk::Buffer,
         offset: vk::DeviceSize,
         count_buffer: vk::Buffer,
@@ -251,7 +261,7 @@ observed! {
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
     };
-    draw_indirect_byte_count_ext(
+    always draw_indirect_byte_count_ext(
         instance_count: u32,
         first_instance: u32,
         counter_buffer: vk::Buffer,
@@ -265,7 +275,7 @@ observed! {
         counter_offset,
         vertex_stride,
     });
-    bind_transform_feedback_buffers_ext(
+    always bind_transform_feedback_buffers_ext(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
@@ -275,25 +285,25 @@ observed! {
         c.bind_capture_buffers(first, slice(buffers, count), slice(offsets, count), slice(sizes, count));
         Forward::No
     };
-    begin_transform_feedback_ext(
+    always begin_transform_feedback_ext(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize,
     ) |c, _cmd| {
-        c.begin(counters(first, slice(buffers, count), slice(offsets, count)));
+        c.begin_capture(counters(first, slice(buffers, count), slice(offsets, count)));
         Forward::No
     };
-    end_transform_feedback_ext(
+    always end_transform_feedback_ext(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize,
     ) |c, _cmd| {
-        c.end(counters(first, slice(buffers, count), slice(offsets, count)));
+        c.end_capture(counters(first, slice(buffers, count), slice(offsets, count)));
         Forward::No
     };
-    begin_conditional_rendering_ext(info: *const vk::ConditionalRenderingBeginInfoEXT<'static>)
+    always begin_conditional_rendering_ext(info: *const vk::ConditionalRenderingBeginInfoEXT<'static>)
     |c, _cmd| {
         let inverted = vk::ConditionalRenderingFlagsEXT::INVERTED;
         c.state.conditional_rendering = info.as_ref().map(|info| ConditionalRendering {
@@ -303,38 +313,37 @@ observed! {
         });
         c.state.changed.conditional_rendering = true;
     };
-    end_conditional_rendering_ext() |c, _cmd| {
+    always end_conditional_rendering_ext() |c, _cmd| {
         c.state.conditional_rendering = None;
         c.state.changed.conditional_rendering = true;
     };
-    begin_query(pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) |c, _cmd| {
+    always begin_query(pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) |c, _cmd| {
         c.query_begins(pool, query, flags)
     };
-    begin_query_indexed_ext(
+    always begin_query_indexed_ext(
         pool: vk::QueryPool,
         query: u32,
         flags: vk::QueryControlFlags,
         _index: u32,
     ) |c, _cmd| c.query_begins(pool, query, flags);
-    end_query(pool: vk::QueryPool, query: u32) |c, cmd| c.query_ends(cmd, pool, query);
-    end_query_indexed_ext(pool: vk::QueryPool, query: u32, _index: u32) |c, cmd| {
+    always end_query(pool: vk::QueryPool, query: u32) |c, cmd| c.query_ends(cmd, pool, query);
+    always end_query_indexed_ext(pool: vk::QueryPool, query: u32, _index: u32) |c, cmd| {
         c.query_ends(cmd, pool, query)
     };
-    execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
+    always execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
         for secondary in slice(command_buffers, count) {
             c.execute(hoisted(*secondary));
         }
         c.forget_state();
     };
-    begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
+    always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
     |c, cmd| c.begin_pass(around(cmd, info));
-    begin_render_pass2(
+    always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
     ) |c, cmd| c.begin_pass(around(cmd, info));
-    begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
-        let resumes = vk::RenderingFlags::RESUMING;
-        c.begin_rendering(info.as_ref().is_some_and(|info| info.flags.contains(resumes)));
+    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
+        c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
     };
 }
 
@@ -344,11 +353,9 @@ macro_rules! ending {
             // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command itself.
             unsafe {
                 with(command_buffer, |recorded| {
-                    let behind = recorded.observe(|captures| captures.end_pass(command_buffer));
+                    recorded.observe(|captures| captures.end_pass(command_buffer));
                     recorded.$name(command_buffer, $($parameter),*);
-                    if let Some(around) = behind.flatten() {
-                        recorded.observe(|captures| captures.behind_pass(command_buffer, &around));
-                    }
+                    recorded.observe(|captures| captures.leave_pass(command_buffer));
                 });
             }
         }
@@ -538,13 +545,6 @@ impl Captures {
                 Forward::EndQuery(pool, query)
             }
         }
-    }
-
-    /// # Safety
-    /// The command buffer is being recorded, and stands behind the pass.
-    unsafe fn behind_pass(&self, cmd: vk::CommandBuffer, around: &Around) {
-        // SAFETY: the caller's contract.
-        unsafe { around.after.record(self.emulation().pipeline_barrier(), cmd) };
     }
 }
 

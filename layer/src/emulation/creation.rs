@@ -9,7 +9,7 @@ use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
-use super::objects::{PipelineLayout, SetLayout};
+use super::objects::{Buffer, PipelineLayout, SetLayout};
 use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
 use super::queries::{Queries, kind_of};
 use crate::chain::{Chain, all_of, slice};
@@ -52,7 +52,11 @@ unsafe extern "system" fn create_buffer(
         let result = translate::create_buffer(device, info, allocator, buffer);
         if result == vk::Result::SUCCESS {
             with("vkCreateBuffer", (), device, |emulation| {
-                emulation.objects().buffers.insert(*buffer, (*info).size);
+                let usage = translate::usage_of_buffer(&*info);
+                let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+                let is_for_counters = usage.contains(counters);
+                let known = Buffer { size: (*info).size, is_for_counters };
+                emulation.objects().buffer_created(*buffer, known);
             });
         }
         result
@@ -170,11 +174,24 @@ macro_rules! destroys {
 }
 
 destroys! {
-    destroy_buffer "vkDestroyBuffer" Buffer buffers;
     destroy_descriptor_set_layout "vkDestroyDescriptorSetLayout" DescriptorSetLayout set_layouts;
     destroy_pipeline_layout "vkDestroyPipelineLayout" PipelineLayout pipeline_layouts;
     destroy_query_pool "vkDestroyQueryPool" QueryPool queries;
     destroy_shader_module "vkDestroyShaderModule" ShaderModule shader_modules;
+}
+
+unsafe extern "system" fn destroy_buffer(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkDestroyBuffer", (), device, |emulation| {
+            emulation.objects().buffer_destroyed(buffer);
+            (emulation.context().device().fp_v1_0().destroy_buffer)(device, buffer, allocator);
+        });
+    }
 }
 
 unsafe extern "system" fn destroy_pipeline(

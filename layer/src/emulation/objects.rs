@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
@@ -42,8 +43,9 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 /// The objects of a device.
 #[derive(Default)]
 pub(super) struct Objects {
-    /// Bytes of each buffer.
-    pub(super) buffers: Table<vk::Buffer, u64>,
+    pub(super) buffers: Table<vk::Buffer, Buffer>,
+    /// Buffers that may hold counters.
+    counters: AtomicUsize,
     pub(super) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The words of modules with transform feedback, as the application gave them.
@@ -56,6 +58,15 @@ pub(super) struct Objects {
     pub(super) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
+/// A buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Buffer {
+    /// In bytes.
+    pub(super) size: u64,
+    /// Whether it may hold counters.
+    pub(super) is_for_counters: bool,
+}
+
 /// Stands in `set_layouts` for sets of which nothing is known or used.
 const EMPTY: vk::DescriptorSetLayout = vk::DescriptorSetLayout::null();
 
@@ -65,6 +76,26 @@ impl Objects {
         let this = Self::default();
         this.set_layouts.insert(EMPTY, empty);
         this
+    }
+
+    /// A buffer was created.
+    pub(super) fn buffer_created(&self, handle: vk::Buffer, buffer: Buffer) {
+        if buffer.is_for_counters {
+            self.counters.fetch_add(1, Ordering::Relaxed);
+        }
+        self.buffers.insert(handle, buffer);
+    }
+
+    /// A buffer is about to be destroyed.
+    pub(super) fn buffer_destroyed(&self, handle: vk::Buffer) {
+        if self.buffers.remove(handle).is_some_and(|buffer| buffer.is_for_counters) {
+            self.counters.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether there are buffers that may hold counters.
+    pub(super) fn have_counters(&self) -> bool {
+        self.counters.load(Ordering::Relaxed) != 0
     }
 
     /// The layout of a set as it was defined.

@@ -106,11 +106,17 @@ impl Tracked {
     }
 
     /// It is about to change.
+    #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
         if self.is_inside && self.before.is_none() {
             self.before = Some(self.now.clone());
         }
         &mut self.now
+    }
+
+    /// The push constants that the vertex stage finds.
+    pub(super) fn vertex_constants(&self) -> Vec<u8> {
+        self.now.vertex_constants()
     }
 
     /// What is bound where captures are recorded.
@@ -127,8 +133,6 @@ pub(super) struct State {
     pub(super) pipeline: Option<Arc<Pipeline>>,
     /// Of the graphics bind point, by number.
     pub(super) sets: Vec<Option<BoundSet>>,
-    /// What the vertex stage finds.
-    pub(super) constants: Vec<u8>,
     pub(super) disturbed: Tracked,
     /// How many sets were bound.
     bound_sets: u32,
@@ -152,7 +156,6 @@ impl Default for State {
             bound_pipeline: vk::Pipeline::null(),
             pipeline: None,
             sets: Vec::new(),
-            constants: Vec::new(),
             disturbed: Tracked::default(),
             bound_sets: 0,
             vertex_buffers: Vec::new(),
@@ -226,14 +229,7 @@ impl State {
         offset: u32,
         bytes: &[u8],
     ) {
-        let (start, end) = (offset as usize, offset as usize + bytes.len());
-        if stages.contains(vk::ShaderStageFlags::VERTEX) {
-            if self.constants.len() < end {
-                self.constants.resize(end, 0);
-            }
-            self.constants[start..end].copy_from_slice(bytes);
-            self.changed.constants = true;
-        }
+        self.changed.constants = true;
         self.disturbed.change().push(layout, stages, offset, bytes);
     }
 
@@ -248,6 +244,19 @@ impl State {
 }
 
 impl Disturbed {
+    /// The push constants that the vertex stage finds.
+    fn vertex_constants(&self) -> Vec<u8> {
+        let mut constants = Vec::new();
+        for push in &self.pushes {
+            if push.stages.contains(vk::ShaderStageFlags::VERTEX) {
+                let (start, end) = (push.offset as usize, push.offset as usize + push.bytes.len());
+                constants.resize(constants.len().max(end), 0);
+                constants[start..end].copy_from_slice(&push.bytes);
+            }
+        }
+        constants
+    }
+
     fn push(
         &mut self,
         layout: vk::PipelineLayout,

@@ -120,6 +120,7 @@ macro_rules! withheld {
         ) {
             // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
             unsafe {
+                super::macros::direct!($way $name(command_buffer, $($parameter),*));
                 crate::command_buffers::with(command_buffer, |recorded| {
                     recorded.$name(command_buffer, $($parameter),*);
                 });
@@ -128,4 +129,17 @@ macro_rules! withheld {
     };
 }
 
+/// Hands a command straight to the driver where that is all that there is to do. One that begins or ends a pass needs
+/// more.
+macro_rules! direct {
+    (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
+        let function = crate::command_buffers::direct($command_buffer, |functions| functions.$name);
+        if let Some(function) = function {
+            return function($command_buffer, $($parameter),*);
+        }
+    };
+    ($way:ident $name:ident $arguments:tt) => {};
+}
+
+pub(crate) use direct;
 pub(super) use {functions, queued, withheld};

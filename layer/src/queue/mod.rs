@@ -10,7 +10,7 @@
 mod by_hand;
 pub(crate) mod commands;
 mod extensions;
-mod macros;
+pub(crate) mod macros;
 mod memory;
 mod structures;
 

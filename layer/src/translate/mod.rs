@@ -26,7 +26,7 @@ use ash::vk;
 pub(crate) use self::hooks::{create_buffer, create_set_layout, hook};
 pub(crate) use self::passes::Around;
 use self::passes::RenderPasses;
-pub(crate) use self::usages::Usages;
+pub(crate) use self::usages::{Usages, usage_of_buffer};
 
 /// What is translated for captures, by where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

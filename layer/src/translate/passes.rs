@@ -1,12 +1,14 @@
 //! Render passes: dependencies of their subpasses, of which what concerns captures moves out of the pass.
 //!
-//! Captures are dispatched before the pass that they were recorded in. So what a
+//! Captures are dispatched before the pass that they were recorded in, or behind it where nothing in the pass can be
+//! ordered with them. So what a
 //! [dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) says of them the
 //! render pass cannot say: a subpass has stages of graphics alone. It is said by barriers around and between the
 //! captures, which are found here by the render pass, and are recorded where a pass has captures:
 //!
 //! ```text
 //! before; captures; between; captures; behind; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after
+//! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after
 //! ```
 //!
 //! The other side of a dependency with `VK_SUBPASS_EXTERNAL` may be of any stages, and is translated as barriers are
@@ -58,7 +60,6 @@ impl Barrier {
     ///
     /// # Safety
     /// The function is of the command buffer's device, which is being recorded, outside of a render pass.
-    #[allow(dead_code, reason = "captures are not recorded yet")]
     pub(crate) unsafe fn record(
         &self,
         pipeline_barrier: vk::PFN_vkCmdPipelineBarrier,
@@ -104,6 +105,9 @@ pub(crate) struct Around {
     pub(crate) behind: Barrier,
     /// Behind the pass, of dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after: Barrier,
+    /// Whether there are dependencies within the pass: whatever their stages, captures come before them, and they may
+    /// order a draw of the pass behind a capture, which then has to come before the pass.
+    pub(crate) orders_captures: bool,
 }
 
 impl Around {
@@ -121,6 +125,7 @@ impl Around {
             _ => {
                 self.between.add(Barrier::new(captures.0, captures.1));
                 self.behind.add(Barrier::new(captures.0, destination.1.inside()));
+                self.orders_captures = true;
             }
         }
     }
@@ -247,7 +252,6 @@ pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, Around>>);
 
 impl RenderPasses {
     /// What a render pass asks.
-    #[allow(dead_code, reason = "captures are not recorded yet")]
     pub(crate) fn around(&self, render_pass: vk::RenderPass) -> Around {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()

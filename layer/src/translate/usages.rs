@@ -34,6 +34,16 @@ const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
         | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT.as_raw(),
 );
 
+/// The usage that a buffer is created with, as the application wants it, of the lower 32 bits.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::BufferUsageFlags {
+    // SAFETY: the caller's contract.
+    let flags2 = unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+    flags2.map_or(info.usage, |flags| vk::BufferUsageFlags::from_raw(flags.usage.as_raw() as u32))
+}
+
 impl Usages {
     /// The usage of a buffer, without the extension's own and with what captures need. It does not become empty.
     pub(crate) fn buffer(self, usage: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
@@ -88,11 +98,7 @@ impl Usages {
         arena: &Arena,
     ) -> vk::BufferCreateInfo<'a> {
         // SAFETY: the caller's contract.
-        let flags2 =
-            unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
-        let usage = flags2.map_or(info.usage, |flags| {
-            vk::BufferUsageFlags::from_raw(flags.usage.as_raw() as u32)
-        });
+        let usage = unsafe { usage_of_buffer(info) };
         vk::BufferCreateInfo {
             // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
