@@ -66,6 +66,7 @@ impl Recording {
         let usages = Usages { addresses, descriptors: !addresses, results: true };
         // SAFETY: the caller's contract.
         let this = unsafe { self.translating(device, get, usages) };
+        let emulation = emulation.with_templates(&this.templates);
         Self { emulation: Some(Arc::new(emulation)), ..this }
     }
 

@@ -11,6 +11,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use super::Emulation;
+use super::descriptor_pools::DescriptorPools;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
 use super::state::{BUFFERS, Changed, Disturbed, State};
@@ -86,6 +87,8 @@ pub(crate) struct Captures {
     /// Values to collect in.
     spare: Vec<Capture>,
     arena: Option<Arena>,
+    /// Of sets with descriptors that were pushed.
+    descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
     /// The pass that is being recorded.
@@ -109,6 +112,7 @@ impl Captures {
             hoisted: Vec::new(),
             spare: Vec::new(),
             arena: None,
+            descriptor_pools: DescriptorPools::default(),
             commands: Vec::new(),
             command_count: 0,
             pass: None,
@@ -140,6 +144,8 @@ impl Captures {
             // SAFETY: by Vulkan's rules no submission of the command buffer is under way.
             unsafe { arena.reset() };
         }
+        // SAFETY: as above.
+        unsafe { self.descriptor_pools.reset(self.emulation.context().device()) };
         self.command_count = 0;
     }
 
@@ -148,8 +154,10 @@ impl Captures {
         self.spare = Vec::new();
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
+        // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+        unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
-            // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+            // SAFETY: as above.
             unsafe {
                 if let Some(arena) = arena {
                     arena.destroy(ctx, allocator);
@@ -252,7 +260,6 @@ impl Captures {
             });
         }
         let emulation = Arc::clone(&self.emulation);
-        let ctx = emulation.context();
         let Pass { around, before, condition, .. } = pass;
         // SAFETY: the caller's contract.
         unsafe {
@@ -273,7 +280,7 @@ impl Captures {
             }
             self.hoisted = hoisted;
             around.behind.record(emulation.pipeline_barrier(), cmd);
-            before.restore(ctx.device(), cmd);
+            before.restore(&emulation, cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
@@ -531,6 +538,10 @@ impl Captures {
         let changed = std::mem::take(&mut self.state.changed);
         let vertex_buffers =
             (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
+        if changed.sets || changed.vertex_input {
+            // SAFETY: the caller's contract.
+            unsafe { self.write_pushed_sets() }?;
+        }
         let (state, variant) = (&self.state, &self.variant);
         let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
         let mut recorder = capture.recorder();
@@ -554,6 +565,10 @@ impl Captures {
             {
                 // Others may be of another layout.
                 for number in variant.used_sets() {
+                    if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
+                        recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
+                        continue;
+                    }
                     let bound = state.sets.get(*number as usize).and_then(Option::as_ref);
                     let bound = bound.ok_or(PipelineError::NoSet(*number))?;
                     recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
@@ -586,6 +601,23 @@ impl Captures {
             PipelineError::Stage("tessellation")
         })?;
         Ok(record(&mut recorder, topology)?)
+    }
+
+    /// Has what was pushed in sets that the pipeline's captures can read.
+    ///
+    /// # Safety
+    /// What was pushed is valid.
+    unsafe fn write_pushed_sets(&mut self) -> Result<(), RuntimeError> {
+        let Some(variant) = &self.variant else { return Ok(()) };
+        let (state, pools) = (&mut self.state, &mut self.descriptor_pools);
+        for number in variant.used_sets() {
+            if state.pushed_sets.over(*number, &state.sets).is_some() {
+                let device = self.emulation.context().device();
+                // SAFETY: the caller's contract.
+                unsafe { state.pushed_sets.write(*number, device, pools) }?;
+            }
+        }
+        Ok(())
     }
 
     /// `vkCmdDrawIndirectByteCountEXT`
@@ -715,7 +747,6 @@ impl Captures {
         record: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
     ) {
         let emulation = Arc::clone(&self.emulation);
-        let ctx = emulation.context();
         let suspended = self.state.conditional_rendering;
         // SAFETY: the caller's contract.
         unsafe {
@@ -725,7 +756,7 @@ impl Captures {
             if let Err(error) = self.with_arena(record) {
                 self.fail(what, &error);
             }
-            self.state.disturbed.restore(ctx.device(), cmd);
+            self.state.disturbed.restore(&emulation, cmd);
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }

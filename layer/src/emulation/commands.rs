@@ -102,6 +102,39 @@ observed! {
             }
         }
     };
+    push_descriptor_set_khr(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+        count: u32,
+        writes: *const vk::WriteDescriptorSet<'static>,
+    ) |c, _cmd| c.push_descriptors(point, layout, set, slice(writes, count));
+    push_descriptor_set2_khr(info: *const vk::PushDescriptorSetInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            let writes = slice(info.p_descriptor_writes, info.descriptor_write_count);
+            for point in bind_points(info.stage_flags) {
+                c.push_descriptors(point, info.layout, info.set, writes);
+            }
+        }
+    };
+    push_descriptor_set_with_template_khr(
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        set: u32,
+        data: *const c_void,
+    ) |c, _cmd| c.push_with_template(template, layout, set, data);
+    push_descriptor_set_with_template2_khr(
+        info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            c.push_with_template(
+                info.descriptor_update_template,
+                info.layout,
+                info.set,
+                info.p_data,
+            );
+        }
+    };
     push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
         if let Some(info) = info.as_ref() {
             let bytes = slice(info.p_values.cast(), info.size);
@@ -783,6 +816,12 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkCmdExecuteCommands" => execute_commands,
         b"vkCmdPushConstants" => push_constants,
         b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
+        b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
+        b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
+        b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>
+            push_descriptor_set_with_template_khr,
+        b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
+            push_descriptor_set_with_template2_khr,
         b"vkCmdResetQueryPool" => reset_query_pool,
         b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
             set_primitive_restart_enable,

@@ -68,25 +68,20 @@ unsafe extern "system" fn create_set_layout(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let mut own = vk::DescriptorSetLayout::null();
-        let result = translate::create_set_layout(device, info, std::ptr::null(), &raw mut own);
+        let mut own_info = *info;
+        own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
+        let result = translate::create_set_layout(
+            device,
+            &raw const own_info,
+            std::ptr::null(),
+            &raw mut own,
+        );
         if result != vk::Result::SUCCESS {
             return result;
         }
         with("vkCreateDescriptorSetLayout", FAILED, device, |emulation| {
-            let bindings = slice((*info).p_bindings, (*info).binding_count);
-            let dynamic_count = bindings
-                .iter()
-                .filter(|binding| {
-                    [
-                        vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
-                        vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
-                    ]
-                    .contains(&binding.descriptor_type)
-                })
-                .map(|binding| binding.descriptor_count)
-                .sum();
             let device_table = emulation.context().device().clone();
-            let own = Arc::new(SetLayout { raw: own, dynamic_count, device: device_table });
+            let own = Arc::new(SetLayout::new(own, &own_info, device_table));
             let result = translate::create_set_layout(device, info, allocator, layout);
             if result == vk::Result::SUCCESS {
                 emulation.objects().set_layouts.insert(*layout, own);

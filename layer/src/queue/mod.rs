@@ -27,7 +27,7 @@ pub(crate) mod recorded {
 
 pub(crate) use self::extensions::{KNOWN_COMMANDS, KNOWN_EXTENSIONS};
 use self::memory::Memory;
-pub(crate) use self::memory::{OutOfMemory, Templates};
+pub(crate) use self::memory::{OutOfMemory, Template, Templates};
 use crate::command_buffers::{begin_pass, end_pass, record};
 
 /// Arguments of a command that is withheld.
