@@ -273,33 +273,60 @@ impl PushedSets {
     }
 }
 
-/// The structures that write descriptors, into a set or, of a null one, pushed.
+/// The values of descriptors of one type, as a write points to them.
+#[derive(Default)]
+struct Values {
+    buffers: Vec<vk::DescriptorBufferInfo>,
+    images: Vec<vk::DescriptorImageInfo>,
+    texel_buffers: Vec<vk::BufferView>,
+    structures: Vec<vk::AccelerationStructureKHR>,
+}
+
+impl Values {
+    fn of(descriptors: &[Pushed]) -> Self {
+        let mut values = Self::default();
+        for pushed in descriptors {
+            match pushed.value {
+                Value::Buffer(info) => values.buffers.push(info),
+                Value::Image(info) => values.images.push(info),
+                Value::TexelBuffer(view) => values.texel_buffers.push(view),
+                Value::AccelerationStructure(structure) => values.structures.push(structure),
+            }
+        }
+        values
+    }
+}
+
+/// The structures that write descriptors, in the order of their places, into a set or, of a null one, pushed. Those of
+/// an array are written together: lavapipe 22.3 begins each write that is pushed with element 0.
 fn with_writes<R>(
     descriptors: &[Pushed],
     set: vk::DescriptorSet,
     call: impl FnOnce(&[vk::WriteDescriptorSet<'_>]) -> R,
 ) -> R {
-    let structures = descriptors.iter().map(|pushed| {
-        let info = vk::WriteDescriptorSetAccelerationStructureKHR::default();
-        match &pushed.value {
-            Value::AccelerationStructure(structure) => {
-                info.acceleration_structures(std::slice::from_ref(structure))
-            }
-            _ => info,
-        }
+    let are_together =
+        |a: &Pushed, b: &Pushed| (a.binding, a.ty, a.element + 1) == (b.binding, b.ty, b.element);
+    let arrays: Vec<(&[Pushed], Values)> =
+        descriptors.chunk_by(are_together).map(|array| (array, Values::of(array))).collect();
+    let structures = arrays.iter().map(|(_, values)| {
+        vk::WriteDescriptorSetAccelerationStructureKHR::default()
+            .acceleration_structures(&values.structures)
     });
     let mut structures: Vec<_> = structures.collect();
-    let writes = descriptors.iter().zip(&mut structures).map(|(pushed, structure)| {
+    let writes = arrays.iter().zip(&mut structures).map(|((array, values), structures)| {
+        let first = array[0];
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
-            .dst_binding(pushed.binding)
-            .dst_array_element(pushed.element)
-            .descriptor_type(pushed.ty);
-        match &pushed.value {
-            Value::Buffer(info) => write.buffer_info(std::slice::from_ref(info)),
-            Value::Image(info) => write.image_info(std::slice::from_ref(info)),
-            Value::TexelBuffer(view) => write.texel_buffer_view(std::slice::from_ref(view)),
-            Value::AccelerationStructure(_) => write.descriptor_count(1).push_next(structure),
+            .dst_binding(first.binding)
+            .dst_array_element(first.element)
+            .descriptor_type(first.ty);
+        match first.value {
+            Value::Buffer(_) => write.buffer_info(&values.buffers),
+            Value::Image(_) => write.image_info(&values.images),
+            Value::TexelBuffer(_) => write.texel_buffer_view(&values.texel_buffers),
+            Value::AccelerationStructure(_) => {
+                write.descriptor_count(array.len() as u32).push_next(structures)
+            }
         }
     });
     call(&writes.collect::<Vec<_>>())

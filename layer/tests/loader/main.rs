@@ -44,6 +44,12 @@ struct Ran {
 /// Runs a program with layers, the first next to the program.
 fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ran {
     let directory = manifest();
+    // The loader of Debian 12 has layers in the order in which it finds them, whatever the variable's.
+    let others = Path::new("/usr/share/vulkan/explicit_layer.d");
+    let paths = match layers {
+        [LAYER, ..] => [directory.path(), others],
+        _ => [others, directory.path()],
+    };
     // What the machine or its user has set is left out.
     for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
         command.env_remove(variable);
@@ -57,7 +63,7 @@ fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ra
     command
         .stdin(Stdio::null())
         .env("XDG_DATA_HOME", directory.path())
-        .env("VK_ADD_LAYER_PATH", directory.path())
+        .env("VK_ADD_LAYER_PATH", std::env::join_paths(paths).unwrap())
         .env("VK_INSTANCE_LAYERS", layers.join(":"))
         .envs(variables.iter().copied());
     let output = command.output().unwrap();

@@ -201,16 +201,32 @@ fn pushes_are_merged_by_binding_and_element() {
 
 #[test]
 fn descriptors_are_written_as_they_were_pushed() {
-    let structure = Value::AccelerationStructure(vk::AccelerationStructureKHR::from_raw(41));
-    let pushed =
-        [storage(1, 1, 40), Pushed { binding: 8, element: 1, ty: STRUCTURE, value: structure }];
-    with_writes(&pushed, vk::DescriptorSet::null(), |writes| {
+    let structure = |element, number| {
+        let value = Value::AccelerationStructure(vk::AccelerationStructureKHR::from_raw(number));
+        Pushed { binding: 8, element, ty: STRUCTURE, value }
+    };
+    let view = Value::TexelBuffer(vk::BufferView::from_raw(43));
+    let pushed = [
+        storage(1, 0, 41),
+        storage(1, 1, 42),
+        Pushed { binding: 6, element: 0, ty: TEXEL, value: view },
+        structure(0, 44),
+        structure(1, 45),
+    ];
+    let set = vk::DescriptorSet::from_raw(46);
+    with_writes(&pushed, set, |writes| {
         // SAFETY: the structures are valid.
         let read = |write| unsafe { of_write(write, &bindings()) };
         let read: Vec<_> = writes.iter().flat_map(read).collect();
         assert_eq!(found(&read), found(&pushed));
-        assert_eq!(writes[0].descriptor_count, 1);
-        assert!(writes[0].p_next.is_null() && !writes[1].p_next.is_null());
+        let counts: Vec<_> =
+            writes.iter().map(|w| (w.descriptor_count, w.p_next.is_null())).collect();
+        assert_eq!(counts, [(2, true), (1, true), (2, false)]);
+        assert!(writes.iter().all(|write| write.dst_set == set));
+    });
+    // One that is alone keeps its place.
+    with_writes(&[storage(1, 1, 40)], set, |writes| {
+        assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
     });
 }
 
