@@ -394,6 +394,16 @@ impl Captures {
         }
     }
 
+    /// Whether a command says the pipeline layout. `VK_EXT_device_generated_commands` lets its chain say what of one
+    /// there is instead; the extension is hidden, so that is refused.
+    pub(super) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
+        let has_it = layout != vk::PipelineLayout::null();
+        if !has_it {
+            self.refuse(what, &PipelineError::Layout);
+        }
+        has_it
+    }
+
     fn refuse(&mut self, what: &str, error: &PipelineError) {
         match error {
             PipelineError::Runtime(error) => self.fail(what, error),

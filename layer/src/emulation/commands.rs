@@ -1,14 +1,14 @@
 //! What takes the place of commands that are recorded and that captures are made of.
 
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, QueryPool, ResultTarget, RuntimeError, VertexBuffer,
-    vulkan,
+    IndexBuffer, IndexType, IndirectDraw, Limits, QueryPool, ResultTarget, RuntimeError,
+    VertexBuffer, vulkan,
 };
 
 use super::Emulation;
@@ -23,6 +23,9 @@ use crate::translate::Around;
 
 /// How long a wait for queries goes on before the driver is asked whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
+
+/// Bytes of what captures read at a time.
+const DWORD: u64 = size_of::<u32>() as u64;
 
 /// What a command returns where nothing is known of its device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
@@ -94,7 +97,9 @@ observed! {
         values: *const c_void,
     ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
     bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdBindDescriptorSets2", info.layout)
+        {
             let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
             let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
             for point in bind_points(info.stage_flags) {
@@ -110,7 +115,9 @@ observed! {
         writes: *const vk::WriteDescriptorSet<'static>,
     ) |c, _cmd| c.push_descriptors(point, layout, set, slice(writes, count));
     push_descriptor_set2_khr(info: *const vk::PushDescriptorSetInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushDescriptorSet2", info.layout)
+        {
             let writes = slice(info.p_descriptor_writes, info.descriptor_write_count);
             for point in bind_points(info.stage_flags) {
                 c.push_descriptors(point, info.layout, info.set, writes);
@@ -126,7 +133,9 @@ observed! {
     push_descriptor_set_with_template2_khr(
         info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
     ) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushDescriptorSetWithTemplate2", info.layout)
+        {
             c.push_with_template(
                 info.descriptor_update_template,
                 info.layout,
@@ -136,7 +145,9 @@ observed! {
         }
     };
     push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushConstants2", info.layout)
+        {
             let bytes = slice(info.p_values.cast(), info.size);
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
@@ -405,6 +416,13 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
+/// Bytes of a range that a storage buffer descriptor reaches, which begins where its offset may be and ends where whole
+/// dwords do.
+pub(super) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
+    let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
+    size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
+}
+
 /// Counters by the number of the capture buffer.
 fn counters(
     first: u32,
@@ -454,6 +472,27 @@ impl Captures {
         self.state.bind_sets(point, layout, first, sets, counts.into_iter(), offsets);
     }
 
+    /// Bytes of a range of vertices or indices. Draws by descriptors reach no further than a descriptor does: what is
+    /// behind is out of bounds to them.
+    fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: Option<u64>) -> u64 {
+        let size = self.size(buffer, offset, size);
+        let context = self.emulation().context();
+        if context.has_addresses() {
+            return size;
+        }
+        let reached = reached_by_descriptor(&context.capabilities().limits, offset, size);
+        if reached < size {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    size, reached, "a range of vertices or indices is larger than maxStorageBufferRange: captures do \
+                     not read what is behind"
+                );
+            });
+        }
+        reached
+    }
+
     /// Bytes of a range that may be all of the rest.
     fn size(&self, buffer: vk::Buffer, offset: u64, size: Option<u64>) -> u64 {
         match size {
@@ -472,7 +511,7 @@ impl Captures {
     ) {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let binding = first + number as u32;
-            let size = self.size(*buffer, *offset, sizes.get(number).copied());
+            let size = self.reached_size(*buffer, *offset, sizes.get(number).copied());
             let bound =
                 VertexBuffer { binding, buffer: *buffer, offset: *offset, size, stride: None };
             self.state.vertex_buffers.insert(binding, bound);
@@ -489,7 +528,7 @@ impl Captures {
             vk::IndexType::UINT16 => IndexType::Uint16,
             _ => IndexType::Uint32,
         };
-        let size = self.size(buffer, offset, Some(size));
+        let size = self.reached_size(buffer, offset, Some(size));
         self.state.index_buffer = Some(IndexBuffer { buffer, offset, size, index_type });
         self.state.changed.index_buffer = true;
     }

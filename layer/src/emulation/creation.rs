@@ -381,11 +381,30 @@ unsafe fn capturing(
         if is_library {
             return Ok(Own::Library(parts));
         }
+        // The compute pipeline of one that may not be compiled now is made when something is drawn, if at all.
+        let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
-            Some(pipeline) if pipeline.prepare(cache)? => Ok(Own::Pipeline(pipeline)),
+            Some(pipeline) if pipeline.prepare(cache, compiles)? => Ok(Own::Pipeline(pipeline)),
             _ => Ok(Own::Nothing),
         }
     }
+}
+
+/// `VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`
+const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+
+/// The flags of a pipeline: those of its chain, if it has some, or its own, whose bits are
+/// [the same](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
+///
+/// # Safety
+/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+unsafe fn flags_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> vk::PipelineCreateFlags2KHR {
+    // SAFETY: the caller's contract.
+    let chained =
+        unsafe { all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+    let own = vk::PipelineCreateFlags2KHR::from_raw(info.flags.as_raw().into());
+    chained.map_or(own, |chained| chained.flags)
 }
 
 /// Which parts a pipeline has of its own, its libraries, and whether it is one.
@@ -398,11 +417,7 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
         let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
         let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
-        let flags = all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).next();
-        let is_library = match flags {
-            Some(flags) => flags.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY),
-            None => info.flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR),
-        };
+        let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let has = match library {
             Some(library) => library.flags,
             // Of what links them all parts are the libraries'.

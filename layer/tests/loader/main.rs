@@ -162,10 +162,18 @@ fn an_active_layer_gives_the_extension() {
             assert_eq!(report["features"], serde_json::json!([1, 0, 1]), "{version} {stack:?}");
             let limits = serde_json::json!([1, 4, u32::MAX - 3, 2048, 2048, 2048, 1, 0, 0, 1, 1]);
             assert_eq!(report["properties"], limits, "{version} {stack:?}");
+            let handle_types = i32::from(version != "1.0");
+            assert_eq!(report["external"], handle_types, "{version} {stack:?}: opaque descriptors");
             // Its commands are where it is enabled, with the feature.
             assert_eq!(report["captures"], serde_json::json!([true, true]));
-            for created in ["without the feature", "without the extension", "told"] {
-                assert_eq!(report[created], serde_json::json!([true, false]), "{created}");
+            // The validation layer has those of all extensions that are enabled.
+            let is_above = stack[0] == VALIDATION;
+            for (created, has_it) in [
+                ("without the feature", is_above),
+                ("without the extension", false),
+                ("told", false),
+            ] {
+                assert_eq!(report[created], serde_json::json!([true, has_it]), "{created}");
             }
             for refused in ["hidden", "unknown"] {
                 assert_eq!(report[refused], "ERROR_EXTENSION_NOT_PRESENT");
