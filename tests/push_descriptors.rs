@@ -10,7 +10,7 @@ use std::ffi::c_void;
 
 use ash::{ext, khr, vk};
 use common::bare::{BareDevice, BareInstance};
-use common::{attachment, layer};
+use common::{attachment, discard, layer};
 use vk::PipelineBindPoint as Point;
 
 const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
@@ -173,7 +173,8 @@ impl Scene {
                     .push_constant_ranges(&constants);
                 raw.create_pipeline_layout(&info, None).unwrap()
             });
-            let pipelines = layouts.map(|layout| graphics_pipeline(raw, layout));
+            let words = common::compile(VERTEX, &[]);
+            let pipelines = layouts.map(|layout| discard::pipeline(raw, layout, &words));
             let compute = compute_pipeline(raw, layouts[0]);
 
             let sizes = [(UNIFORM, 3), (STORAGE, 3), (TEXEL, 1), (SAMPLER, 1)]
@@ -532,39 +533,6 @@ unsafe fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> 
             .name(c"main");
         let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
         let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
-}
-
-/// A pipeline of points that rasterizes nothing.
-///
-/// # Safety
-/// The layout is of the device.
-unsafe fn graphics_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let words = common::compile(VERTEX, &[]);
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let module = attachment::shader_module(device, &words);
-        let stages = [vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(module)
-            .name(c"main")];
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::POINT_LIST);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(layout)
-            .push_next(&mut rendering);
-        let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
         device.destroy_shader_module(module, None);
         made.unwrap()[0]
     }

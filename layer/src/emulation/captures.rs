@@ -383,13 +383,25 @@ impl Captures {
         if ready.is_ok() && !active.is_begun {
             // Draws are right, and so the command buffer goes on.
             tracing::warn!("nothing was captured: the pipeline does not");
-            self.spare.push(active.capture);
-            return;
+            let counters = counters_without_captures(&active.counters, counters);
+            if counters.iter().all(Option::is_none) {
+                self.spare.push(active.capture);
+                return;
+            }
+            // SAFETY: the caller's contract.
+            let ended = active.capture.begin_inactive();
+            let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
+            return self.hoist(active.capture, ended.map_err(PipelineError::from));
         }
         // SAFETY: the caller's contract.
         let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
+        self.hoist(active.capture, ended);
+    }
+
+    /// A capture is ended: it is recorded before its pass.
+    fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
-            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(active.capture)))),
+            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
         }
     }
@@ -772,6 +784,22 @@ impl Captures {
             }
         }
     }
+}
+
+/// The counters that become 0 at the end of what captured nothing, as they begin with nothing. Others keep what they
+/// hold at the beginning.
+fn counters_without_captures(
+    begin: &[Option<CounterBuffer>; BUFFERS],
+    mut end: [Option<CounterBuffer>; BUFFERS],
+) -> [Option<CounterBuffer>; BUFFERS] {
+    for (begin, end) in begin.iter().zip(&mut end) {
+        let (Some(first), Some(last)) = (begin, *end) else { continue };
+        if (first.buffer, first.offset) != (last.buffer, last.offset) {
+            tracing::error!("a counter is not copied to another place: no pipeline captures");
+        }
+        *end = None;
+    }
+    end
 }
 
 impl Drop for Captures {

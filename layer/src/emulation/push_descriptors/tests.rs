@@ -90,7 +90,7 @@ fn writes_are_read_by_their_types() {
     let mut chained = vk::WriteDescriptorSetAccelerationStructureKHR::default()
         .acceleration_structures(&structures);
     // What the type does not ask for may be anything.
-    let anything = 1 as *const _;
+    let anything = std::ptr::dangling();
     let mut texel = vk::WriteDescriptorSet::default()
         .dst_binding(6)
         .descriptor_type(TEXEL)
