@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use ash::{ext, khr, vk};
+use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::chain;
@@ -17,10 +17,10 @@ const NAME: &CStr = ext::transform_feedback::NAME;
 
 /// Extensions that the queue knows, and captures do not go with.
 ///
-/// They see no shader where a program has its identifier alone, and of descriptors only those of sets that are bound.
+/// They see no shader where a program has its identifier alone.
 /// `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer than the
 /// queue it does not know, nor `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
-const HIDDEN: [&CStr; 2] = [khr::push_descriptor::NAME, ext::shader_module_identifier::NAME];
+const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
 
 /// Whether programs see an extension of the driver where the layer is active.
 fn is_shown(name: &CStr, means: &Means) -> bool {

@@ -3,9 +3,11 @@
 mod captures;
 mod commands;
 mod creation;
+mod descriptor_pools;
 mod memory;
 mod objects;
 mod pipelines;
+mod push_descriptors;
 mod queries;
 mod state;
 
@@ -27,6 +29,7 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::Error;
 use crate::instance::InstanceData;
+use crate::queue::Templates;
 
 /// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.
 pub(crate) const COMMANDS: [&CStr; 6] = [
@@ -101,6 +104,8 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
+    /// By which descriptors are pushed.
+    templates: Arc<Templates>,
     next: Next,
 }
 
@@ -109,6 +114,7 @@ struct Next {
     begin_conditional_rendering: Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
     end_conditional_rendering: Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
     reset_query_pool: Option<vk::PFN_vkResetQueryPool>,
+    push_descriptor_set: Option<vk::PFN_vkCmdPushDescriptorSetKHR>,
 }
 
 impl Emulation {
@@ -145,6 +151,8 @@ impl Emulation {
                 .map_err(|error| Error::Runtime(error.to_string()))?;
             let find = |name: &CStr| get_device_proc_addr(device, name.as_ptr());
             let reset = find(c"vkResetQueryPool").or_else(|| find(c"vkResetQueryPoolEXT"));
+            let push = find(c"vkCmdPushDescriptorSetKHR");
+            let push = push.or_else(|| find(c"vkCmdPushDescriptorSet"));
             let next = Next {
                 begin_conditional_rendering: std::mem::transmute::<
                     vk::PFN_vkVoidFunction,
@@ -162,13 +170,23 @@ impl Emulation {
                     vk::PFN_vkVoidFunction,
                     Option<vk::PFN_vkResetQueryPool>,
                 >(reset),
+                push_descriptor_set: std::mem::transmute::<
+                    vk::PFN_vkVoidFunction,
+                    Option<vk::PFN_vkCmdPushDescriptorSetKHR>,
+                >(push),
             };
             let info = vk::DescriptorSetLayoutCreateInfo::default();
             let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
-            let empty = Arc::new(SetLayout { raw, dynamic_count: 0, device: table });
+            let empty = Arc::new(SetLayout::empty(raw, table));
             let kernels = Kernels::new(&context, vk::PipelineCache::null()).map_err(runtime)?;
-            Ok(Self { context, kernels, memory, objects: Objects::new(empty), next })
+            let (objects, templates) = (Objects::new(empty), Arc::default());
+            Ok(Self { context, kernels, memory, objects, templates, next })
         }
+    }
+
+    /// With the descriptor update templates of the device.
+    pub(crate) fn with_templates(self, templates: &Arc<Templates>) -> Self {
+        Self { templates: Arc::clone(templates), ..self }
     }
 
     /// Gives everything back that is of the device.
@@ -197,6 +215,14 @@ impl Emulation {
 
     const fn objects(&self) -> &Objects {
         &self.objects
+    }
+
+    fn templates(&self) -> &Templates {
+        &self.templates
+    }
+
+    const fn push_descriptor_set(&self) -> Option<vk::PFN_vkCmdPushDescriptorSetKHR> {
+        self.next.push_descriptor_set
     }
 
     const fn reset_query_pool(&self) -> Option<vk::PFN_vkResetQueryPool> {

@@ -12,6 +12,7 @@ use crate::interface::{
     PFN_GetPhysicalDeviceProcAddr,
 };
 use crate::queue::KNOWN_COMMANDS;
+use crate::translate::external;
 use crate::{advertise, device, emulation, instance, properties, recording, translate};
 
 /// What a command is called with, by which it is found.
@@ -97,6 +98,22 @@ impl Hook {
                         as vk::PFN_vkEnumerateDeviceExtensionProperties
                 ),
             ),
+            b"vkGetPhysicalDeviceExternalBufferProperties" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    external::buffer_properties
+                        as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties
+                ),
+                is_there: |instance| instance.external_buffers.is_some(),
+            }),
+            b"vkGetPhysicalDeviceExternalBufferPropertiesKHR" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    external::buffer_properties_khr
+                        as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties
+                ),
+                is_there: |instance| instance.external_buffers_khr.is_some(),
+            }),
             b"vkGetPhysicalDeviceFeatures2" => Some(Self {
                 level: Level::PhysicalDevice,
                 function: untyped!(

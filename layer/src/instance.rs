@@ -44,6 +44,10 @@ pub(crate) struct InstanceData {
     pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
     /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
     pub(crate) get_tool_properties_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
+    /// `vkGetPhysicalDeviceExternalBufferProperties`, of Vulkan 1.1.
+    pub(crate) external_buffers: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
+    /// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`, of `VK_KHR_external_memory_capabilities`.
+    pub(crate) external_buffers_khr: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
     /// What the user wants.
     pub(crate) settings: Settings,
     /// What was decided for each physical device.
@@ -107,6 +111,14 @@ impl InstanceData {
                 ),
                 get_tool_properties_ext: next!(
                     PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolPropertiesEXT"
+                ),
+                external_buffers: next!(
+                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
+                        c"vkGetPhysicalDeviceExternalBufferProperties"
+                ),
+                external_buffers_khr: next!(
+                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
+                        c"vkGetPhysicalDeviceExternalBufferPropertiesKHR"
                 ),
                 settings,
                 activities: Mutex::default(),

@@ -1,10 +1,11 @@
 //! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer, to give programs `VK_EXT_transform_feedback` where the
 //! driver has none.
 //!
-//! At this step it loads, finds out for each physical device whether it is active, says so by `VK_EXT_tooling_info`,
-//! shows programs the extension with its features and properties, and creates devices with what captures need.
-//! The extension's commands are not there yet. With the setting `withhold_passes`, for tests, the commands of passes
-//! are recorded as the passes end, and the driver's own captures with them.
+//! It finds out for each physical device whether it is active, and says so by `VK_EXT_tooling_info`. Where it is,
+//! programs see the extension with its features and properties, and its commands work on devices that enable the
+//! feature: captures are dispatched by compute, before the render pass that they were recorded in, whose commands are
+//! withheld until it ends. Of each command buffer the layer knows what a captured draw reads and what captures disturb.
+//! With the setting `withhold_passes`, for tests, passes are withheld, and what they capture is the driver's own work.
 //!
 //! ```text
 //! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver
@@ -17,10 +18,11 @@
 //!   `registry` finds it by the dispatch key, the word that a dispatchable object begins with and that objects made
 //!   of it share. Handles are never wrapped: they stay the driver's.
 //! * `activity` decides, once for each physical device, `advertise` has what programs see where the layer is active,
-//!   `creation` what the driver's device is created with, `emulation` what captures take of it. `properties` enumerates;
+//!   `creation` what the driver's device is created with. `properties` enumerates;
 //!   `settings` reads what the user wants; `log` says what was found; `guard` turns a panic into a Vulkan error at
 //!   every entry point.
-//!
+//! * `emulation` has the extension's commands, and those that captures are made of: pipelines and descriptors as they
+//!   are created, the state of a command buffer, captures and queries.
 //! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
 //!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
 //!   come, begin, end and go.

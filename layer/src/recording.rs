@@ -62,10 +62,10 @@ impl Recording {
         get: vk::PFN_vkGetDeviceProcAddr,
         emulation: Emulation,
     ) -> Self {
-        let addresses = emulation.context().has_addresses();
-        let usages = Usages { addresses, descriptors: !addresses, results: true };
+        let usages = Usages::emulating(emulation.context().has_addresses());
         // SAFETY: the caller's contract.
         let this = unsafe { self.translating(device, get, usages) };
+        let emulation = emulation.with_templates(&this.templates);
         Self { emulation: Some(Arc::new(emulation)), ..this }
     }
 

@@ -21,8 +21,8 @@ pub struct BareDevice {
     memory: vk::PhysicalDeviceMemoryProperties,
     pub limits: vk::PhysicalDeviceLimits,
     pub raw: ash::Device,
-    queue: vk::Queue,
-    family: u32,
+    pub queue: vk::Queue,
+    pub family: u32,
 }
 
 /// # Safety

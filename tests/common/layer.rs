@@ -1,6 +1,6 @@
 //! The Vulkan layer of this workspace beneath a test: what a device captures natively is the layer's work then.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
@@ -18,8 +18,23 @@ fn library() -> Option<PathBuf> {
     library.is_file().then_some(library)
 }
 
-/// Runs a test of this binary once more, on the layer.
+/// Where the manifest of the validation layer is. The loader of Debian 12 has layers in the order in which it finds
+/// them, whatever the variable's.
+const VALIDATION: &str = "/usr/share/vulkan/explicit_layer.d";
+
+/// Runs a test of this binary once more, on the layer. The validation layer is below it, where the test asks for it.
 pub fn run_on_it(test: &str, variables: &[(&str, &str)]) {
+    run(test, &[], variables);
+}
+
+/// The same with the validation layer above.
+pub fn run_below_validation(test: &str) {
+    let layers = format!("VK_LAYER_KHRONOS_validation:{NAME}");
+    run(test, &[Path::new(VALIDATION)], &[("VK_INSTANCE_LAYERS", &layers)]);
+}
+
+/// `paths`: searched for manifests before that of the layer.
+fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) {
     let Some(library) = library() else {
         return eprintln!(
             "skipped: the layer is not built; cargo test in the root of the workspace does it"
@@ -30,9 +45,11 @@ pub fn run_on_it(test: &str, variables: &[(&str, &str)]) {
         serde_json::from_str(include_str!("../../src/cli/layer/manifest.json")).unwrap();
     manifest["layer"]["library_path"] = library.to_str().unwrap().into();
     std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
+    let paths = paths.iter().copied().chain([directory.path()]);
+    let paths = std::env::join_paths(paths).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
-        .env("VK_ADD_LAYER_PATH", directory.path())
+        .env("VK_ADD_LAYER_PATH", paths)
         .env("VK_INSTANCE_LAYERS", NAME)
         .env("VKXFB_FORCE_ENABLE", "1")
         .env("VKXFB_LOG", "vkxfb_layer=warn,vkxfb_layer::device=info")

@@ -11,6 +11,7 @@ pub mod batches;
 pub mod descriptor_set;
 #[cfg(feature = "probe")]
 pub mod device;
+pub mod discard;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 pub mod driver;
 #[cfg(feature = "probe")]

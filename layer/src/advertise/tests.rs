@@ -43,12 +43,11 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));
 }
 
-/// Captures would read what was bound before.
 #[test]
-fn descriptors_that_are_pushed_are_hidden() {
+fn descriptors_that_are_pushed_are_shown() {
     let found = listed(&[c"VK_KHR_push_descriptor", c"VK_KHR_maintenance6"]);
     let shown = super::shown(found, &Activity::of(capabilities(), false), false);
-    assert_eq!(names(&shown), [c"VK_KHR_maintenance6", NAME]);
+    assert_eq!(names(&shown), [c"VK_KHR_push_descriptor", c"VK_KHR_maintenance6", NAME]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use super::Emulation;
+use super::descriptor_pools::DescriptorPools;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
 use super::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed, State};
@@ -99,6 +100,8 @@ pub(crate) struct Captures {
     /// Values to collect in.
     spare: Vec<Capture>,
     arena: Option<Arena>,
+    /// Of sets with descriptors that were pushed.
+    descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
     /// The pass that is being recorded.
@@ -122,6 +125,7 @@ impl Captures {
             hoisted: Vec::new(),
             spare: Vec::new(),
             arena: None,
+            descriptor_pools: DescriptorPools::default(),
             commands: Vec::new(),
             command_count: 0,
             pass: None,
@@ -153,6 +157,8 @@ impl Captures {
             // SAFETY: by Vulkan's rules no submission of the command buffer is under way.
             unsafe { arena.reset() };
         }
+        // SAFETY: as above.
+        unsafe { self.descriptor_pools.reset(self.emulation.context().device()) };
         self.command_count = 0;
     }
 
@@ -161,8 +167,10 @@ impl Captures {
         self.spare = Vec::new();
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
+        // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+        unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
-            // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+            // SAFETY: as above.
             unsafe {
                 if let Some(arena) = arena {
                     arena.destroy(ctx, allocator);
@@ -305,7 +313,6 @@ impl Captures {
             });
         }
         let emulation = Arc::clone(&self.emulation);
-        let ctx = emulation.context();
         let Pass { around, condition, .. } = pass;
         // SAFETY: the caller's contract.
         unsafe {
@@ -326,7 +333,7 @@ impl Captures {
             }
             self.hoisted = hoisted;
             around.behind.record(emulation.pipeline_barrier(), cmd);
-            self.state.disturbed.before().restore(ctx.device(), cmd);
+            self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
@@ -439,15 +446,37 @@ impl Captures {
         if ready.is_ok() && !active.is_begun {
             // Draws are right, and so the command buffer goes on.
             tracing::warn!("nothing was captured: the pipeline does not");
-            self.spare.push(active.capture);
-            return;
+            let counters = counters_without_captures(&active.counters, counters);
+            if counters.iter().all(Option::is_none) {
+                self.spare.push(active.capture);
+                return;
+            }
+            // SAFETY: the caller's contract.
+            let ended = active.capture.begin_inactive();
+            let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
+            return self.hoist(active.capture, ended.map_err(PipelineError::from));
         }
         // SAFETY: the caller's contract.
         let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
+        self.hoist(active.capture, ended);
+    }
+
+    /// A capture is ended: it is recorded before its pass.
+    fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
-            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(active.capture)))),
+            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
         }
+    }
+
+    /// Whether a command says the pipeline layout. `VK_EXT_device_generated_commands` lets its chain say what of one
+    /// there is instead; the extension is hidden, so that is refused.
+    pub(super) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
+        let has_it = layout != vk::PipelineLayout::null();
+        if !has_it {
+            self.refuse(what, &PipelineError::Layout);
+        }
+        has_it
     }
 
     fn refuse(&mut self, what: &str, error: &PipelineError) {
@@ -536,7 +565,7 @@ impl Captures {
             let binding = binding.binding;
             let bound = state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
             let BoundVertexBuffer { buffer, offset, .. } = bound;
-            let size = self.size(buffer, offset, bound.size);
+            let size = self.reached_size(buffer, offset, bound.size);
             let stride = bound.stride.filter(|_| has_strides);
             VertexBuffer { binding, buffer, offset, size, stride }
         });
@@ -624,9 +653,13 @@ impl Captures {
             (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
         let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
             let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
-            let size = self.size(buffer, offset, bound.size);
+            let size = self.reached_size(buffer, offset, bound.size);
             IndexBuffer { buffer, offset, size, index_type }
         });
+        if changed.sets || changed.vertex_input {
+            // SAFETY: the caller's contract.
+            unsafe { self.write_pushed_sets() }?;
+        }
         let (state, variant) = (&self.state, &self.variant);
         let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
         let mut recorder = capture.recorder();
@@ -648,6 +681,10 @@ impl Captures {
             {
                 // Others may be of another layout.
                 for number in variant.used_sets() {
+                    if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
+                        recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
+                        continue;
+                    }
                     let bound = state.sets.get(*number as usize).and_then(Option::as_ref);
                     let bound = bound.ok_or(PipelineError::NoSet(*number))?;
                     recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
@@ -683,6 +720,23 @@ impl Captures {
             PipelineError::Stage("tessellation")
         })?;
         Ok(record(&mut recorder, topology)?)
+    }
+
+    /// Has what was pushed in sets that the pipeline's captures can read.
+    ///
+    /// # Safety
+    /// What was pushed is valid.
+    unsafe fn write_pushed_sets(&mut self) -> Result<(), RuntimeError> {
+        let Some(variant) = &self.variant else { return Ok(()) };
+        let (state, pools) = (&mut self.state, &mut self.descriptor_pools);
+        for number in variant.used_sets() {
+            if state.pushed_sets.over(*number, &state.sets).is_some() {
+                let device = self.emulation.context().device();
+                // SAFETY: the caller's contract.
+                unsafe { state.pushed_sets.write(*number, device, pools) }?;
+            }
+        }
+        Ok(())
     }
 
     /// `vkCmdDrawIndirectByteCountEXT`
@@ -814,7 +868,6 @@ impl Captures {
         record: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
     ) {
         let emulation = Arc::clone(&self.emulation);
-        let ctx = emulation.context();
         let suspended = self.state.conditional_rendering;
         // SAFETY: the caller's contract.
         unsafe {
@@ -824,12 +877,28 @@ impl Captures {
             if let Err(error) = self.with_arena(record) {
                 self.fail(what, &error);
             }
-            self.state.disturbed.before().restore(ctx.device(), cmd);
+            self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }
         }
     }
+}
+
+/// The counters that become 0 at the end of what captured nothing, as they begin with nothing. Others keep what they
+/// hold at the beginning.
+fn counters_without_captures(
+    begin: &[Option<CounterBuffer>; BUFFERS],
+    mut end: [Option<CounterBuffer>; BUFFERS],
+) -> [Option<CounterBuffer>; BUFFERS] {
+    for (begin, end) in begin.iter().zip(&mut end) {
+        let (Some(first), Some(last)) = (begin, *end) else { continue };
+        if (first.buffer, first.offset) != (last.buffer, last.offset) {
+            tracing::error!("a counter is not copied to another place: no pipeline captures");
+        }
+        *end = None;
+    }
+    end
 }
 
 impl Drop for Captures {

@@ -1,12 +1,13 @@
 //! What takes the place of commands that are recorded and that captures are made of.
 
 use std::ffi::{CStr, c_void};
+use std::sync::Once;
 use std::time::Duration;
 
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexType, IndirectDraw, QueryPool, ResultTarget, RuntimeError, vulkan,
+    IndexType, IndirectDraw, Limits, QueryPool, ResultTarget, RuntimeError, vulkan,
 };
 
 use super::Emulation;
@@ -21,6 +22,9 @@ use crate::translate::Around;
 
 /// How long a wait for queries goes on before the driver is asked whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
+
+/// Bytes of what captures read at a time.
+const DWORD: u64 = size_of::<u32>() as u64;
 
 /// What a command returns where nothing is known of its device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
@@ -117,7 +121,9 @@ observed! {
         values: *const c_void,
     ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
     always bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdBindDescriptorSets2", info.layout)
+        {
             let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
             let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
             for point in bind_points(info.stage_flags) {
@@ -125,8 +131,47 @@ observed! {
             }
         }
     };
+    always push_descriptor_set_khr(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+        count: u32,
+        writes: *const vk::WriteDescriptorSet<'static>,
+    ) |c, _cmd| c.push_descriptors(point, layout, set, slice(writes, count));
+    always push_descriptor_set2_khr(info: *const vk::PushDescriptorSetInfoKHR<'static>) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushDescriptorSet2", info.layout)
+        {
+            let writes = slice(info.p_descriptor_writes, info.descriptor_write_count);
+            for point in bind_points(info.stage_flags) {
+                c.push_descriptors(point, info.layout, info.set, writes);
+            }
+        }
+    };
+    always push_descriptor_set_with_template_khr(
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        set: u32,
+        data: *const c_void,
+    ) |c, _cmd| c.push_with_template(template, layout, set, data);
+    always push_descriptor_set_with_template2_khr(
+        info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushDescriptorSetWithTemplate2", info.layout)
+        {
+            c.push_with_template(
+                info.descriptor_update_template,
+                info.layout,
+                info.set,
+                info.p_data,
+            );
+        }
+    };
     always push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdPushConstants2", info.layout)
+        {
             let bytes = slice(info.p_values.cast(), info.size);
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
@@ -393,6 +438,13 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
+/// Bytes of a range that a storage buffer descriptor reaches, which begins where its offset may be and ends where whole
+/// dwords do.
+pub(super) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
+    let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
+    size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
+}
+
 /// Counters by the number of the capture buffer.
 fn counters(
     first: u32,
@@ -442,6 +494,27 @@ impl Captures {
         let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
         let counts = counts.map(|set| set.dynamic_count);
         self.state.bind_sets(point, layout, first, sets, counts, offsets);
+    }
+
+    /// Bytes of a range of vertices or indices. Draws by descriptors reach no further than a descriptor does: what is
+    /// behind is out of bounds to them.
+    pub(super) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
+        let size = self.size(buffer, offset, size);
+        let context = self.emulation().context();
+        if context.has_addresses() {
+            return size;
+        }
+        let reached = reached_by_descriptor(&context.capabilities().limits, offset, size);
+        if reached < size {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    size, reached, "a range of vertices or indices is larger than maxStorageBufferRange: captures do \
+                     not read what is behind"
+                );
+            });
+        }
+        reached
     }
 
     fn bind_vertex_buffers(
@@ -795,6 +868,12 @@ pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkCmdExecuteCommands" => execute_commands,
         b"vkCmdPushConstants" => push_constants,
         b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
+        b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
+        b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
+        b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>
+            push_descriptor_set_with_template_khr,
+        b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
+            push_descriptor_set_with_template2_khr,
         b"vkCmdResetQueryPool" => reset_query_pool,
         b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
             set_primitive_restart_enable,

@@ -72,25 +72,20 @@ unsafe extern "system" fn create_set_layout(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let mut own = vk::DescriptorSetLayout::null();
-        let result = translate::create_set_layout(device, info, std::ptr::null(), &raw mut own);
+        let mut own_info = *info;
+        own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
+        let result = translate::create_set_layout(
+            device,
+            &raw const own_info,
+            std::ptr::null(),
+            &raw mut own,
+        );
         if result != vk::Result::SUCCESS {
             return result;
         }
         with("vkCreateDescriptorSetLayout", FAILED, device, |emulation| {
-            let bindings = slice((*info).p_bindings, (*info).binding_count);
-            let dynamic_count = bindings
-                .iter()
-                .filter(|binding| {
-                    [
-                        vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
-                        vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
-                    ]
-                    .contains(&binding.descriptor_type)
-                })
-                .map(|binding| binding.descriptor_count)
-                .sum();
             let device_table = emulation.context().device().clone();
-            let own = Arc::new(SetLayout { raw: own, dynamic_count, device: device_table });
+            let own = Arc::new(SetLayout::new(own, &own_info, device_table));
             let result = translate::create_set_layout(device, info, allocator, layout);
             if result == vk::Result::SUCCESS {
                 emulation.objects().set_layouts.insert(*layout, own);
@@ -403,11 +398,30 @@ unsafe fn capturing(
         if is_library {
             return Ok(Own::Library(parts));
         }
+        // The compute pipeline of one that may not be compiled now is made when something is drawn, if at all.
+        let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
-            Some(pipeline) if pipeline.prepare(cache)? => Ok(Own::Pipeline(pipeline)),
+            Some(pipeline) if pipeline.prepare(cache, compiles)? => Ok(Own::Pipeline(pipeline)),
             _ => Ok(Own::Nothing),
         }
     }
+}
+
+/// `VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`
+const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+
+/// The flags of a pipeline: those of its chain, if it has some, or its own, whose bits are
+/// [the same](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
+///
+/// # Safety
+/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+unsafe fn flags_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> vk::PipelineCreateFlags2KHR {
+    // SAFETY: the caller's contract.
+    let chained =
+        unsafe { all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+    let own = vk::PipelineCreateFlags2KHR::from_raw(info.flags.as_raw().into());
+    chained.map_or(own, |chained| chained.flags)
 }
 
 /// Which parts a pipeline has of its own, its libraries, and whether it is one.
@@ -420,11 +434,7 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
         let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
         let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
-        let flags = all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).next();
-        let is_library = match flags {
-            Some(flags) => flags.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY),
-            None => info.flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR),
-        };
+        let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let has = match library {
             Some(library) => library.flags,
             // Of what links them all parts are the libraries'.

@@ -1,6 +1,7 @@
 //! What is known of an application's objects, by handle.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,6 +10,7 @@ use ash::vk;
 
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
+use crate::chain::slice;
 
 /// Objects of a kind, from their creation to their destruction.
 pub(super) struct Table<K, V>(RwLock<HashMap<K, V>>);
@@ -118,12 +120,73 @@ impl Objects {
 /// A descriptor set layout as the application defined it.
 ///
 /// It may destroy its own as soon as there is a pipeline layout, while pipelines that capture may be made later: so
-/// this is another one, of the same definition. Descriptor sets are compatible with both.
+/// this is another one, of the same definition. Descriptor sets are compatible with both. Of a set whose descriptors
+/// are pushed it is the layout of sets that are allocated: captures read what was pushed from those.
 pub(super) struct SetLayout {
     pub(super) raw: vk::DescriptorSetLayout,
     /// Descriptors that take a dynamic offset.
     pub(super) dynamic_count: u32,
+    /// In the order of their numbers.
+    pub(super) bindings: Box<[Binding]>,
+    /// Those of [`raw`](Self::raw).
+    pub(super) flags: vk::DescriptorSetLayoutCreateFlags,
     pub(super) device: ash::Device,
+}
+
+/// A binding of a descriptor set layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Binding {
+    pub(super) number: u32,
+    pub(super) ty: vk::DescriptorType,
+    /// Descriptors; bytes of an inline uniform block.
+    pub(super) count: u32,
+    pub(super) has_immutable_samplers: bool,
+}
+
+impl SetLayout {
+    /// One without bindings.
+    pub(super) fn empty(raw: vk::DescriptorSetLayout, device: ash::Device) -> Self {
+        let flags = vk::DescriptorSetLayoutCreateFlags::empty();
+        Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
+    }
+
+    /// One that was made of that structure, whose [`flags`](Self::flags) are those.
+    ///
+    /// # Safety
+    /// The structure is valid.
+    pub(super) unsafe fn new(
+        raw: vk::DescriptorSetLayout,
+        info: &vk::DescriptorSetLayoutCreateInfo<'_>,
+        device: ash::Device,
+    ) -> Self {
+        use vk::DescriptorType as Type;
+        // SAFETY: the caller's contract.
+        let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
+        let mut bindings: Box<[Binding]> = bindings
+            .iter()
+            .map(|binding| Binding {
+                number: binding.binding,
+                ty: binding.descriptor_type,
+                count: binding.descriptor_count,
+                // Of other types the pointer is ignored.
+                has_immutable_samplers: !binding.p_immutable_samplers.is_null()
+                    && [Type::SAMPLER, Type::COMBINED_IMAGE_SAMPLER]
+                        .contains(&binding.descriptor_type),
+            })
+            .collect();
+        bindings.sort_unstable_by_key(|binding| binding.number);
+        let is_dynamic =
+            |ty| [Type::UNIFORM_BUFFER_DYNAMIC, Type::STORAGE_BUFFER_DYNAMIC].contains(&ty);
+        let dynamic = bindings.iter().filter(|binding| is_dynamic(binding.ty));
+        let dynamic_count = dynamic.map(|binding| binding.count).sum();
+        Self { raw, dynamic_count, bindings, flags: info.flags, device }
+    }
+}
+
+impl fmt::Debug for SetLayout {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SetLayout").field(&self.raw).finish()
+    }
 }
 
 impl Drop for SetLayout {

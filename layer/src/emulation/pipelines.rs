@@ -203,20 +203,24 @@ impl Pipeline {
         }))
     }
 
-    /// Makes what can be made before anything is drawn, so that recording need not wait for a compiler. Gives whether
-    /// the shader captures.
+    /// Makes what can be made before anything is drawn, so that recording need not wait for a compiler, unless the
+    /// creation of the pipeline may not wait for one either. Gives whether the shader captures.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn prepare(&self, cache: vk::PipelineCache) -> Result<bool, PipelineError> {
-        let prepared = match self.dynamic.vertex_input {
-            // Of what is captured nothing depends on vertex input.
-            true => self.layout_of_captures(),
+    pub(super) unsafe fn prepare(
+        &self,
+        cache: vk::PipelineCache,
+        compiles: bool,
+    ) -> Result<bool, PipelineError> {
+        let prepared = match compiles && !self.dynamic.vertex_input {
             // SAFETY: the caller's contract.
-            false => unsafe { self.static_variant(cache) }.map(drop),
+            true => unsafe { self.static_variant(cache) }.map(drop),
+            // Of what is captured nothing depends on vertex input.
+            false => self.layout_of_captures(),
         };
         match prepared {
             Ok(()) => Ok(true),

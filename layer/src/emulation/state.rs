@@ -6,7 +6,10 @@ use ash::vk;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType};
 use vkxfb::vertex_input::VertexInput;
 
+use super::Emulation;
+use super::objects::SetLayout;
 use super::pipelines::Pipeline;
+use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 
 /// Capture buffers.
 pub(super) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
@@ -80,6 +83,8 @@ pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
     /// Of the compute bind point, by number.
     sets: Vec<Option<BoundSet>>,
+    /// Of the compute bind point.
+    pushed_sets: PushedSets,
     /// What was pushed, for all stages.
     pushes: Vec<Push>,
 }
@@ -133,6 +138,8 @@ pub(super) struct State {
     pub(super) pipeline: Option<Arc<Pipeline>>,
     /// Of the graphics bind point, by number.
     pub(super) sets: Vec<Option<BoundSet>>,
+    /// Of the graphics bind point.
+    pub(super) pushed_sets: PushedSets,
     pub(super) disturbed: Tracked,
     /// How many sets were bound.
     bound_sets: u32,
@@ -156,6 +163,7 @@ impl Default for State {
             bound_pipeline: vk::Pipeline::null(),
             pipeline: None,
             sets: Vec::new(),
+            pushed_sets: PushedSets::default(),
             disturbed: Tracked::default(),
             bound_sets: 0,
             vertex_buffers: Vec::new(),
@@ -219,6 +227,34 @@ impl State {
             slot.dynamic_offsets.clear();
             slot.dynamic_offsets.extend_from_slice(own);
         }
+    }
+
+    /// Descriptors of a set are pushed.
+    pub(super) fn push_descriptors(
+        &mut self,
+        bind_point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        set_layout: &Arc<SetLayout>,
+        descriptors: impl Iterator<Item = Pushed>,
+    ) {
+        let (pushed, bound) = match bind_point {
+            vk::PipelineBindPoint::GRAPHICS => {
+                self.changed.sets = true;
+                (&mut self.pushed_sets, &self.sets)
+            }
+            vk::PipelineBindPoint::COMPUTE => {
+                let disturbed = self.disturbed.change();
+                (&mut disturbed.pushed_sets, &disturbed.sets)
+            }
+            _ => return,
+        };
+        // What was pushed before another set was bound there is undefined.
+        if pushed.over(number, bound).is_none() {
+            pushed.remove(number);
+        }
+        self.bound_sets += 1;
+        pushed.push(number, layout, set_layout, self.bound_sets, descriptors);
     }
 
     /// Push constants are updated.
@@ -289,30 +325,74 @@ impl Disturbed {
         });
         self.pushes.push(Push { layout, stages, offset, bytes: bytes.to_vec() });
     }
+}
 
+impl PushedSets {
+    /// The set under a number, unless one of these was bound there behind it.
+    pub(super) fn over(&self, number: u32, bound: &[Option<BoundSet>]) -> Option<&PushedSet> {
+        let bound = bound.get(number as usize).and_then(Option::as_ref);
+        self.get(number).filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
+    }
+}
+
+impl Disturbed {
     /// Binds it again.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and what is bound is valid there.
-    pub(super) unsafe fn restore(&self, device: &ash::Device, cmd: vk::CommandBuffer) {
+    pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer) {
+        let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the caller's contract.
         unsafe {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
             }
-            let mut sets: Vec<(u32, &BoundSet)> = (0..)
-                .zip(&self.sets)
-                .filter_map(|(number, bound)| Some((number, bound.as_ref()?)))
-                .collect();
-            sets.sort_unstable_by_key(|(_, bound)| bound.order);
-            for (number, bound) in sets {
-                let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
-                device.cmd_bind_descriptor_sets(cmd, point, bound.layout, number, &sets, offsets);
+            let mut sets: Vec<(u32, u32, Restored<'_>)> = Vec::new();
+            for (number, bound) in (0..).zip(&self.sets) {
+                if let Some(bound) = bound {
+                    sets.push((bound.order, number, Restored::Bound(bound)));
+                }
+            }
+            for number in self.pushed_sets.numbers() {
+                if let Some(pushed) = self.pushed_sets.over(number, &self.sets) {
+                    sets.push((pushed.order, number, Restored::Pushed(pushed)));
+                }
+            }
+            // Of one layout none disturbs another, if the lower numbers come first.
+            let layout = sets.first().map(|(.., first)| first.layout());
+            match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
+                true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
+                false => sets.sort_unstable_by_key(|(order, ..)| *order),
+            }
+            for (_, number, restored) in sets {
+                match restored {
+                    Restored::Bound(bound) => {
+                        let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
+                        let layout = bound.layout;
+                        device.cmd_bind_descriptor_sets(cmd, point, layout, number, &sets, offsets);
+                    }
+                    Restored::Pushed(pushed) => pushed.restore(emulation, cmd, point, number),
+                }
             }
             for push in &self.pushes {
                 device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);
             }
+        }
+    }
+}
+
+/// A set that is bound, or pushed, again.
+enum Restored<'a> {
+    Bound(&'a BoundSet),
+    Pushed(&'a PushedSet),
+}
+
+impl Restored<'_> {
+    const fn layout(&self) -> vk::PipelineLayout {
+        match self {
+            Self::Bound(bound) => bound.layout,
+            Self::Pushed(pushed) => pushed.layout,
         }
     }
 }

@@ -32,9 +32,24 @@ pub(super) struct Memory {
     templates: Arc<Templates>,
 }
 
-/// The descriptor update templates of a device: how many bytes each reads.
+/// What a descriptor update template reads.
+#[derive(Debug)]
+pub(crate) struct Template {
+    /// Of descriptors that are pushed; of others anything.
+    pub(crate) bind_point: vk::PipelineBindPoint,
+    pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
+}
+
+impl Template {
+    /// Bytes of its data.
+    fn size(&self) -> usize {
+        self.entries.iter().map(bytes_of).max().unwrap_or(0)
+    }
+}
+
+/// The descriptor update templates of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, usize>>);
+pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, Arc<Template>>>);
 
 impl Templates {
     /// A template was created.
@@ -49,8 +64,9 @@ impl Templates {
         // SAFETY: the caller's contract.
         let entries =
             unsafe { slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
-        let size = entries.iter().map(bytes_of).max().unwrap_or(0);
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, size);
+        let known = Template { bind_point: info.pipeline_bind_point, entries: entries.into() };
+        let known = Arc::new(known);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, known);
     }
 
     /// A template is about to be destroyed.
@@ -58,9 +74,9 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }
 
-    /// Bytes that a template reads.
-    fn size(&self, template: vk::DescriptorUpdateTemplate) -> Option<usize> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).copied()
+    /// What a template reads, if it was created.
+    pub(crate) fn get(&self, template: vk::DescriptorUpdateTemplate) -> Option<Arc<Template>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).cloned()
     }
 }
 
@@ -155,7 +171,7 @@ impl Memory {
         template: vk::DescriptorUpdateTemplate,
         data: *const c_void,
     ) -> Result<*const c_void, OutOfMemory> {
-        let size = self.templates.size(template).ok_or(OutOfMemory)?;
+        let size = self.templates.get(template).ok_or(OutOfMemory)?.size();
         // SAFETY: the caller's contract.
         unsafe { self.bytes(data, size) }
     }

@@ -21,7 +21,7 @@ use ash::vk;
 pub(crate) use self::commands::{Functions, hook};
 pub(crate) use self::extensions::{KNOWN_COMMANDS, KNOWN_EXTENSIONS};
 use self::memory::Memory;
-pub(crate) use self::memory::{OutOfMemory, Templates};
+pub(crate) use self::memory::{OutOfMemory, Template, Templates};
 
 /// Arguments of a command that is withheld.
 trait Replay {

@@ -9,6 +9,7 @@
 //! * `hooks` has what takes the place of the commands, `recorded` of those that are recorded.
 
 mod barriers;
+pub(crate) mod external;
 mod hooks;
 mod masks;
 mod memory;

@@ -45,6 +45,11 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
+    /// What the layer's captures take of a device, with addresses or without.
+    pub(crate) const fn emulating(addresses: bool) -> Self {
+        Self { addresses, descriptors: !addresses, results: true }
+    }
+
     /// The usage of a buffer, without the extension's own and with what captures need. It does not become empty.
     pub(crate) fn buffer(self, usage: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
@@ -117,7 +122,6 @@ impl Usages {
     ///
     /// # Safety
     /// As [`buffer_create_info`](Self::buffer_create_info).
-    #[allow(dead_code, reason = "asked of a physical device, before anything is known of a device")]
     pub(crate) unsafe fn external_buffer_info<'a>(
         self,
         info: &vk::PhysicalDeviceExternalBufferInfo<'a>,

@@ -43,6 +43,7 @@ pub fn sees_the_extension(api_version: u32) -> Value {
             "extensions": names(&extensions),
             "features": features,
             "properties": properties,
+            "external": external_buffer(&instance, api_version, device),
             "captures": create(&[feedback], captures),
             "without the feature": create(&[feedback], plain()),
             "without the extension": create(&[], plain()),
@@ -137,6 +138,29 @@ unsafe fn asks(
         fans.transform_feedback_preserves_triangle_fan_provoking_vertex,
     ]);
     (features, properties)
+}
+
+/// What a device says of capture buffers whose memory is another one's, by each name of the command that there is:
+/// the handle types that they are compatible with.
+///
+/// # Safety
+/// Vulkan's contract.
+unsafe fn external_buffer(
+    instance: &Instance,
+    api_version: u32,
+    device: vk::PhysicalDevice,
+) -> Value {
+    let info = vk::PhysicalDeviceExternalBufferInfo::default()
+        .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT)
+        .handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
+    let mut properties = vk::ExternalBufferProperties::default();
+    if api_version >= vk::API_VERSION_1_1 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            instance.get_physical_device_external_buffer_properties(device, &info, &mut properties);
+        }
+    }
+    json!(properties.external_memory_properties.compatible_handle_types.as_raw())
 }
 
 /// Creates a device, and tells whether it has a command of Vulkan, and one of the extension.

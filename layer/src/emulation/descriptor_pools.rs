@@ -1,0 +1,135 @@
+//! Descriptor sets of a command buffer's own, in which captures read what was pushed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use ash::vk;
+use vkxfb::runtime::RuntimeError;
+
+use super::objects::SetLayout;
+
+/// Sets of the first pool of a layout. Each further one has twice as many as the last, up to the most.
+const FEWEST: u32 = 4;
+const MOST: u32 = 256;
+
+/// A pool of sets of one layout.
+struct Pool {
+    raw: vk::DescriptorPool,
+    /// Its address tells layouts apart: it is no other's as long as this is here.
+    layout: Weak<SetLayout>,
+    /// Sets that it has room for, and that were allocated.
+    capacity: u32,
+    allocated: u32,
+}
+
+/// The pools of a command buffer, which grow in number, and are reset with it.
+#[derive(Default)]
+pub(super) struct DescriptorPools(Vec<Pool>);
+
+impl DescriptorPools {
+    /// A set of a layout, whose descriptors are to be written.
+    ///
+    /// # Errors
+    /// A failed Vulkan command.
+    ///
+    /// # Safety
+    /// The device is live, and the layout is its own.
+    pub(super) unsafe fn allocate(
+        &mut self,
+        device: &ash::Device,
+        layout: &Arc<SetLayout>,
+    ) -> Result<vk::DescriptorSet, RuntimeError> {
+        let is_of_it = |pool: &&mut Pool| std::ptr::eq(pool.layout.as_ptr(), Arc::as_ptr(layout));
+        let last = self.0.iter_mut().rfind(is_of_it);
+        let capacity = last.as_ref().map_or(FEWEST, |last| (2 * last.capacity).min(MOST));
+        let found = self.0.iter_mut().filter(is_of_it).find(|pool| pool.allocated < pool.capacity);
+        let pool = match found {
+            Some(pool) => pool,
+            None => {
+                // SAFETY: the caller's contract.
+                let pool = unsafe { Pool::new(device, layout, capacity) }?;
+                self.0.push(pool);
+                let last = self.0.len() - 1;
+                &mut self.0[last]
+            }
+        };
+        let layouts = [layout.raw];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pool.raw)
+            .set_layouts(&layouts);
+        // SAFETY: the caller's contract; the pool has room for one more.
+        let sets = unsafe { device.allocate_descriptor_sets(&info) };
+        let sets = sets.map_err(|result| failed("vkAllocateDescriptorSets", result))?;
+        pool.allocated += 1;
+        Ok(sets.first().copied().unwrap_or_default())
+    }
+
+    /// Takes all sets back, and destroys the pools of layouts that are gone.
+    ///
+    /// # Safety
+    /// The device is live, and no submission uses the sets any more.
+    pub(super) unsafe fn reset(&mut self, device: &ash::Device) {
+        self.0.retain_mut(|pool| {
+            let is_kept = pool.layout.strong_count() > 0;
+            // SAFETY: the caller's contract.
+            unsafe {
+                match is_kept {
+                    // It has no way to fail.
+                    true if pool.allocated > 0 => {
+                        let flags = vk::DescriptorPoolResetFlags::empty();
+                        _ = device.reset_descriptor_pool(pool.raw, flags);
+                    }
+                    true => {}
+                    false => device.destroy_descriptor_pool(pool.raw, None),
+                }
+            }
+            pool.allocated = 0;
+            is_kept
+        });
+    }
+
+    /// Destroys all pools.
+    ///
+    /// # Safety
+    /// As [`reset`](Self::reset).
+    pub(super) unsafe fn release(&mut self, device: &ash::Device) {
+        for pool in self.0.drain(..) {
+            // SAFETY: the caller's contract.
+            unsafe { device.destroy_descriptor_pool(pool.raw, None) };
+        }
+    }
+}
+
+impl Pool {
+    /// # Safety
+    /// As [`DescriptorPools::allocate`].
+    unsafe fn new(
+        device: &ash::Device,
+        layout: &Arc<SetLayout>,
+        capacity: u32,
+    ) -> Result<Self, RuntimeError> {
+        let mut counts = BTreeMap::<vk::DescriptorType, u32>::new();
+        for binding in layout.bindings.iter().filter(|binding| binding.count > 0) {
+            *counts.entry(binding.ty).or_default() += binding.count * capacity;
+        }
+        let size = |(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count };
+        let sizes: Vec<_> = counts.into_iter().map(size).collect();
+        let of_layout = vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL;
+        let flags = match layout.flags.contains(of_layout) {
+            true => vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND,
+            false => vk::DescriptorPoolCreateFlags::empty(),
+        };
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .flags(flags)
+            .max_sets(capacity)
+            .pool_sizes(&sizes);
+        // SAFETY: the caller's contract.
+        let raw = unsafe { device.create_descriptor_pool(&info, None) };
+        let raw = raw.map_err(|result| failed("vkCreateDescriptorPool", result))?;
+        Ok(Self { raw, layout: Arc::downgrade(layout), capacity, allocated: 0 })
+    }
+}
+
+const fn failed(call: &'static str, result: vk::Result) -> RuntimeError {
+    RuntimeError::Vulkan { call, result }
+}

@@ -1,0 +1,409 @@
+//! Descriptors that are pushed: kept by value, for draws that are captured, and to be pushed again behind captures.
+//!
+//! [The specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
+//! has a set's pushed descriptors updated one by one; they stay until another set is bound there, or descriptors of
+//! another set layout are pushed. A capture reads them from a descriptor set that is allocated and written for it, as
+//! the layout of its own compute pipeline is of such sets.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::runtime::RuntimeError;
+
+use super::Emulation;
+use super::captures::Captures;
+use super::descriptor_pools::DescriptorPools;
+use super::objects::{Binding, SetLayout};
+use crate::chain::{all_of, slice};
+use crate::queue::Template;
+
+/// What a descriptor is written with.
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    Buffer(vk::DescriptorBufferInfo),
+    Image(vk::DescriptorImageInfo),
+    TexelBuffer(vk::BufferView),
+    AccelerationStructure(vk::AccelerationStructureKHR),
+}
+
+/// A descriptor that was pushed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pushed {
+    binding: u32,
+    element: u32,
+    ty: vk::DescriptorType,
+    value: Value,
+}
+
+impl Pushed {
+    /// By what descriptors of a set are told apart.
+    const fn place(&self) -> (u32, u32) {
+        (self.binding, self.element)
+    }
+}
+
+/// How the values of a descriptor type are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Buffer,
+    Image,
+    TexelBuffer,
+    AccelerationStructure,
+    /// Not pushed, or read by no shader that captures: inline uniform blocks
+    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208) and those of `VK_NV_ray_tracing`.
+    Other,
+}
+
+impl Kind {
+    const fn of(ty: vk::DescriptorType) -> Self {
+        use vk::DescriptorType as Type;
+        match ty {
+            Type::UNIFORM_BUFFER
+            | Type::STORAGE_BUFFER
+            | Type::UNIFORM_BUFFER_DYNAMIC
+            | Type::STORAGE_BUFFER_DYNAMIC => Self::Buffer,
+            Type::UNIFORM_TEXEL_BUFFER | Type::STORAGE_TEXEL_BUFFER => Self::TexelBuffer,
+            Type::ACCELERATION_STRUCTURE_KHR => Self::AccelerationStructure,
+            Type::SAMPLER
+            | Type::COMBINED_IMAGE_SAMPLER
+            | Type::SAMPLED_IMAGE
+            | Type::STORAGE_IMAGE
+            | Type::INPUT_ATTACHMENT
+            | Type::SAMPLE_WEIGHT_IMAGE_QCOM
+            | Type::BLOCK_MATCH_IMAGE_QCOM => Self::Image,
+            _ => Self::Other,
+        }
+    }
+
+    /// Reads a value of a template's data, wherever it lies.
+    ///
+    /// # Safety
+    /// A value of the kind is there.
+    unsafe fn read(self, data: *const c_void) -> Option<Value> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Some(match self {
+                Self::Buffer => {
+                    Value::Buffer(data.cast::<vk::DescriptorBufferInfo>().read_unaligned())
+                }
+                Self::Image => {
+                    Value::Image(data.cast::<vk::DescriptorImageInfo>().read_unaligned())
+                }
+                Self::TexelBuffer => {
+                    Value::TexelBuffer(data.cast::<vk::BufferView>().read_unaligned())
+                }
+                Self::AccelerationStructure => Value::AccelerationStructure(
+                    data.cast::<vk::AccelerationStructureKHR>().read_unaligned(),
+                ),
+                Self::Other => return None,
+            })
+        }
+    }
+}
+
+/// The descriptors from one on, in the order in which
+/// [consecutive binding updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive)
+/// write them: behind the last of a binding comes the first of the next.
+fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Item = (u32, u32)> {
+    let first = bindings.partition_point(|known| known.number < binding);
+    bindings[first..]
+        .iter()
+        .flat_map(|binding| (0..binding.count).map(|element| (binding.number, element)))
+        .skip(element as usize)
+}
+
+/// What a `VkWriteDescriptorSet` pushes.
+///
+/// # Safety
+/// The structure is a valid one of `vkCmdPushDescriptorSet`.
+unsafe fn of_write(write: &vk::WriteDescriptorSet<'_>, bindings: &[Binding]) -> Vec<Pushed> {
+    let count = write.descriptor_count;
+    // SAFETY: the caller's contract; which of the arrays is there, the type says.
+    let values: Vec<Value> = unsafe {
+        match Kind::of(write.descriptor_type) {
+            Kind::Buffer => {
+                slice(write.p_buffer_info, count).iter().copied().map(Value::Buffer).collect()
+            }
+            Kind::Image => {
+                slice(write.p_image_info, count).iter().copied().map(Value::Image).collect()
+            }
+            Kind::TexelBuffer => {
+                let views = slice(write.p_texel_buffer_view, count).iter().copied();
+                views.map(Value::TexelBuffer).collect()
+            }
+            Kind::AccelerationStructure => {
+                type Structures<'a> = vk::WriteDescriptorSetAccelerationStructureKHR<'a>;
+                let structures = all_of::<Structures<'_>>(write.p_next).next();
+                let structures = structures.map_or(&[][..], |s| {
+                    slice(s.p_acceleration_structures, s.acceleration_structure_count)
+                });
+                structures.iter().copied().map(Value::AccelerationStructure).collect()
+            }
+            Kind::Other => Vec::new(),
+        }
+    };
+    let ty = write.descriptor_type;
+    places(bindings, write.dst_binding, write.dst_array_element)
+        .zip(values)
+        .map(|((binding, element), value)| Pushed { binding, element, ty, value })
+        .collect()
+}
+
+/// What a template pushes.
+///
+/// # Safety
+/// The template can be pushed from the data.
+unsafe fn of_template(
+    template: &Template,
+    data: *const c_void,
+    bindings: &[Binding],
+) -> Vec<Pushed> {
+    let mut pushed = Vec::new();
+    for entry in &template.entries {
+        let ty = entry.descriptor_type;
+        let places = places(bindings, entry.dst_binding, entry.dst_array_element);
+        for (number, (binding, element)) in (0..entry.descriptor_count as usize).zip(places) {
+            // SAFETY: the caller's contract.
+            let value =
+                unsafe { Kind::of(ty).read(data.byte_add(entry.offset + number * entry.stride)) };
+            pushed.extend(value.map(|value| Pushed { binding, element, ty, value }));
+        }
+    }
+    pushed
+}
+
+/// A set whose descriptors were pushed.
+#[derive(Debug, Clone)]
+pub(super) struct PushedSet {
+    /// That they were pushed with last.
+    pub(super) layout: vk::PipelineLayout,
+    set_layout: Arc<SetLayout>,
+    /// In the order of their places.
+    descriptors: Vec<Pushed>,
+    /// When something was pushed last, among sets that are bound.
+    pub(super) order: u32,
+    /// The set that captures read them from; null where something was pushed since it was written.
+    pub(super) written: vk::DescriptorSet,
+}
+
+/// Those of a bind point, by number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PushedSets(BTreeMap<u32, PushedSet>);
+
+impl PushedSets {
+    pub(super) fn get(&self, number: u32) -> Option<&PushedSet> {
+        self.0.get(&number)
+    }
+
+    pub(super) fn remove(&mut self, number: u32) {
+        self.0.remove(&number);
+    }
+
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.0.keys().copied()
+    }
+
+    /// Pushes descriptors into a set. Those that were pushed for another set layout become undefined.
+    pub(super) fn push(
+        &mut self,
+        number: u32,
+        layout: vk::PipelineLayout,
+        set_layout: &Arc<SetLayout>,
+        order: u32,
+        descriptors: impl Iterator<Item = Pushed>,
+    ) {
+        let set = self.0.entry(number).or_insert_with(|| PushedSet {
+            layout,
+            set_layout: Arc::clone(set_layout),
+            descriptors: Vec::new(),
+            order,
+            written: vk::DescriptorSet::null(),
+        });
+        if set.set_layout.bindings != set_layout.bindings {
+            set.descriptors.clear();
+        }
+        if !Arc::ptr_eq(&set.set_layout, set_layout) {
+            set.set_layout = Arc::clone(set_layout);
+        }
+        (set.layout, set.order, set.written) = (layout, order, vk::DescriptorSet::null());
+        for pushed in descriptors {
+            match set.descriptors.binary_search_by_key(&pushed.place(), Pushed::place) {
+                Ok(found) => set.descriptors[found] = pushed,
+                Err(before) => set.descriptors.insert(before, pushed),
+            }
+        }
+    }
+
+    /// Has the descriptors of a set in one that captures can read, if there are any.
+    ///
+    /// # Errors
+    /// A failed Vulkan command.
+    ///
+    /// # Safety
+    /// The device is live, and what was pushed is valid.
+    pub(super) unsafe fn write(
+        &mut self,
+        number: u32,
+        device: &ash::Device,
+        pools: &mut DescriptorPools,
+    ) -> Result<(), RuntimeError> {
+        let Some(set) = self.0.get_mut(&number) else { return Ok(()) };
+        if set.written != vk::DescriptorSet::null() {
+            return Ok(());
+        }
+        // SAFETY: the caller's contract; the set is new.
+        unsafe {
+            set.written = pools.allocate(device, &set.set_layout)?;
+            // What the layout has itself is not written (VUID-VkWriteDescriptorSet-descriptorType-02752).
+            let is_immutable = |pushed: &Pushed| {
+                pushed.ty == vk::DescriptorType::SAMPLER
+                    && set.set_layout.bindings.iter().any(|binding| {
+                        binding.number == pushed.binding && binding.has_immutable_samplers
+                    })
+            };
+            let descriptors: Vec<Pushed> =
+                set.descriptors.iter().filter(|p| !is_immutable(p)).copied().collect();
+            with_writes(&descriptors, set.written, |writes| {
+                device.update_descriptor_sets(writes, &[]);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The values of descriptors of one type, as a write points to them.
+#[derive(Default)]
+struct Values {
+    buffers: Vec<vk::DescriptorBufferInfo>,
+    images: Vec<vk::DescriptorImageInfo>,
+    texel_buffers: Vec<vk::BufferView>,
+    structures: Vec<vk::AccelerationStructureKHR>,
+}
+
+impl Values {
+    fn of(descriptors: &[Pushed]) -> Self {
+        let mut values = Self::default();
+        for pushed in descriptors {
+            match pushed.value {
+                Value::Buffer(info) => values.buffers.push(info),
+                Value::Image(info) => values.images.push(info),
+                Value::TexelBuffer(view) => values.texel_buffers.push(view),
+                Value::AccelerationStructure(structure) => values.structures.push(structure),
+            }
+        }
+        values
+    }
+}
+
+/// The structures that write descriptors, in the order of their places, into a set or, of a null one, pushed. Those of
+/// an array are written together: lavapipe 22.3 begins each write that is pushed with element 0.
+fn with_writes<R>(
+    descriptors: &[Pushed],
+    set: vk::DescriptorSet,
+    call: impl FnOnce(&[vk::WriteDescriptorSet<'_>]) -> R,
+) -> R {
+    let are_together =
+        |a: &Pushed, b: &Pushed| (a.binding, a.ty, a.element + 1) == (b.binding, b.ty, b.element);
+    let arrays: Vec<(&[Pushed], Values)> =
+        descriptors.chunk_by(are_together).map(|array| (array, Values::of(array))).collect();
+    let structures = arrays.iter().map(|(_, values)| {
+        vk::WriteDescriptorSetAccelerationStructureKHR::default()
+            .acceleration_structures(&values.structures)
+    });
+    let mut structures: Vec<_> = structures.collect();
+    let writes = arrays.iter().zip(&mut structures).map(|((array, values), structures)| {
+        let first = array[0];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(first.binding)
+            .dst_array_element(first.element)
+            .descriptor_type(first.ty);
+        match first.value {
+            Value::Buffer(_) => write.buffer_info(&values.buffers),
+            Value::Image(_) => write.image_info(&values.images),
+            Value::TexelBuffer(_) => write.texel_buffer_view(&values.texel_buffers),
+            Value::AccelerationStructure(_) => {
+                write.descriptor_count(array.len() as u32).push_next(structures)
+            }
+        }
+    });
+    call(&writes.collect::<Vec<_>>())
+}
+
+impl PushedSet {
+    /// Pushes all of it again.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and what was pushed is valid there.
+    pub(super) unsafe fn restore(
+        &self,
+        emulation: &Emulation,
+        cmd: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        number: u32,
+    ) {
+        let Some(push) = emulation.push_descriptor_set() else { return };
+        if self.descriptors.is_empty() {
+            return;
+        }
+        with_writes(&self.descriptors, vk::DescriptorSet::null(), |writes| {
+            // SAFETY: the caller's contract.
+            unsafe { push(cmd, point, self.layout, number, writes.len() as u32, writes.as_ptr()) };
+        });
+    }
+}
+
+impl Captures {
+    /// `vkCmdPushDescriptorSet`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(super) unsafe fn push_descriptors(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        writes: &[vk::WriteDescriptorSet<'_>],
+    ) {
+        let Some(set_layout) = self.set_layout(layout, number) else { return };
+        // SAFETY: the caller's contract.
+        let of_write = |write| unsafe { of_write(write, &set_layout.bindings) };
+        let pushed = writes.iter().flat_map(of_write);
+        self.state.push_descriptors(point, layout, number, &set_layout, pushed);
+    }
+
+    /// `vkCmdPushDescriptorSetWithTemplate`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(super) unsafe fn push_with_template(
+        &mut self,
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        number: u32,
+        data: *const c_void,
+    ) {
+        let Some(set_layout) = self.set_layout(layout, number) else { return };
+        let Some(template) = self.emulation().templates().get(template) else {
+            return tracing::error!("descriptors are pushed by a template that was not created");
+        };
+        // SAFETY: the caller's contract.
+        let pushed = unsafe { of_template(&template, data, &set_layout.bindings) };
+        let point = template.bind_point;
+        self.state.push_descriptors(point, layout, number, &set_layout, pushed.into_iter());
+    }
+
+    fn set_layout(&self, layout: vk::PipelineLayout, number: u32) -> Option<Arc<SetLayout>> {
+        let known = self.emulation().objects().pipeline_layouts.get(layout);
+        let found = known.and_then(|layout| layout.sets.get(number as usize).cloned());
+        if found.is_none() {
+            tracing::error!(number, "descriptors are pushed with an unknown pipeline layout");
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

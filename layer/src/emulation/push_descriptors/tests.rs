@@ -1,0 +1,251 @@
+use ash::vk::Handle;
+
+use super::super::state::State;
+use super::*;
+use crate::queue::Templates;
+
+const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
+const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
+const TEXEL: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
+const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
+const STRUCTURE: vk::DescriptorType = vk::DescriptorType::ACCELERATION_STRUCTURE_KHR;
+
+fn binding(number: u32, ty: vk::DescriptorType, count: u32) -> Binding {
+    Binding { number, ty, count, has_immutable_samplers: false }
+}
+
+/// A uniform buffer, two storage buffers, none, a third one, and one of each other kind.
+fn bindings() -> [Binding; 7] {
+    [
+        binding(0, UNIFORM, 1),
+        binding(1, STORAGE, 2),
+        binding(2, STORAGE, 0),
+        binding(5, STORAGE, 1),
+        binding(6, TEXEL, 1),
+        binding(7, SAMPLER, 1),
+        binding(8, STRUCTURE, 2),
+    ]
+}
+
+fn buffer(number: u64) -> vk::DescriptorBufferInfo {
+    let buffer = vk::Buffer::from_raw(number);
+    vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }
+}
+
+/// (binding, element, handle) of each.
+fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
+    let handle = |value: &Value| match value {
+        Value::Buffer(info) => info.buffer.as_raw(),
+        Value::Image(info) => info.sampler.as_raw(),
+        Value::TexelBuffer(view) => view.as_raw(),
+        Value::AccelerationStructure(structure) => structure.as_raw(),
+    };
+    pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
+}
+
+/// A layout of a device that does nothing.
+fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
+    unsafe extern "system" fn destroy(
+        _: vk::Device,
+        _: vk::DescriptorSetLayout,
+        _: *const vk::AllocationCallbacks<'_>,
+    ) {
+    }
+    let find = |name: &std::ffi::CStr| match name == c"vkDestroyDescriptorSetLayout" {
+        true => destroy as *const c_void,
+        false => std::ptr::null(),
+    };
+    // SAFETY: the one function is of the type that its name says.
+    let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };
+    let flags = vk::DescriptorSetLayoutCreateFlags::empty();
+    let raw = vk::DescriptorSetLayout::null();
+    Arc::new(SetLayout { raw, dynamic_count: 0, bindings: bindings.into(), flags, device })
+}
+
+#[test]
+fn writes_go_on_in_the_next_binding() {
+    let infos = [11, 12].map(buffer);
+    let write = vk::WriteDescriptorSet::default()
+        .dst_binding(1)
+        .dst_array_element(1)
+        .descriptor_type(STORAGE)
+        .buffer_info(&infos);
+    // SAFETY: the structures are valid.
+    unsafe {
+        assert_eq!(found(&of_write(&write, &bindings())), [(1, 1, 11), (5, 0, 12)]);
+        // An element behind the last is one of the next, too.
+        let write = write.dst_array_element(2).buffer_info(&infos[..1]);
+        assert_eq!(found(&of_write(&write, &bindings())), [(5, 0, 11)]);
+        // What has no place is none of the set's.
+        let write = write.dst_binding(9);
+        assert_eq!(found(&of_write(&write, &bindings())), []);
+    }
+}
+
+#[test]
+fn writes_are_read_by_their_types() {
+    let views = [vk::BufferView::from_raw(21)];
+    let images = [vk::DescriptorImageInfo::default().sampler(vk::Sampler::from_raw(22))];
+    let structures = [23, 24].map(vk::AccelerationStructureKHR::from_raw);
+    let mut chained = vk::WriteDescriptorSetAccelerationStructureKHR::default()
+        .acceleration_structures(&structures);
+    // What the type does not ask for may be anything.
+    let anything = std::ptr::dangling();
+    let mut texel = vk::WriteDescriptorSet::default()
+        .dst_binding(6)
+        .descriptor_type(TEXEL)
+        .texel_buffer_view(&views);
+    texel.p_buffer_info = anything;
+    let mut sampler = vk::WriteDescriptorSet::default()
+        .dst_binding(7)
+        .descriptor_type(SAMPLER)
+        .image_info(&images);
+    sampler.p_buffer_info = anything;
+    let mut structure = vk::WriteDescriptorSet::default()
+        .dst_binding(8)
+        .descriptor_type(STRUCTURE)
+        .descriptor_count(2)
+        .push_next(&mut chained);
+    structure.p_buffer_info = anything;
+    let inline = vk::WriteDescriptorSet {
+        descriptor_type: vk::DescriptorType::INLINE_UNIFORM_BLOCK,
+        descriptor_count: 16,
+        ..structure
+    };
+    // SAFETY: the structures are valid.
+    unsafe {
+        assert_eq!(found(&of_write(&texel, &bindings())), [(6, 0, 21)]);
+        assert_eq!(found(&of_write(&sampler, &bindings())), [(7, 0, 22)]);
+        assert_eq!(found(&of_write(&structure, &bindings())), [(8, 0, 23), (8, 1, 24)]);
+        assert_eq!(found(&of_write(&inline, &bindings())), []);
+    }
+}
+
+#[test]
+fn templates_are_read_with_their_offsets_and_strides() {
+    #[repr(C, packed)]
+    struct Data {
+        /// Nothing is said of the alignment.
+        odd: u8,
+        view: u64,
+        first: vk::DescriptorBufferInfo,
+        between: u32,
+        second: vk::DescriptorBufferInfo,
+        structure: u64,
+    }
+    let data = Data {
+        odd: 0xff,
+        view: 31,
+        first: buffer(32),
+        between: u32::MAX,
+        second: buffer(33),
+        structure: 34,
+    };
+    let entry = |dst_binding, dst_array_element, count, ty, offset, stride| {
+        vk::DescriptorUpdateTemplateEntry {
+            dst_binding,
+            dst_array_element,
+            descriptor_count: count,
+            descriptor_type: ty,
+            offset,
+            stride,
+        }
+    };
+    let stride = std::mem::offset_of!(Data, second) - std::mem::offset_of!(Data, first);
+    let entries = [
+        entry(6, 0, 1, TEXEL, std::mem::offset_of!(Data, view), 0),
+        entry(1, 1, 2, STORAGE, std::mem::offset_of!(Data, first), stride),
+        entry(8, 1, 1, STRUCTURE, std::mem::offset_of!(Data, structure), 8),
+        entry(8, 0, 0, STRUCTURE, usize::MAX, usize::MAX),
+    ];
+    let info = vk::DescriptorUpdateTemplateCreateInfo::default()
+        .descriptor_update_entries(&entries)
+        .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE);
+    let (templates, handle) = (Templates::default(), vk::DescriptorUpdateTemplate::from_raw(1));
+    // SAFETY: the structures are valid, and the data is all that the template reads.
+    let pushed = unsafe {
+        templates.created(handle, &info);
+        let template = templates.get(handle).unwrap();
+        assert_eq!(template.bind_point, vk::PipelineBindPoint::COMPUTE);
+        of_template(&template, (&raw const data).cast(), &bindings())
+    };
+    assert_eq!(found(&pushed), [(6, 0, 31), (1, 1, 32), (5, 0, 33), (8, 1, 34)]);
+    templates.destroyed(handle);
+    assert!(templates.get(handle).is_none());
+}
+
+fn storage(binding: u32, element: u32, number: u64) -> Pushed {
+    Pushed { binding, element, ty: STORAGE, value: Value::Buffer(buffer(number)) }
+}
+
+#[test]
+fn pushes_are_merged_by_binding_and_element() {
+    let mut sets = PushedSets::default();
+    let layouts = [layout(&bindings()), layout(&bindings()), layout(&bindings()[..2])];
+    let mut push = |layout: &Arc<SetLayout>, pushed: &[Pushed]| {
+        sets.push(3, vk::PipelineLayout::null(), layout, 1, pushed.iter().copied());
+        if let Some(set) = sets.0.get_mut(&3) {
+            assert_eq!(set.written, vk::DescriptorSet::null());
+            set.written = vk::DescriptorSet::from_raw(1);
+        }
+        found(&sets.get(3).unwrap().descriptors)
+    };
+    let merged = push(&layouts[0], &[storage(5, 0, 1), storage(1, 0, 2)]);
+    assert_eq!(merged, [(1, 0, 2), (5, 0, 1)]);
+    let merged = push(&layouts[0], &[storage(1, 1, 3), storage(1, 0, 4), storage(1, 0, 5)]);
+    assert_eq!(merged, [(1, 0, 5), (1, 1, 3), (5, 0, 1)]);
+    // A layout that was defined alike is the same one.
+    assert_eq!(push(&layouts[1], &[storage(5, 0, 6)]), [(1, 0, 5), (1, 1, 3), (5, 0, 6)]);
+    assert_eq!(push(&layouts[2], &[storage(1, 0, 7)]), [(1, 0, 7)]);
+}
+
+#[test]
+fn descriptors_are_written_as_they_were_pushed() {
+    let structure = |element, number| {
+        let value = Value::AccelerationStructure(vk::AccelerationStructureKHR::from_raw(number));
+        Pushed { binding: 8, element, ty: STRUCTURE, value }
+    };
+    let view = Value::TexelBuffer(vk::BufferView::from_raw(43));
+    let pushed = [
+        storage(1, 0, 41),
+        storage(1, 1, 42),
+        Pushed { binding: 6, element: 0, ty: TEXEL, value: view },
+        structure(0, 44),
+        structure(1, 45),
+    ];
+    let set = vk::DescriptorSet::from_raw(46);
+    with_writes(&pushed, set, |writes| {
+        // SAFETY: the structures are valid.
+        let read = |write| unsafe { of_write(write, &bindings()) };
+        let read: Vec<_> = writes.iter().flat_map(read).collect();
+        assert_eq!(found(&read), found(&pushed));
+        let counts: Vec<_> =
+            writes.iter().map(|w| (w.descriptor_count, w.p_next.is_null())).collect();
+        assert_eq!(counts, [(2, true), (1, true), (2, false)]);
+        assert!(writes.iter().all(|write| write.dst_set == set));
+    });
+    // One that is alone keeps its place.
+    with_writes(&[storage(1, 1, 40)], set, |writes| {
+        assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
+    });
+}
+
+#[test]
+fn a_set_that_is_bound_ends_what_was_pushed() {
+    let (point, layout) = (vk::PipelineBindPoint::GRAPHICS, layout(&bindings()));
+    let none = vk::PipelineLayout::null();
+    let mut state = State::default();
+    let pushed =
+        |state: &State| state.pushed_sets.over(0, &state.sets).map(|set| found(&set.descriptors));
+    state.push_descriptors(point, none, 0, &layout, [storage(1, 0, 1)].into_iter());
+    assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
+    // Those of other numbers and of the other bind point are none of its.
+    let sets = [vk::DescriptorSet::from_raw(2)];
+    state.bind_sets(point, none, 1, &sets, std::iter::empty(), &[]);
+    state.bind_sets(vk::PipelineBindPoint::COMPUTE, none, 0, &sets, std::iter::empty(), &[]);
+    assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
+    state.bind_sets(point, none, 0, &sets, std::iter::empty(), &[]);
+    assert_eq!(pushed(&state), None);
+    state.push_descriptors(point, none, 0, &layout, [storage(1, 1, 3)].into_iter());
+    assert_eq!(pushed(&state), Some(vec![(1, 1, 3)]));
+}

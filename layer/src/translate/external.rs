@@ -1,0 +1,66 @@
+//! What a program asks of buffers before it has a device.
+
+use ash::vk;
+
+use super::memory::Arena;
+use super::usages::Usages;
+use crate::guard::guard;
+use crate::instance::InstanceData;
+
+type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
+
+/// Asks the next in the chain of a buffer as it would be created, where the layer gives transform feedback.
+///
+/// # Safety
+/// The device is live, and so are the structures.
+unsafe fn ask(
+    name: &'static str,
+    device: vk::PhysicalDevice,
+    next: impl FnOnce(&InstanceData) -> Option<Ask>,
+    info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
+    properties: *mut vk::ExternalBufferProperties<'_>,
+) {
+    guard(name, (), || {
+        // SAFETY: the caller's contract.
+        let Some(instance) = (unsafe { InstanceData::of(device) }) else {
+            return tracing::error!("{name}: nothing is known of the physical device");
+        };
+        let Some(next) = next(&instance) else {
+            return tracing::error!("{name}: the next in the chain has none");
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let activity = instance.activity(device);
+            match (activity.means(&instance), info.as_ref()) {
+                (Some(means), Some(given)) => Arena::with(|arena| {
+                    let usages = Usages::emulating(!means.required.uses_descriptors());
+                    let info = usages.external_buffer_info(given, arena);
+                    next(device, &raw const info, properties);
+                }),
+                _ => next(device, info, properties),
+            }
+        }
+    });
+}
+
+/// `vkGetPhysicalDeviceExternalBufferProperties`
+pub(crate) unsafe extern "system" fn buffer_properties(
+    device: vk::PhysicalDevice,
+    info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
+    properties: *mut vk::ExternalBufferProperties<'_>,
+) {
+    let name = "vkGetPhysicalDeviceExternalBufferProperties";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { ask(name, device, |instance| instance.external_buffers, info, properties) };
+}
+
+/// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`
+pub(crate) unsafe extern "system" fn buffer_properties_khr(
+    device: vk::PhysicalDevice,
+    info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
+    properties: *mut vk::ExternalBufferProperties<'_>,
+) {
+    let name = "vkGetPhysicalDeviceExternalBufferPropertiesKHR";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe { ask(name, device, |instance| instance.external_buffers_khr, info, properties) };
+}
