@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::batches::{self, Report, Worker};
 use common::settings::{has_validation, number};
 use generate::{Space, generate};
-use program::{State, StateChange, Step};
+use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
 use vkxfb::lower::Backend;
@@ -191,8 +191,19 @@ fn the_generator_reaches_everything() {
         let mut features: BTreeSet<String> = program.draws().map(str::to_owned).collect();
         features.extend(facts.iter().map(|fact| format!("{fact:?}")));
         features.extend(program.queries.iter().map(|kind| format!("{kind:?}")));
+        let mut pass = None;
         for step in program.rounds.iter().flatten() {
             match step {
+                Step::BeginPass(Pass { kind, secondaries }) => {
+                    pass = Some(*kind);
+                    let of = if *secondaries { "secondaries in " } else { "" };
+                    features.insert(format!("{of}{kind:?}"));
+                }
+                Step::EndPass => pass = None,
+                Step::BeginSecondary(times) => {
+                    let place = if pass.is_some() { "in a pass" } else { "around passes" };
+                    features.insert(format!("a secondary {place}, times {times}"));
+                }
                 Step::Change(StateChange::Pipeline(state)) => {
                     let State { topology, provoking, restart, .. } = state;
                     features.extend([
@@ -230,7 +241,9 @@ fn the_generator_reaches_everything() {
     let facts = 19;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
     let state = 3 + 2 + 2 + 2 + CONSTANTS;
-    let all = commands + topologies + provoking + restart + indices + queries + state + facts;
+    let passes = 2 * PassKind::ALL.len() + 4;
+    let all =
+        commands + topologies + provoking + restart + indices + queries + state + passes + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");
