@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::settings::has_validation;
+
+const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
 /// Whether this test runs on the layer.
@@ -16,6 +19,18 @@ fn library() -> Option<PathBuf> {
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = test.ancestors().nth(2)?.join(format!("{prefix}vkxfb_layer{suffix}"));
     library.is_file().then_some(library)
+}
+
+/// Runs a test of this binary once more, on the layer, with the validation layer between: it looks at what the test
+/// does, where otherwise it is below the layer and looks at what that does.
+pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) {
+    let layers = match has_validation() {
+        true => format!("{VALIDATION}:{NAME}"),
+        false => NAME.to_owned(),
+    };
+    let mut all = vec![("VK_INSTANCE_LAYERS", layers.as_str())];
+    all.extend(variables);
+    run_on_it(test, &all);
 }
 
 /// Runs a test of this binary once more, on the layer.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `VKXFB_DRAWS` | how many programs, 2000 by default |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
+//! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
 //! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
@@ -28,6 +29,7 @@ mod run;
 mod sets;
 mod shaders;
 mod shrink;
+mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +62,24 @@ fn random_draws_capture_what_the_model_says() {
 fn random_draws_hold_on_the_layer() {
     let test = "random_draws_capture_what_the_model_says";
     common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
+}
+
+/// The same with the validation layer above it, too: to see what programs are told.
+#[test]
+fn random_draws_hold_on_the_layer_below_validation() {
+    let test = "random_draws_capture_what_the_model_says";
+    common::layer::run_below_validation(test, &[("VKXFB_DRAWS", "50")]);
+}
+
+/// Threads that capture by the layer for as long as `VKXFB_SOAK` says.
+#[test]
+fn a_soak_of_threads_holds_on_the_layer() {
+    match common::layer::is_there() {
+        true => soak::run(),
+        false => {
+            common::layer::run_below_validation("a_soak_of_threads_holds_on_the_layer", &[]);
+        }
+    }
 }
 
 /// Native captures by the recorder, in place of command by command.

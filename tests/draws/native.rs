@@ -8,7 +8,7 @@ mod secondaries;
 use ash::{ext, khr, vk};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::{ConsumerScope, Context, MemoryLocation};
+use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation};
 
 use self::passes::{Part, Passes};
 use self::pipelines::Pipelines;
@@ -19,7 +19,7 @@ use crate::program::{
     Condition, Counters, Draw, IndexBuffer, Outcome, Program, State, StateChange, Step, queries_of,
     secondary,
 };
-use crate::sets::Sets;
+use crate::sets::{SetLayouts, Sets};
 
 /// Functions and pipelines.
 pub struct Native {
@@ -74,7 +74,7 @@ impl Native {
         let usage = usage(gpu);
         let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
-        self.hidden_counters = hidden_counters.raw();
+        self.set_hidden_counters(&hidden_counters);
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
             // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
@@ -106,9 +106,18 @@ impl Native {
 
     /// # Safety
     /// Nothing is in flight.
-    pub unsafe fn destroy(self, gpu: &Gpu) {
+    pub unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract.
-        unsafe { self.pipelines.destroy(gpu.context()) };
+        unsafe { self.pipelines.destroy(ctx) };
+    }
+
+    pub const fn set_layouts(&self) -> &SetLayouts {
+        &self.pipelines.set_layouts
+    }
+
+    /// Where captures go on that another pipeline interrupts: a buffer of 16 bytes, which outlives what is recorded.
+    pub const fn set_hidden_counters(&mut self, buffer: &Buffer) {
+        self.hidden_counters = buffer.raw();
     }
 
     /// # Safety

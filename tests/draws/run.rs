@@ -65,7 +65,7 @@ impl Executor {
     fn destroy(self, gpu: &Gpu) {
         match self {
             // SAFETY: every submission was waited for.
-            Self::Commands(native) => unsafe { native.destroy(gpu) },
+            Self::Commands(native) => unsafe { native.destroy(gpu.context()) },
             Self::Recorder(recorder) => recorder.destroy(gpu),
         }
     }
