@@ -23,22 +23,23 @@ fn library() -> Option<PathBuf> {
 
 /// Runs a test of this binary once more, on the layer, with the validation layer between: it looks at what the test
 /// does, where otherwise it is below the layer and looks at what that does.
-pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) {
+pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     let layers = match has_validation() {
         true => format!("{VALIDATION}:{NAME}"),
         false => NAME.to_owned(),
     };
     let mut all = vec![("VK_INSTANCE_LAYERS", layers.as_str())];
     all.extend(variables);
-    run_on_it(test, &all);
+    run_on_it(test, &all)
 }
 
-/// Runs a test of this binary once more, on the layer.
-pub fn run_on_it(test: &str, variables: &[(&str, &str)]) {
+/// Runs a test of this binary once more, on the layer; what it says, or nothing where the layer is not built.
+pub fn run_on_it(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
-        return eprintln!(
+        eprintln!(
             "skipped: the layer is not built; cargo test in the root of the workspace does it"
         );
+        return None;
     };
     let directory = tempfile::tempdir().unwrap();
     let mut manifest: serde_json::Value =
@@ -58,4 +59,5 @@ pub fn run_on_it(test: &str, variables: &[(&str, &str)]) {
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
     assert!(said.contains("captures are ours"), "{said}");
     eprintln!("{said}");
+    Some(said.into_owned())
 }

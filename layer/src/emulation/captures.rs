@@ -14,7 +14,7 @@ use super::Emulation;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
 use super::state::{BUFFERS, Changed, Disturbed, State};
-use crate::translate::Around;
+use crate::translate::{Around, Kind};
 
 /// What an arena has before it grows.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
@@ -259,7 +259,7 @@ impl Captures {
             if condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            around.before.record(emulation.pipeline_barrier(), cmd);
+            around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             let hoisted = std::mem::take(&mut self.hoisted);
             tracing::trace!(captures = hoisted.len(), "captures are recorded before their pass");
             for item in &hoisted {
@@ -272,7 +272,7 @@ impl Captures {
                 }
             }
             self.hoisted = hoisted;
-            around.behind.record(emulation.pipeline_barrier(), cmd);
+            around.behind.record(Kind::BehindCaptures, emulation.pipeline_barrier(), cmd);
             before.restore(ctx.device(), cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);

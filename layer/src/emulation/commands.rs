@@ -19,7 +19,7 @@ use crate::command_buffers::{captures, hoisted};
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::queue::recorded as queued;
-use crate::translate::Around;
+use crate::translate::{Around, Kind};
 
 /// How long a wait for queries goes on before the driver is asked whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
@@ -538,7 +538,7 @@ impl Captures {
     /// The command buffer is being recorded, and stands behind the pass.
     unsafe fn behind_pass(&self, cmd: vk::CommandBuffer, around: &Around) {
         // SAFETY: the caller's contract.
-        unsafe { around.after.record(self.emulation().pipeline_barrier(), cmd) };
+        unsafe { around.after.record(Kind::BehindPass, self.emulation().pipeline_barrier(), cmd) };
     }
 }
 

@@ -383,8 +383,8 @@ fn submissions_and_creations() {
         let after = passes.around(pass).after;
         assert_eq!((after.src_stages, after.dst_stages), (Stage::COMPUTE_SHADER, Stage::TRANSFER));
         let cmd = vk::CommandBuffer::null();
-        after.record(driver::pipeline_barrier, cmd);
-        passes.around(pass).before.record(driver::pipeline_barrier, cmd);
+        after.record(Kind::BehindPass, driver::pipeline_barrier, cmd);
+        passes.around(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
         let destroy: vk::PFN_vkDestroyRenderPass = call(hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
