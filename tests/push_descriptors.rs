@@ -549,5 +549,5 @@ fn captures_read_what_was_pushed() {
 fn captures_of_the_layer_read_what_was_pushed() {
     let test = "captures_read_what_was_pushed";
     layer::run_on_it(test, &[]);
-    layer::run_below_validation(test);
+    layer::run_below_validation(test, &[]);
 }

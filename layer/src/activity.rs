@@ -84,12 +84,17 @@ impl Activity {
     ///
     /// The list of extensions alone does not tell: the loader adds to it what the manifests of implicit layers
     /// promise, this one's too. The feature is the driver's word.
-    pub(crate) fn of(capabilities: Capabilities, forced: bool) -> Self {
+    pub(crate) fn of(mut capabilities: Capabilities, forced: bool) -> Self {
         let cause = match (forced, &capabilities.transform_feedback) {
             (true, _) => Cause::Forced,
             (false, Some(_)) => return Self::Dormant(Reason::DriverHasIt),
             (false, None) => Cause::Missing,
         };
+        // Tests have captures by descriptors: of what is reached by addresses synchronization validation sees nothing.
+        if std::env::var_os("VKXFB_HIDE_ADDRESSES").is_some() {
+            tracing::warn!("VKXFB_HIDE_ADDRESSES is for tests");
+            capabilities.buffer_device_address = None;
+        }
         match Means::new(capabilities) {
             Ok(means) => Self::Active(cause, Arc::new(means)),
             Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),

@@ -30,6 +30,7 @@ use self::objects::{Objects, SetLayout};
 use crate::error::Error;
 use crate::instance::InstanceData;
 use crate::queue::Templates;
+use crate::translate::Kind;
 
 /// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.
 pub(crate) const COMMANDS: [&CStr; 6] = [
@@ -239,6 +240,9 @@ impl Emulation {
     /// The command buffer is being recorded, outside of a render pass.
     unsafe fn order_captures(&self, cmd: vk::CommandBuffer) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        if !Kind::BetweenCaptures.is_translated() {
+            return;
+        }
         let from = Access::SHADER_WRITE;
         let to = Access::SHADER_READ | Access::SHADER_WRITE | Access::UNIFORM_READ;
         let barrier = vk::MemoryBarrier::default().src_access_mask(from).dst_access_mask(to);

@@ -137,6 +137,11 @@ impl BareDevice {
         &self.instance.raw
     }
 
+    /// What the validation layer has said since the last call.
+    pub fn take_messages(&self) -> Vec<String> {
+        std::mem::take(&mut *self.instance.messages.lock().unwrap())
+    }
+
     /// As [`BareInstance::close`].
     pub fn close(self) {
         // SAFETY: nothing is in flight.

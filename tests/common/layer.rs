@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::settings::has_validation;
+
+const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
 /// Whether this test runs on the layer.
@@ -10,35 +13,43 @@ pub fn is_there() -> bool {
     std::env::var("VK_INSTANCE_LAYERS").is_ok_and(|layers| layers.contains(NAME))
 }
 
-/// Where cargo builds the layer's library: beside the test's folder, where the whole workspace is tested.
+/// Where cargo builds the layer's library for tests: beside this test, where the whole workspace is tested. Where this
+/// package is tested alone it is as it was built last.
 fn library() -> Option<PathBuf> {
-    let test = std::env::current_exe().unwrap();
-    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let library = test.ancestors().nth(2)?.join(format!("{prefix}vkxfb_layer{suffix}"));
+    let name =
+        format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = std::env::current_exe().unwrap().with_file_name(name);
     library.is_file().then_some(library)
 }
 
 /// Where the manifest of the validation layer is. The loader of Debian 12 has layers in the order in which it finds
 /// them, whatever the variable's.
-const VALIDATION: &str = "/usr/share/vulkan/explicit_layer.d";
+const VALIDATION_PATH: &str = "/usr/share/vulkan/explicit_layer.d";
 
-/// Runs a test of this binary once more, on the layer. The validation layer is below it, where the test asks for it.
-pub fn run_on_it(test: &str, variables: &[(&str, &str)]) {
-    run(test, &[], variables);
+/// Runs a test of this binary once more, on the layer; what it says, or nothing where the layer is not built. The
+/// validation layer is below it, where the test asks for it, and looks at what the layer does.
+pub fn run_on_it(test: &str, variables: &[(&str, &str)]) -> Option<String> {
+    run(test, &[], variables)
 }
 
-/// The same with the validation layer above.
-pub fn run_below_validation(test: &str) {
-    let layers = format!("VK_LAYER_KHRONOS_validation:{NAME}");
-    run(test, &[Path::new(VALIDATION)], &[("VK_INSTANCE_LAYERS", &layers)]);
+/// The same with the validation layer above: it looks at what the test does.
+pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<String> {
+    if !has_validation() {
+        return run(test, &[], variables);
+    }
+    let layers = format!("{VALIDATION}:{NAME}");
+    let mut all = vec![("VK_INSTANCE_LAYERS", layers.as_str())];
+    all.extend(variables);
+    run(test, &[Path::new(VALIDATION_PATH)], &all)
 }
 
 /// `paths`: searched for manifests before that of the layer.
-fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) {
+fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
-        return eprintln!(
+        eprintln!(
             "skipped: the layer is not built; cargo test in the root of the workspace does it"
         );
+        return None;
     };
     let directory = tempfile::tempdir().unwrap();
     let mut manifest: serde_json::Value =
@@ -60,4 +71,5 @@ fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) {
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
     assert!(said.contains("captures are ours"), "{said}");
     eprintln!("{said}");
+    Some(said.into_owned())
 }

@@ -1,6 +1,7 @@
 //! Random programs. The model runs along, so that choices follow from what the counters hold by then.
 
 mod draws;
+mod passes;
 mod space;
 mod state;
 
@@ -9,7 +10,7 @@ use vkxfb::probe::sentinel;
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{Counters, IndexBuffer, Program, Range, State, StateChange, Step};
+use crate::program::{Counters, IndexBuffer, Pass, Program, Range, State, StateChange, Step};
 use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
@@ -53,7 +54,12 @@ struct Generator<'a> {
     front_indices: IndexBuffer,
     captured: Vec<Captured>,
     open: Vec<Open>,
-    in_pass: bool,
+    /// The pass that is open.
+    pass: Option<Pass>,
+    /// What a pass does not see that is under way: what it captured.
+    is_unseen: bool,
+    /// Whether queries may begin.
+    has_queries: bool,
     /// What is bound.
     pipeline: Option<State>,
     /// Whether the program has primitive restart indices of its own, with which no driver runs it.
@@ -105,7 +111,9 @@ impl<'a> Generator<'a> {
             front_indices: IndexBuffer { range: nothing, index_size: 2 },
             captured: Vec::new(),
             open: Vec::new(),
-            in_pass: false,
+            pass: None,
+            is_unseen: false,
+            has_queries: true,
             pipeline: None,
             restart_indices,
             avoided,
@@ -180,33 +188,8 @@ impl<'a> Generator<'a> {
         self.model.begin_round();
     }
 
-    /// A command buffer.
-    fn round(&mut self) {
-        self.begin_round();
-        self.maybe_begin_query(15);
-        for _ in 0..self.rng.range(1, 2) {
-            self.push(Step::BeginPass);
-            self.in_pass = true;
-            for _ in 0..self.rng.range(1, 3) {
-                self.maybe_begin_query(25);
-                match self.rng.below(10) {
-                    0..2 => self.outside(),
-                    2..5 if self.space.byte_count && !self.captured.is_empty() => self.consume(),
-                    _ => self.capture(),
-                }
-                self.maybe_end_queries();
-            }
-            self.end_queries(true);
-            self.push(Step::EndPass);
-            self.in_pass = false;
-            self.push(Step::Barrier);
-            self.maybe_end_queries();
-        }
-        self.end_queries(false);
-    }
-
     fn maybe_begin_query(&mut self, percent: u32) {
-        if self.space.queries.is_empty() || !self.rng.percent(percent) {
+        if self.space.queries.is_empty() || !self.has_queries || !self.rng.percent(percent) {
             return;
         }
         let kind = self.rng.pick(&self.space.queries);
@@ -215,14 +198,14 @@ impl<'a> Generator<'a> {
         }
         let query = self.program.queries.len();
         self.program.queries.push(kind);
-        self.open.push(Open { query, in_pass: self.in_pass });
+        self.open.push(Open { query, in_pass: self.pass.is_some() });
         self.push(Step::BeginQuery(query));
     }
 
     /// Ends some of the queries that may end here.
     fn maybe_end_queries(&mut self) {
         if self.rng.percent(50) {
-            self.end_queries(self.in_pass);
+            self.end_queries(self.pass.is_some());
         }
     }
 
@@ -341,7 +324,6 @@ impl<'a> Generator<'a> {
         self.end_conditional_rendering();
         let counters = self.some_counters(true);
         self.push(Step::End(counters.clone()));
-        self.push(Step::Barrier);
         // Ranges and counters that no longer belong together are harmless: the model knows.
         for buffer in 0..4 {
             if let Some(counter) = counters.of(buffer) {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `VKXFB_DRAWS` | how many programs, 2000 by default |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
+//! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
 //! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
@@ -28,13 +29,14 @@ mod run;
 mod sets;
 mod shaders;
 mod shrink;
+mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::batches::{self, Report, Worker};
 use common::settings::{has_validation, number};
 use generate::{Space, generate};
-use program::{State, StateChange, Step};
+use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
 use vkxfb::lower::Backend;
@@ -60,6 +62,27 @@ fn random_draws_capture_what_the_model_says() {
 fn random_draws_hold_on_the_layer() {
     let test = "random_draws_capture_what_the_model_says";
     common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
+}
+
+/// The same with the validation layer above it, too: to see what programs are told.
+#[test]
+fn random_draws_hold_on_the_layer_below_validation() {
+    let test = "random_draws_capture_what_the_model_says";
+    common::layer::run_below_validation(test, &[("VKXFB_DRAWS", "50")]);
+}
+
+/// Threads that capture by the layer for as long as `VKXFB_SOAK` says.
+#[test]
+fn a_soak_of_threads_holds_on_the_layer() {
+    match common::layer::is_there() {
+        true => soak::run(),
+        false => {
+            // Of memory that threads free into arenas of their own much would stay resident.
+            let variables = [("MALLOC_ARENA_MAX", "1")];
+            let test = "a_soak_of_threads_holds_on_the_layer";
+            common::layer::run_below_validation(test, &variables);
+        }
+    }
 }
 
 /// Native captures by the recorder, in place of command by command.
@@ -191,8 +214,19 @@ fn the_generator_reaches_everything() {
         let mut features: BTreeSet<String> = program.draws().map(str::to_owned).collect();
         features.extend(facts.iter().map(|fact| format!("{fact:?}")));
         features.extend(program.queries.iter().map(|kind| format!("{kind:?}")));
+        let mut pass = None;
         for step in program.rounds.iter().flatten() {
             match step {
+                Step::BeginPass(Pass { kind, secondaries }) => {
+                    pass = Some(*kind);
+                    let of = if *secondaries { "secondaries in " } else { "" };
+                    features.insert(format!("{of}{kind:?}"));
+                }
+                Step::EndPass => pass = None,
+                Step::BeginSecondary(times) => {
+                    let place = if pass.is_some() { "in a pass" } else { "around passes" };
+                    features.insert(format!("a secondary {place}, times {times}"));
+                }
                 Step::Change(StateChange::Pipeline(state)) => {
                     let State { topology, provoking, restart, .. } = state;
                     features.extend([
@@ -230,7 +264,9 @@ fn the_generator_reaches_everything() {
     let facts = 19;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
     let state = 3 + 2 + 2 + 2 + CONSTANTS;
-    let all = commands + topologies + provoking + restart + indices + queries + state + facts;
+    let passes = 2 * PassKind::ALL.len() + 4;
+    let all =
+        commands + topologies + provoking + restart + indices + queries + state + passes + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");

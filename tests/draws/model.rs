@@ -87,9 +87,9 @@ pub struct Model {
 /// Executes a program.
 pub fn run(program: &Program) -> (Outcome, BTreeSet<Fact>) {
     let mut model = Model { objects: program.objects, ..Model::new(program.memory.clone()) };
-    for round in &program.rounds {
+    for round in 0..program.rounds.len() {
         model.begin_round();
-        for step in round {
+        for step in program.executed(round) {
             model.step(step, &program.queries);
         }
     }
@@ -122,12 +122,16 @@ impl Model {
 
     /// A command buffer begins with nothing bound, and nothing pushed.
     pub fn begin_round(&mut self) {
+        self.forget();
+        self.indirect_in_round = false;
+        self.count_in_round = false;
+    }
+
+    fn forget(&mut self) {
         (self.state, self.vertices, self.indices) = (None, None, None);
         (self.sets, self.captures) = ([None; SETS], [None; 4]);
         self.condition = None;
         self.constants = [None; CONSTANTS];
-        self.indirect_in_round = false;
-        self.count_in_round = false;
     }
 
     /// Whether all descriptor sets are bound.
@@ -137,13 +141,16 @@ impl Model {
 
     pub fn step(&mut self, step: &Step, queries: &[QueryKind]) {
         match step {
-            Step::BeginPass | Step::EndPass | Step::Barrier => {}
+            Step::BeginPass(_) | Step::NextPart | Step::EndPass | Step::Barrier => {}
+            // Neither does a secondary command buffer find what was bound, nor what comes behind what it bound.
+            Step::BeginSecondary(_) | Step::EndSecondary => self.forget(),
             Step::Change(change) => self.change(change),
             Step::CaptureBuffers(ranges) => self.captures = *ranges,
             Step::Begin(counters) => self.begin(counters),
             Step::End(counters) => self.end(counters),
             Step::BeginQuery(query) => {
                 self.queries.resize(self.queries.len().max(query + 1), [0; 2]);
+                self.queries[*query] = [0; 2];
                 self.active_queries.push((queries[*query], *query));
             }
             Step::EndQuery(query) => self.active_queries.retain(|(_, active)| active != query),

@@ -1,19 +1,25 @@
 //! Programs by the device's own transform feedback, recorded command by command, past the crate.
 
+mod passes;
 mod pipelines;
+mod queries;
+mod secondaries;
 
 use ash::{ext, khr, vk};
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::{Gpu, GpuError};
-use vkxfb::runtime::{ConsumerScope, Context, MemoryLocation};
+use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation};
 
+use self::passes::{Part, Passes};
 use self::pipelines::Pipelines;
-use crate::images::{self, Round, failed};
+pub use self::queries::Queries;
+pub use self::secondaries::Secondaries;
+use crate::images::{self, Round};
 use crate::program::{
-    Condition, Counters, Draw, IndexBuffer, Outcome, Program, QueryKind, QueryPlaces, State,
-    StateChange, Step, place_queries,
+    Condition, Counters, Draw, IndexBuffer, Outcome, Program, State, StateChange, Step, queries_of,
+    secondary,
 };
-use crate::sets::Sets;
+use crate::sets::{SetLayouts, Sets};
 
 /// Functions and pipelines.
 pub struct Native {
@@ -30,7 +36,10 @@ pub struct Native {
 #[derive(Default)]
 struct Recording {
     cmd: vk::CommandBuffer,
-    in_pass: bool,
+    /// Of the pass that is open.
+    part: Option<Part>,
+    /// Secondary command buffers that are to be executed here.
+    executed: Vec<vk::CommandBuffer>,
     /// Whether transform feedback is.
     is_active: bool,
     /// By number, whether a capture buffer is bound.
@@ -38,16 +47,10 @@ struct Recording {
     state: Option<State>,
 }
 
-/// The scopes of barriers between captures of one pass, which `Pipelines` declares as the pass's self-dependency.
+/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of each subpass on itself.
 fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
     let ConsumerScope { stages, access } = images::next(Backend::Native);
     [Context::write_scope(Backend::Native), (stages, access)]
-}
-
-/// Where the queries of each program of a batch begin.
-struct Queries {
-    pools: [vk::QueryPool; 2],
-    places: QueryPlaces,
 }
 
 impl Native {
@@ -67,21 +70,19 @@ impl Native {
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         let queries = Queries::new(gpu.context(), programs)?;
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
-        let mut usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
-            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
-            | vk::BufferUsageFlags::VERTEX_BUFFER
-            | vk::BufferUsageFlags::INDEX_BUFFER
-            | vk::BufferUsageFlags::INDIRECT_BUFFER;
-        if gpu.draw_features().conditional_rendering {
-            usage |= vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT;
-        }
+        let mut secondaries = Secondaries::new(gpu.context(), gpu.queue().1)?;
+        let usage = usage(gpu);
         let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
-        self.hidden_counters = hidden_counters.raw();
+        self.set_hidden_counters(&hidden_counters);
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
-            // SAFETY: programs are valid by their making; the handles live until the end.
-            unsafe { self.record(ctx, cmd, round, &queries, &sets) }
+            // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
+            // before was waited for.
+            unsafe {
+                secondaries.reset(ctx)?;
+                self.record(ctx, cmd, round, &queries, &sets, &mut secondaries)
+            }
         });
         let outcomes = memories.and_then(|memories| {
             memories
@@ -96,6 +97,7 @@ impl Native {
         gpu.destroy_buffer(hidden_counters);
         // SAFETY: nothing is in flight.
         unsafe {
+            secondaries.destroy(gpu.context());
             queries.destroy(gpu.context());
             sets.destroy(gpu.context());
         }
@@ -104,46 +106,109 @@ impl Native {
 
     /// # Safety
     /// Nothing is in flight.
-    pub unsafe fn destroy(self, gpu: &Gpu) {
+    pub unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract.
-        unsafe { self.pipelines.destroy(gpu.context()) };
+        unsafe { self.pipelines.destroy(ctx) };
+    }
+
+    pub const fn set_layouts(&self) -> &SetLayouts {
+        &self.pipelines.set_layouts
+    }
+
+    /// Where captures go on that another pipeline interrupts: a buffer of 16 bytes, which outlives what is recorded.
+    pub const fn set_hidden_counters(&mut self, buffer: &Buffer) {
+        self.hidden_counters = buffer.raw();
     }
 
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance, and the round's program is valid.
-    unsafe fn record(
+    pub unsafe fn record(
         &mut self,
         ctx: &Context,
         cmd: vk::CommandBuffer,
         round: &Round<'_>,
         queries: &Queries,
         sets: &Sets,
+        secondaries: &mut Secondaries,
     ) -> Result<(), GpuError> {
-        let device = ctx.device();
-        let places = &queries.places[round.number];
+        let steps = &round.program.rounds[round.round];
+        let mut recording = Recording { cmd, ..Default::default() };
         // SAFETY: the caller's contract.
         unsafe {
             if round.round == 0 {
                 sets.write(ctx, round);
-                for &(kind, place) in places {
-                    device.cmd_reset_query_pool(cmd, queries.pool(kind), place, 1);
-                }
             }
-            let mut recording = Recording { cmd, ..Default::default() };
-            for step in &round.program.rounds[round.round] {
+            queries.reset(ctx, cmd, round.number, queries_of(steps));
+            self.record_steps(ctx, &mut recording, steps, round, queries, sets, secondaries)
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    #[allow(clippy::too_many_arguments, reason = "all that a command names")]
+    unsafe fn record_steps(
+        &mut self,
+        ctx: &Context,
+        recording: &mut Recording,
+        steps: &[Step],
+        round: &Round<'_>,
+        queries: &Queries,
+        sets: &Sets,
+        secondaries: &mut Secondaries,
+    ) -> Result<(), GpuError> {
+        let (device, cmd) = (ctx.device(), recording.cmd);
+        let places = &queries.places[round.number];
+        let mut rest = steps;
+        // SAFETY: the caller's contract.
+        unsafe {
+            while let [step, behind @ ..] = rest {
+                rest = behind;
+                if !matches!(step, Step::BeginSecondary(_)) {
+                    recording.execute(ctx);
+                }
                 match step {
-                    Step::BeginPass => {
-                        recording.in_pass = true;
-                        self.pipelines.begin_pass(ctx, cmd);
+                    Step::BeginSecondary(times) => {
+                        let (inside, behind) = secondary(behind);
+                        rest = behind;
+                        let part = recording.part;
+                        let cmd = secondaries.begin(ctx, &self.pipelines.passes, part, *times)?;
+                        // Executed again they begin anew.
+                        if part.is_none() {
+                            queries.reset(ctx, cmd, round.number, queries_of(inside));
+                        }
+                        let mut its = Recording { cmd, part, ..Default::default() };
+                        self.record_steps(
+                            ctx,
+                            &mut its,
+                            inside,
+                            round,
+                            queries,
+                            sets,
+                            secondaries,
+                        )?;
+                        secondaries.end(ctx, cmd)?;
+                        recording.executed.extend((0..*times).map(|_| cmd));
+                        recording.state = None;
+                    }
+                    Step::EndSecondary => panic!("no secondary command buffer begins"),
+                    Step::BeginPass(pass) => {
+                        let part = Part::first(*pass, behind);
+                        self.pipelines.passes.begin(ctx, cmd, part);
+                        recording.part = Some(part);
+                    }
+                    Step::NextPart => {
+                        let part = recording.part.expect("a pass is open").next();
+                        self.pipelines.passes.next_part(ctx, cmd, part);
+                        recording.part = Some(part);
                     }
                     Step::EndPass => {
-                        recording.in_pass = false;
-                        device.cmd_end_render_pass(cmd);
+                        let part = recording.part.take().expect("a pass is open");
+                        Passes::end(ctx, cmd, part);
                     }
-                    Step::Barrier if recording.in_pass => barrier_in_pass(ctx, cmd),
+                    Step::Barrier if recording.part.is_some() => barrier_in_pass(ctx, cmd),
                     Step::Barrier => images::barrier(ctx, cmd),
                     Step::Change(change) => {
-                        self.change(ctx, &mut recording, round, sets, change)?;
+                        self.change(ctx, recording, round, sets, change)?;
                     }
                     Step::CaptureBuffers(ranges) => {
                         recording.has_buffer = ranges.map(|range| range.is_some());
@@ -179,6 +244,7 @@ impl Native {
                     Step::Draw(draw) => self.draw(device, cmd, round.memory, draw),
                 }
             }
+            recording.execute(ctx);
         }
         Ok(())
     }
@@ -215,7 +281,7 @@ impl Native {
         state: State,
     ) -> Result<(), GpuError> {
         let cmd = recording.cmd;
-        let pipeline = self.pipelines.get(ctx, &state)?;
+        let pipeline = self.pipelines.get(ctx, &state, recording.part)?;
         recording.state = Some(state);
         let counters = Counters {
             first: 0,
@@ -396,10 +462,37 @@ impl Native {
     }
 }
 
+impl Recording {
+    /// Executes what is to be executed: secondary command buffers that nothing stands between go together.
+    ///
+    /// # Safety
+    /// As [`record`](Native::record).
+    unsafe fn execute(&mut self, ctx: &Context) {
+        if !self.executed.is_empty() {
+            // SAFETY: the caller's contract.
+            unsafe { ctx.device().cmd_execute_commands(self.cmd, &self.executed) };
+            self.executed.clear();
+        }
+    }
+}
+
+/// What the memory of programs is used as.
+pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
+    let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
+        | vk::BufferUsageFlags::VERTEX_BUFFER
+        | vk::BufferUsageFlags::INDEX_BUFFER
+        | vk::BufferUsageFlags::INDIRECT_BUFFER;
+    match gpu.draw_features().conditional_rendering {
+        true => usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT,
+        false => usage,
+    }
+}
+
 /// Everything before it in the pass is visible to everything behind it.
 ///
 /// # Safety
-/// `cmd` is being recorded, in an instance of the render pass of [`Pipelines`].
+/// `cmd` is being recorded, in an instance of a render pass of [`Passes`].
 unsafe fn barrier_in_pass(ctx: &Context, cmd: vk::CommandBuffer) {
     let [(source, writes), (destination, reads)] = scopes();
     let barrier = vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(reads);
@@ -424,63 +517,5 @@ fn with_counters(
     match buffers.len() {
         0 => f(0, 0, std::ptr::null(), std::ptr::null()),
         count => f(counters.first, count as u32, buffers.as_ptr(), offsets.as_ptr()),
-    }
-}
-
-impl Queries {
-    fn new(ctx: &Context, programs: &[Program]) -> Result<Self, GpuError> {
-        let (counts, places) = place_queries(programs);
-        let mut queries = Self { pools: [vk::QueryPool::null(); 2], places };
-        let types =
-            [vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, vk::QueryType::PRIMITIVES_GENERATED_EXT];
-        for ((pool, query_type), count) in queries.pools.iter_mut().zip(types).zip(counts) {
-            if count > 0 {
-                let info =
-                    vk::QueryPoolCreateInfo::default().query_type(query_type).query_count(count);
-                // SAFETY: the device is live and has queries of that type.
-                *pool = unsafe { ctx.device().create_query_pool(&info, None) }
-                    .map_err(failed("vkCreateQueryPool"))?;
-            }
-        }
-        Ok(queries)
-    }
-
-    fn pool(&self, kind: QueryKind) -> vk::QueryPool {
-        self.pools[kind as usize]
-    }
-
-    fn results(
-        &self,
-        ctx: &Context,
-        places: &[(QueryKind, u32)],
-    ) -> Result<Vec<[u64; 2]>, GpuError> {
-        let result = |&(kind, place): &(QueryKind, u32)| {
-            let pool = self.pool(kind);
-            let flags = vk::QueryResultFlags::TYPE_64;
-            let (mut two, mut one) = ([[0u64; 2]], [0u64]);
-            // SAFETY: the queries are available, as the submission was waited for.
-            let got = unsafe {
-                match kind {
-                    QueryKind::Stream => {
-                        ctx.device().get_query_pool_results(pool, place, &mut two, flags)
-                    }
-                    QueryKind::Generated => {
-                        ctx.device().get_query_pool_results(pool, place, &mut one, flags)
-                    }
-                }
-            };
-            got.map_err(failed("vkGetQueryPoolResults"))?;
-            Ok(if kind == QueryKind::Stream { two[0] } else { [one[0], 0] })
-        };
-        places.iter().map(result).collect()
-    }
-
-    /// # Safety
-    /// Nothing is in flight.
-    unsafe fn destroy(self, ctx: &Context) {
-        for pool in self.pools {
-            // SAFETY: the caller's contract.
-            unsafe { ctx.device().destroy_query_pool(pool, None) };
-        }
     }
 }

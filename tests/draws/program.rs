@@ -49,6 +49,28 @@ impl Program {
         })
     }
 
+    /// The steps of a round as they are executed: those of secondary command buffers as often as these are.
+    pub fn executed(&self, round: usize) -> Vec<&Step> {
+        let mut rest = &self.rounds[round][..];
+        let mut executed = Vec::new();
+        while let [step, behind @ ..] = rest {
+            rest = behind;
+            match step {
+                Step::BeginSecondary(times) => {
+                    let (inside, behind) = secondary(behind);
+                    for _ in 0..*times {
+                        executed.push(step);
+                        executed.extend(inside);
+                        executed.push(&Step::EndSecondary);
+                    }
+                    rest = behind;
+                }
+                step => executed.push(step),
+            }
+        }
+        executed
+    }
+
     /// The first difference of two outcomes.
     pub fn compare(&self, expected: &Outcome, found: &Outcome) -> Result<(), String> {
         let all = self.queries.iter().zip(expected.queries.iter().zip(&found.queries)).enumerate();
@@ -82,8 +104,14 @@ impl Program {
 /// One command.
 #[derive(Debug, Clone)]
 pub enum Step {
-    BeginPass,
+    BeginPass(Pass),
+    /// What follows is another part of the pass: see [`PassKind`].
+    NextPart,
     EndPass,
+    /// What follows, up to [`EndSecondary`](Self::EndSecondary), is a secondary command buffer, which is executed so
+    /// many times: all of a part of a pass, or all of a round.
+    BeginSecondary(u32),
+    EndSecondary,
     /// Everything before it is visible to everything behind it, inside of a pass or outside.
     Barrier,
     Change(StateChange),
@@ -94,6 +122,47 @@ pub enum Step {
     BeginQuery(usize),
     EndQuery(usize),
     Draw(Draw),
+}
+
+/// How a pass is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pass {
+    pub kind: PassKind,
+    /// Whether each part of it is a secondary command buffer.
+    pub secondaries: bool,
+}
+
+/// By which commands a pass is recorded, and what its parts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PassKind {
+    /// `vkCmdBeginRenderPass`: one subpass.
+    #[default]
+    RenderPass,
+    /// `vkCmdBeginRenderPass2`: one subpass.
+    RenderPass2,
+    /// Parts are subpasses, of which each depends on all before.
+    Subpasses,
+    /// `vkCmdBeginRendering`, once for each part, with a barrier between.
+    Rendering,
+    /// Parts are suspended and resumed: nothing is between them, and a part does not see what another captured.
+    Suspended,
+}
+
+impl PassKind {
+    pub const ALL: [Self; 5] =
+        [Self::RenderPass, Self::RenderPass2, Self::Subpasses, Self::Rendering, Self::Suspended];
+    /// Parts that a pass has at most.
+    pub const PARTS: u32 = 3;
+
+    /// Whether there is no render pass, so that barriers stand outside of the pass alone.
+    pub const fn is_dynamic(self) -> bool {
+        matches!(self, Self::Rendering | Self::Suspended)
+    }
+
+    /// Whether [`Step::NextPart`] stands between its parts.
+    pub const fn has_parts(self) -> bool {
+        !matches!(self, Self::RenderPass | Self::RenderPass2)
+    }
 }
 
 /// What draws find from then on.
@@ -294,6 +363,21 @@ impl Outcome {
         let middle = self.memory.len() / 2;
         self.memory[middle] ^= 1;
     }
+}
+
+/// The steps of a secondary command buffer, behind whose begin `steps` begin, and those behind its end.
+pub fn secondary(steps: &[Step]) -> (&[Step], &[Step]) {
+    let end = steps.iter().position(|step| matches!(step, Step::EndSecondary));
+    let end = end.expect("a secondary command buffer ends");
+    (&steps[..end], &steps[end + 1..])
+}
+
+/// The queries that begin among steps.
+pub fn queries_of(steps: &[Step]) -> impl Iterator<Item = usize> {
+    steps.iter().filter_map(|step| match step {
+        Step::BeginQuery(query) => Some(*query),
+        _ => None,
+    })
 }
 
 /// Kind and index in the pool of that kind, by program and query.

@@ -136,7 +136,8 @@ impl Machine<'_> {
     /// The memory outlives the execution of the command buffer.
     unsafe fn record(&self, arena: &mut Arena) -> Result<(), RuntimeError> {
         let mut bound = Bound::default();
-        let mut steps = self.round.program.rounds[self.round.round].iter();
+        let program = self.round.program;
+        let mut steps = program.executed(self.round.round).into_iter();
         while let Some(step) = steps.next() {
             // SAFETY: the caller's contract.
             unsafe {
@@ -170,7 +171,13 @@ impl Machine<'_> {
                         let next = images::next(backend);
                         self.ctx.capture_barrier(self.cmd, backend, next);
                     }
-                    Step::BeginPass | Step::EndPass | Step::End(_) => {}
+                    Step::BeginSecondary(_) => self.reset_queries(steps.as_slice())?,
+                    Step::BeginPass(_) | Step::EndPass | Step::EndSecondary | Step::End(_) => {}
+                    // Where parts are dynamic rendering the barrier between them stands outside of it.
+                    Step::NextPart => {
+                        let backend = self.pipelines.backend;
+                        self.ctx.capture_barrier(self.cmd, backend, images::next(backend));
+                    }
                 }
             }
         }
@@ -276,6 +283,25 @@ impl Machine<'_> {
             if let Some(place) = active {
                 // SAFETY: the caller's contract.
                 unsafe { recorder.begin_query(pool, place) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Resets the queries of a secondary command buffer, which is executed again.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn reset_queries(&self, steps: &[&Step]) -> Result<(), RuntimeError> {
+        for step in steps {
+            match step {
+                Step::BeginQuery(query) => {
+                    let (pool, _, place) = self.query(*query);
+                    // SAFETY: the caller's contract.
+                    unsafe { pool.reset(self.ctx, self.cmd, place, 1) }?;
+                }
+                Step::EndSecondary => break,
+                _ => {}
             }
         }
         Ok(())

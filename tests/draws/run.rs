@@ -43,7 +43,7 @@ const SHRUNK: usize = 3;
 /// What runs programs.
 enum Executor {
     /// The device's own transform feedback, command by command.
-    Commands(Native),
+    Commands(Box<Native>),
     Recorder(ByRecorder),
 }
 
@@ -65,7 +65,7 @@ impl Executor {
     fn destroy(self, gpu: &Gpu) {
         match self {
             // SAFETY: every submission was waited for.
-            Self::Commands(native) => unsafe { native.destroy(gpu) },
+            Self::Commands(native) => unsafe { native.destroy(gpu.context()) },
             Self::Recorder(recorder) => recorder.destroy(gpu),
         }
     }
@@ -136,7 +136,7 @@ impl DrawWorker {
             }
             let mut executors = Vec::new();
             if has_native {
-                executors.push(Executor::Commands(Native::new(gpu).unwrap()));
+                executors.push(Executor::Commands(Box::new(Native::new(gpu).unwrap())));
             }
             let compute = ByRecorder::new(gpu, Backend::Compute).unwrap();
             executors.push(Executor::Recorder(compute));

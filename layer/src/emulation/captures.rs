@@ -15,7 +15,7 @@ use super::descriptor_pools::DescriptorPools;
 use super::pipelines::{PipelineError, provoking};
 use super::queries::Queries;
 use super::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed, State};
-use crate::translate::Around;
+use crate::translate::{Around, Kind};
 
 /// What an arena has before it grows.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
@@ -280,7 +280,8 @@ impl Captures {
                 self.play(cmd, &mut pass);
             }
             if pass.has_captures {
-                pass.around.after.record(self.emulation.pipeline_barrier(), cmd);
+                let barrier = self.emulation.pipeline_barrier();
+                pass.around.after.record(Kind::BehindPass, barrier, cmd);
             }
         }
     }
@@ -319,7 +320,7 @@ impl Captures {
             if condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            around.before.record(emulation.pipeline_barrier(), cmd);
+            around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             let hoisted = std::mem::take(&mut self.hoisted);
             tracing::trace!(captures = hoisted.len(), "captures are recorded before their pass");
             for item in &hoisted {
@@ -332,7 +333,7 @@ impl Captures {
                 }
             }
             self.hoisted = hoisted;
-            around.behind.record(emulation.pipeline_barrier(), cmd);
+            around.behind.record(Kind::BehindCaptures, emulation.pipeline_barrier(), cmd);
             self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);

@@ -29,7 +29,7 @@ pub(crate) use self::passes::Around;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::{Usages, usage_of_buffer};
 
-/// What is translated for captures, by where it stands.
+/// What is said for captures, by where it stands: in what the application gives, or in barriers of the layer's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `vkCmdPipelineBarrier*`
@@ -40,19 +40,31 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
+    /// Before the captures of a pass, of what its render pass says: [`Around::before`].
+    BeforeCaptures,
+    /// Between captures.
+    BetweenCaptures,
+    /// Between the captures of a pass and the pass: [`Around::behind`].
+    BehindCaptures,
+    /// Behind the pass: [`Around::after`].
+    BehindPass,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Self); 4] = [
+    const ALL: [(&'static str, Self); 8] = [
         ("pipeline-barrier", Self::PipelineBarrier),
         ("event", Self::Event),
         ("render-pass", Self::RenderPass),
         ("submit", Self::Submit),
+        ("before-captures", Self::BeforeCaptures),
+        ("between-captures", Self::BetweenCaptures),
+        ("behind-captures", Self::BehindCaptures),
+        ("behind-pass", Self::BehindPass),
     ];
 
     /// Whether it gets what captures do. Tests leave out one kind at a time (`VKXFB_OMIT_TRANSLATION`), to see whether
     /// it is missed; the extension's own bits go in any case.
-    fn is_translated(self) -> bool {
+    pub(crate) fn is_translated(self) -> bool {
         static OMITTED: LazyLock<Option<Kind>> = LazyLock::new(|| {
             let name = std::env::var("VKXFB_OMIT_TRANSLATION").ok()?;
             let found = Kind::ALL.into_iter().find(|(of, _)| *of == name).map(|(_, kind)| kind);

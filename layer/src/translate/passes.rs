@@ -19,6 +19,7 @@ use std::sync::{PoisonError, RwLock};
 
 use ash::vk;
 
+use super::Kind;
 use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
@@ -56,16 +57,17 @@ impl Barrier {
         self.dst_access |= other.dst_access;
     }
 
-    /// Records it, if it is not empty.
+    /// Records it as one of that kind, if it is not empty.
     ///
     /// # Safety
     /// The function is of the command buffer's device, which is being recorded, outside of a render pass.
     pub(crate) unsafe fn record(
         &self,
+        kind: Kind,
         pipeline_barrier: vk::PFN_vkCmdPipelineBarrier,
         command_buffer: vk::CommandBuffer,
     ) {
-        if self.is_empty() {
+        if self.is_empty() || !kind.is_translated() {
             return;
         }
         let memory = vk::MemoryBarrier::default()

@@ -29,6 +29,10 @@ pub struct DrawFeatures {
     /// `conditionalRendering` of
     /// [`VK_EXT_conditional_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_conditional_rendering.html)
     pub conditional_rendering: bool,
+    /// `dynamicRendering` of
+    /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html),
+    /// on a device of Vulkan 1.3, whose core has it
+    pub dynamic_rendering: bool,
     /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) counts.
     pub pipeline_statistics_query: bool,
 }
@@ -80,6 +84,7 @@ impl DrawFeatures {
             primitives_generated_query: generated.primitives_generated_query == vk::TRUE
                 && generated.primitives_generated_query_with_rasterizer_discard == vk::TRUE,
             conditional_rendering: conditional.conditional_rendering == vk::TRUE,
+            dynamic_rendering: caps.api_version >= vk::API_VERSION_1_3 && caps.dynamic_rendering,
             pipeline_statistics_query: core.pipeline_statistics_query == vk::TRUE,
         }
     }
@@ -110,7 +115,12 @@ impl DrawFeatures {
             .primitives_generated_query_with_rasterizer_discard(true);
         let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
             .conditional_rendering(true);
+        let mut rendering =
+            vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
         let mut info = info;
+        if self.dynamic_rendering {
+            info = info.push_next(&mut rendering);
+        }
         if self.index_type_uint8 {
             names.push(ext::index_type_uint8::NAME);
             info = info.push_next(&mut uint8);

@@ -1,8 +1,8 @@
 //! Random draws and their indices and arguments.
 
 use super::Generator;
-use crate::model::Fact;
-use crate::program::{Draw, IndexBuffer, Instances, Range, Span, StateChange, Step};
+use crate::model::{Fact, Model};
+use crate::program::{Draw, IndexBuffer, Instances, Pass, Range, Span, StateChange, Step};
 use crate::shaders::{Shader, VERTEX_STRIDE};
 
 /// The most primitives that a draw may have: programs stay small.
@@ -34,7 +34,7 @@ impl Generator<'_> {
     /// The last capture of a program, whose indices end with the memory.
     pub(super) fn out_of_range(&mut self) {
         self.begin_round();
-        self.push(Step::BeginPass);
+        self.push(Step::BeginPass(Pass::default()));
         let shader = self.rng.pick(&[Shader::Identify, Shader::Spread]);
         self.bind_pipeline(shader);
         self.choose_ranges(None);
@@ -82,19 +82,27 @@ impl Generator<'_> {
 
     /// Whether nothing is read outside of what is bound, and the draw is small.
     fn is_legal(&self, draw: &Draw) -> bool {
-        if let Draw::ByteCount { counter, vertex_stride, .. } = draw
-            && self.model.dword(*counter) / vertex_stride > 4 * MANY
-        {
-            return false;
-        }
+        self.executed(&[Step::Draw(draw.clone())], 400).is_some()
+    }
+
+    /// The model behind steps, if they have fewer primitives than `many`, read nothing outside of what is bound, and
+    /// bring up nothing that the program does without.
+    pub(super) fn executed(&self, steps: &[Step], many: u64) -> Option<Model> {
         let mut model = self.model.clone();
-        let before = model.primitives;
-        model.step(&Step::Draw(draw.clone()), &self.program.queries);
+        for step in steps {
+            if let Step::Draw(Draw::ByteCount { counter, vertex_stride, .. }) = step
+                && model.dword(*counter) / vertex_stride > 4 * MANY
+            {
+                return None;
+            }
+            model.step(step, &self.program.queries);
+        }
         let is_illegal = |fact: &Fact| {
             matches!(fact, Fact::IndexOutOfRange | Fact::VertexOutOfRange)
                 || self.avoided.contains(fact)
         };
-        model.primitives - before < 400 && !model.facts.iter().any(is_illegal)
+        let is_small = model.primitives - self.model.primitives < many;
+        (is_small && !model.facts.iter().any(is_illegal)).then_some(model)
     }
 
     fn any_draw(&mut self) -> Draw {
@@ -108,7 +116,7 @@ impl Generator<'_> {
                 }
                 40..60 if self.space.multi_draw => self.multi_draw(indexed),
                 60..92 if self.space.indirect => self.indirect(indexed),
-                92.. if self.space.byte_count => Draw::ByteCount {
+                92.. if self.space.byte_count && !self.is_unseen => Draw::ByteCount {
                     instances: self.instances(false),
                     counter: self.rng.pick(&self.counters),
                     counter_offset: self.counter_offset(),

@@ -1,12 +1,14 @@
 //! What programs may use, by the device.
 
+use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::probe::gpu::Gpu;
 use vkxfb::topology::PrimitiveTopology;
 
+use crate::common::layer;
 use crate::known;
 use crate::model::Fact;
-use crate::program::QueryKind;
+use crate::program::{PassKind, QueryKind};
 
 /// What programs may use.
 #[derive(Debug, Clone)]
@@ -32,6 +34,10 @@ pub struct Space {
     pub dynamic_restart: bool,
     pub restart_index: bool,
     pub conditional: bool,
+    /// How passes are recorded.
+    pub passes: Vec<PassKind>,
+    /// Whether what continues dynamic rendering that was suspended has captures, or what needs work before it as they do.
+    pub resumed_captures: bool,
     /// What the device is known to get wrong: most programs do without all of it but for one at most,
     /// so that the rest of them is tested, and each fault by itself.
     pub faulty: Vec<Fact>,
@@ -71,6 +77,15 @@ impl Space {
             dynamic_restart: true,
             restart_index: true,
             conditional: draws.conditional_rendering,
+            passes: PassKind::ALL
+                .into_iter()
+                .filter(|kind| match kind {
+                    PassKind::RenderPass | PassKind::Subpasses => true,
+                    PassKind::RenderPass2 => caps.api_version >= vk::API_VERSION_1_2,
+                    PassKind::Rendering | PassKind::Suspended => draws.dynamic_rendering,
+                })
+                .collect(),
+            resumed_captures: !layer::is_there(),
             faulty: known::faulty(&caps.driver_name),
         }
     }
@@ -98,6 +113,8 @@ impl Space {
             dynamic_restart: true,
             restart_index: true,
             conditional: true,
+            passes: PassKind::ALL.to_vec(),
+            resumed_captures: true,
             faulty: Vec::new(),
         }
     }

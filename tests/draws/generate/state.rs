@@ -45,6 +45,11 @@ impl Generator<'_> {
     /// Another pipeline of the same strides, or another dynamic state.
     fn change_pipeline(&mut self) {
         let Some(State { shader, restart, .. }) = self.pipeline else { return };
+        // Natively the capture is then ended and goes on, with a barrier between.
+        let is_dynamic = self.pass.is_some_and(|pass| pass.kind.is_dynamic());
+        if is_dynamic && self.model.positions.is_some() {
+            return self.change_condition();
+        }
         if self.space.several_pipelines && self.rng.percent(25) {
             let alike: Vec<Shader> =
                 Shader::ALL.into_iter().filter(|s| s.strides() == shader.strides()).collect();
@@ -80,7 +85,7 @@ impl Generator<'_> {
             }
         } else if self.space.conditional && self.rng.percent(12) {
             // What a capture before counted, or what the application wrote.
-            let offset = match self.space.counters && self.rng.percent(50) {
+            let offset = match self.space.counters && !self.is_unseen && self.rng.percent(50) {
                 true => self.rng.pick(&self.counters),
                 false => {
                     let dword = self.rng.pick(&[0, 1, 0x100, 1 << 31]);

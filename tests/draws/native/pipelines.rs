@@ -1,4 +1,4 @@
-//! The render pass and the graphics pipelines of native captures, made when they are first needed.
+//! The graphics pipelines of native captures, made when they are first needed.
 
 use std::collections::HashMap;
 
@@ -8,38 +8,25 @@ use vkxfb::runtime::Context;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::InputRate;
 
-use super::scopes;
+use super::passes::{Part, Passes, Target};
 use crate::images::failed;
 use crate::program::State;
 use crate::sets::SetLayouts;
 use crate::shaders::{CONSTANTS, Shader};
 
 pub struct Pipelines {
-    render_pass: vk::RenderPass,
-    framebuffer: vk::Framebuffer,
+    pub passes: Passes,
     /// Of all pipelines, so that what is bound stays.
     pub layout: vk::PipelineLayout,
     pub set_layouts: SetLayouts,
     modules: HashMap<Shader, vk::ShaderModule>,
-    pipelines: HashMap<State, vk::Pipeline>,
+    pipelines: HashMap<(State, Target), vk::Pipeline>,
 }
 
 impl Pipelines {
     pub fn new(ctx: &Context) -> Result<Self, GpuError> {
         let device = ctx.device();
-        let subpasses =
-            [vk::SubpassDescription::default()
-                .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
-        let [(source, writes), (destination, reads)] = scopes();
-        let dependencies = [vk::SubpassDependency::default()
-            .src_subpass(0)
-            .dst_subpass(0)
-            .src_stage_mask(source)
-            .dst_stage_mask(destination)
-            .src_access_mask(writes)
-            .dst_access_mask(reads)];
-        let pass =
-            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
+        let passes = Passes::new(ctx)?;
         let set_layouts = SetLayouts::new(ctx)?;
         let constants = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::VERTEX)
@@ -49,39 +36,23 @@ impl Pipelines {
             .push_constant_ranges(&constants);
         // SAFETY: the device is live.
         unsafe {
-            let render_pass =
-                device.create_render_pass(&pass, None).map_err(failed("vkCreateRenderPass"))?;
-            let frame = vk::FramebufferCreateInfo::default()
-                .render_pass(render_pass)
-                .width(1)
-                .height(1)
-                .layers(1);
-            let framebuffer =
-                device.create_framebuffer(&frame, None).map_err(failed("vkCreateFramebuffer"))?;
             let layout = device
                 .create_pipeline_layout(&info, None)
                 .map_err(failed("vkCreatePipelineLayout"))?;
             let (modules, pipelines) = (HashMap::new(), HashMap::new());
-            Ok(Self { render_pass, framebuffer, layout, set_layouts, modules, pipelines })
+            Ok(Self { passes, layout, set_layouts, modules, pipelines })
         }
     }
 
-    /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance.
-    pub unsafe fn begin_pass(&self, ctx: &Context, cmd: vk::CommandBuffer) {
-        let info = vk::RenderPassBeginInfo::default()
-            .render_pass(self.render_pass)
-            .framebuffer(self.framebuffer)
-            .render_area(vk::Rect2D {
-                offset: vk::Offset2D { x: 0, y: 0 },
-                extent: vk::Extent2D { width: 1, height: 1 },
-            });
-        // SAFETY: the caller's contract.
-        unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
-    }
-
-    pub fn get(&mut self, ctx: &Context, state: &State) -> Result<vk::Pipeline, GpuError> {
-        if let Some(pipeline) = self.pipelines.get(state) {
+    /// The pipeline of a state, in a part of a pass.
+    pub fn get(
+        &mut self,
+        ctx: &Context,
+        state: &State,
+        part: Option<Part>,
+    ) -> Result<vk::Pipeline, GpuError> {
+        let target = part.map_or(Target::RenderPass, Part::target);
+        if let Some(pipeline) = self.pipelines.get(&(*state, target)) {
             return Ok(*pipeline);
         }
         let module = match self.modules.get(&state.shader) {
@@ -96,8 +67,8 @@ impl Pipelines {
                 module
             }
         };
-        let pipeline = self.create(ctx, state, module)?;
-        self.pipelines.insert(*state, pipeline);
+        let pipeline = self.create(ctx, state, target, module)?;
+        self.pipelines.insert((*state, target), pipeline);
         Ok(pipeline)
     }
 
@@ -105,6 +76,7 @@ impl Pipelines {
         &self,
         ctx: &Context,
         state: &State,
+        target: Target,
         module: vk::ShaderModule,
     ) -> Result<vk::Pipeline, GpuError> {
         let input = state.shader.vertex_input();
@@ -148,13 +120,19 @@ impl Pipelines {
             .stage(vk::ShaderStageFlags::VERTEX)
             .module(module)
             .name(c"main")];
-        let info = vk::GraphicsPipelineCreateInfo::default()
+        let (render_pass, subpass) = self.passes.of_target(target);
+        let mut rendering = vk::PipelineRenderingCreateInfo::default();
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
             .vertex_input_state(&vertex_input)
             .input_assembly_state(&assembly)
             .rasterization_state(&rasterization)
             .layout(self.layout)
-            .render_pass(self.render_pass);
+            .render_pass(render_pass)
+            .subpass(subpass);
+        if target == Target::Rendering {
+            info = info.push_next(&mut rendering);
+        }
         // SAFETY: everything that it names is live.
         let made = unsafe {
             ctx.device().create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
@@ -177,8 +155,7 @@ impl Pipelines {
             }
             device.destroy_pipeline_layout(self.layout, None);
             self.set_layouts.destroy(ctx);
-            device.destroy_framebuffer(self.framebuffer, None);
-            device.destroy_render_pass(self.render_pass, None);
+            self.passes.destroy(device);
         }
     }
 }

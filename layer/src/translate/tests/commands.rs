@@ -7,7 +7,7 @@ use std::sync::Once;
 use ash::vk;
 use ash::vk::{AccessFlags as Access, Handle, PipelineStageFlags as Stage};
 
-use super::super::{Usages, hook};
+use super::super::{Kind, Usages, hook};
 use crate::chain::slice;
 use crate::device::DeviceData;
 use crate::recording;
@@ -383,8 +383,8 @@ fn submissions_and_creations() {
         let after = passes.around(pass).after;
         assert_eq!((after.src_stages, after.dst_stages), (Stage::COMPUTE_SHADER, Stage::TRANSFER));
         let cmd = vk::CommandBuffer::null();
-        after.record(driver::pipeline_barrier, cmd);
-        passes.around(pass).before.record(driver::pipeline_barrier, cmd);
+        after.record(Kind::BehindPass, driver::pipeline_barrier, cmd);
+        passes.around(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
         let destroy: vk::PFN_vkDestroyRenderPass = call(hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
@@ -398,4 +398,23 @@ fn submissions_and_creations() {
         assert_eq!(result, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         assert_eq!(logged(), ["buffer SHADER_DEVICE_ADDRESS"]);
     }
+}
+
+/// Semaphores of which it is left out are noticed: here, for synchronization validation does not look from one
+/// submission at the next.
+#[test]
+fn submissions_left_out() {
+    let run = |omitted: &[(&str, &str)]| {
+        let test = "translate::tests::commands::submissions_and_creations";
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env_remove("VKXFB_OMIT_TRANSLATION")
+            .envs(omitted.iter().copied())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.success(), said.contains("submit [VERTEX_INPUT, COLOR_ATTACHMENT_OUTPUT, "))
+    };
+    assert_eq!(run(&[]), (true, false));
+    assert_eq!(run(&[("VKXFB_OMIT_TRANSLATION", "submit")]), (false, true));
 }

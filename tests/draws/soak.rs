@@ -1,0 +1,154 @@
+//! A soak: threads that record and submit random programs by the device's own captures, with a device each and on one
+//! that they share, and that reuse, reset and destroy what they made in all orders. Each step is held against the
+//! model, and what the process holds of memory has to stay what it was.
+
+mod client;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use vkxfb::probe::gpu::{Gpu, OpenOptions};
+use vkxfb::runtime::Context;
+
+use self::client::Client;
+use crate::common::settings::{has_validation, number};
+use crate::known;
+
+/// Threads with a device each, and those that share one.
+const THREADS: [u64; 2] = [4, 4];
+/// Steps of a thread in each part, where no time is given.
+const STEPS: u64 = 3;
+/// Bytes that may be resident at the end beyond those behind the first part, when drivers have what they keep. What a
+/// driver's compiler frees in pieces makes it swing by some 200 MiB, to either side; a step that leaks 32 KiB, an arena
+/// of the layer's, is noticed within the 10,000 steps of 20 minutes.
+const GROWTH: u64 = 256 << 20;
+
+/// A device, whose threads submit to one queue.
+pub struct Device {
+    gpu: Mutex<Gpu>,
+    ctx: Context,
+    family: u32,
+    queue: Mutex<vk::Queue>,
+}
+
+impl Device {
+    fn open() -> Self {
+        let validation = has_validation();
+        let options = OpenOptions { validation, robustness: true, ..Default::default() };
+        let gpu = Gpu::open(&options).unwrap();
+        let (ctx, (queue, family)) = (gpu.context().clone(), gpu.queue());
+        Self { gpu: Mutex::new(gpu), ctx, family, queue: Mutex::new(queue) }
+    }
+
+    /// What has to be had by one thread at a time: memory, and what the validation layer said.
+    fn gpu(&self) -> MutexGuard<'_, Gpu> {
+        self.gpu.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the validation layer has said.
+    fn messages(&self) -> Vec<String> {
+        let messages = self.gpu().take_messages();
+        let messages = messages.iter().filter(|message| !known::is_false_message(message));
+        messages.map(ToString::to_string).collect()
+    }
+}
+
+/// When threads end.
+enum Until {
+    Steps(u64),
+    Time(Instant),
+}
+
+/// Runs all threads, and gives their steps.
+fn run_threads(devices: &[Device], first_seed: u64, until: &Until) -> u64 {
+    let has_failed = AtomicBool::new(false);
+    let work = |device: &Device, thread: u64| {
+        let mut client = Client::new(device, thread);
+        let mut steps = 0;
+        let mut result = Ok(());
+        while result.is_ok() && !has_failed.load(Ordering::Relaxed) {
+            match until {
+                Until::Steps(count) if steps >= *count => break,
+                Until::Time(end) if Instant::now() >= *end => break,
+                _ => {}
+            }
+            // Seeds of threads are far apart.
+            let seed = first_seed + (thread << 32) + steps;
+            result = client.step(seed).map_err(|error| format!("seed {seed}: {error}"));
+            steps += 1;
+        }
+        client.destroy();
+        if result.is_err() {
+            has_failed.store(true, Ordering::Relaxed);
+        }
+        result.map(|()| steps)
+    };
+    let work = &work;
+    let results: Vec<Result<u64, String>> = std::thread::scope(|scope| {
+        let [alone, together] = THREADS;
+        let threads: Vec<_> = (0..alone + together)
+            .map(|thread| (&devices[thread.min(alone) as usize], thread))
+            .map(|(device, thread)| scope.spawn(move || work(device, thread)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    results.into_iter().map(|result| result.unwrap_or_else(|error| panic!("{error}"))).sum()
+}
+
+/// Gives back what the C library keeps of memory that was freed: how much that is depends on who freed what when.
+fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        // SAFETY: <https://man7.org/linux/man-pages/man3/malloc_trim.3.html>: no precondition.
+        unsafe { malloc_trim(0) };
+    }
+}
+
+/// Bytes that are resident, where the system tells.
+fn resident() -> Option<u64> {
+    trim();
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+/// A few steps, or minutes of them by `VKXFB_SOAK`.
+pub fn run() {
+    let devices: Vec<Device> = (0..=THREADS[0]).map(|_| Device::open()).collect();
+    let minutes = number("VKXFB_SOAK", 0);
+    let first_seed = number("VKXFB_SEED", 0);
+    let until = |part: u32| match minutes {
+        0 => Until::Steps(STEPS),
+        minutes => Until::Time(Instant::now() + part * Duration::from_secs(minutes * 60) / 10),
+    };
+    let tell = |what: &str, steps: u64| {
+        let resident = resident();
+        eprintln!("{what}: {steps} steps, {} MiB resident", resident.unwrap_or(0) >> 20);
+        resident
+    };
+    let before = tell("warm", run_threads(&devices, first_seed, &until(2)));
+    // In parts, so that a slow growth shows where it was.
+    let mut after = before;
+    for part in 1..=4 {
+        let seed = first_seed + (part << 24);
+        after = tell("soaked", run_threads(&devices, seed, &until(2)));
+        if minutes == 0 {
+            break;
+        }
+    }
+    let messages: Vec<String> = devices.iter().flat_map(Device::messages).collect();
+    assert!(messages.is_empty(), "{messages:#?}");
+    for device in devices {
+        let messages = device.gpu.into_inner().unwrap().close();
+        assert!(messages.is_empty(), "at the end: {messages:#?}");
+    }
+    if let (Some(before), Some(after)) = (before, after) {
+        assert!(after < before + GROWTH, "{before} bytes became {after}");
+    }
+}

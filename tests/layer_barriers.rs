@@ -1,0 +1,374 @@
+//! Every barrier that the Vulkan layer translates, or records of its own, is missed where it is left out:
+//! synchronization validation, below the layer, reports what then races. It does not look from one submission at the
+//! next: what is said of semaphores is among the unit tests of the layer.
+//!
+//! What the layer reaches by addresses synchronization validation does not see: here it is by descriptors.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(feature = "probe")]
+
+mod common;
+
+use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+use ash::{ext, vk};
+use common::bare::{BareDevice, BareInstance};
+use common::settings::has_validation;
+
+/// As much as is captured, which is as much as is read.
+const SIZE: u64 = 256;
+const VERTICES: u32 = 16;
+
+const SHADER: &str = "#version 450
+    layout(location = 0) in vec4 value;
+    layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+    void main() {
+        captured = value;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// A dependency: what is waited for, and what waits.
+type Dependency = [(Stage, Access); 2];
+
+const COPY_TO_VERTICES: Dependency = [
+    (Stage::TRANSFER, Access::TRANSFER_WRITE),
+    (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
+];
+const CAPTURE_TO_COPY: Dependency = [
+    (Stage::TRANSFORM_FEEDBACK_EXT, Access::TRANSFORM_FEEDBACK_WRITE_EXT),
+    (Stage::TRANSFER, Access::TRANSFER_READ),
+];
+const CAPTURE_TO_VERTICES: Dependency = [
+    (Stage::TRANSFORM_FEEDBACK_EXT, Access::TRANSFORM_FEEDBACK_WRITE_EXT),
+    (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
+];
+
+/// What is recorded and submitted by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sequence {
+    /// A copy, a barrier, and a capture of what was copied.
+    BarrierBefore,
+    /// A capture, a barrier, and a copy of what was captured.
+    BarrierBehind,
+    /// The same with an event in place of the barrier.
+    EventBefore,
+    EventBehind,
+    /// The same by what the render pass says of what is outside.
+    RenderPassBefore,
+    RenderPassBehind,
+    /// Two captures in a pass, the second of what the first captured.
+    Captures,
+    /// A capture and a draw of what was captured, in a pass.
+    Draw,
+}
+
+impl Sequence {
+    const ALL: [Self; 8] = [
+        Self::BarrierBefore,
+        Self::BarrierBehind,
+        Self::EventBefore,
+        Self::EventBehind,
+        Self::RenderPassBefore,
+        Self::RenderPassBehind,
+        Self::Captures,
+        Self::Draw,
+    ];
+
+    /// What the render pass says of itself and of what is outside.
+    fn dependencies(self) -> Vec<vk::SubpassDependency> {
+        let external = vk::SUBPASS_EXTERNAL;
+        let (src, dst, [source, destination]) = match self {
+            Self::RenderPassBefore => (external, 0, COPY_TO_VERTICES),
+            Self::RenderPassBehind => (0, external, CAPTURE_TO_COPY),
+            Self::Captures | Self::Draw => (0, 0, CAPTURE_TO_VERTICES),
+            _ => return Vec::new(),
+        };
+        vec![
+            vk::SubpassDependency::default()
+                .src_subpass(src)
+                .dst_subpass(dst)
+                .src_stage_mask(source.0)
+                .src_access_mask(source.1)
+                .dst_stage_mask(destination.0)
+                .dst_access_mask(destination.1),
+        ]
+    }
+}
+
+/// What is left out, by the layer's name for it, and where that is missed.
+const OMISSIONS: [(&str, &[Sequence]); 7] = [
+    ("pipeline-barrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
+    ("event", &[Sequence::EventBefore, Sequence::EventBehind]),
+    ("render-pass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
+    ("before-captures", &[Sequence::RenderPassBefore]),
+    ("between-captures", &[Sequence::Captures]),
+    ("behind-captures", &[Sequence::Draw]),
+    ("behind-pass", &[Sequence::RenderPassBehind]),
+];
+
+/// How a sequence is told of.
+const REPORT: &str = "races: ";
+
+/// Runs every sequence on the layer, and tells of which synchronization validation has reports.
+#[test]
+fn sequences_are_synchronized() {
+    if !common::layer::is_there() {
+        return run(None);
+    }
+    let machine = Machine::open();
+    for sequence in Sequence::ALL {
+        machine.run(sequence);
+        let messages = machine.device.take_messages();
+        let all = messages.iter().all(|message| message.contains("SYNC-HAZARD"));
+        assert!(all, "{messages:#?}");
+        if !messages.is_empty() {
+            eprintln!("{REPORT}{sequence:?}");
+        }
+    }
+    machine.close();
+}
+
+#[test]
+fn each_barrier_that_lacks_is_reported() {
+    for (name, _) in OMISSIONS {
+        run(Some(name));
+    }
+}
+
+/// Runs the sequences without something, and looks at what is told.
+fn run(omitted: Option<&str>) {
+    if !has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut variables = vec![("VKXFB_HIDE_ADDRESSES", "1")];
+    variables.extend(omitted.map(|name| ("VKXFB_OMIT_TRANSLATION", name)));
+    let Some(said) = common::layer::run_on_it("sequences_are_synchronized", &variables) else {
+        return;
+    };
+    let found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(REPORT)).collect();
+    let missed = OMISSIONS.iter().find(|(name, _)| omitted == Some(*name));
+    let missed = missed.map_or(&[][..], |(_, missed)| *missed);
+    let missed: Vec<String> = missed.iter().map(|sequence| format!("{sequence:?}")).collect();
+    assert_eq!(found, missed, "without {omitted:?}");
+}
+
+/// A device with a pipeline, and buffers from one to the next of which sequences copy and capture.
+struct Machine {
+    device: BareDevice,
+    xfb: ext::transform_feedback::Device,
+    module: vk::ShaderModule,
+    layout: vk::PipelineLayout,
+    event: vk::Event,
+    buffers: [(vk::Buffer, vk::DeviceMemory); 4],
+}
+
+impl Machine {
+    fn open() -> Self {
+        let mut feedback =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut feedback);
+        let extensions = [ext::transform_feedback::NAME.as_ptr()];
+        let device = BareInstance::open().into_device(&mut features, &extensions);
+        let words = common::compile(SHADER, &["--target-env", "vulkan1.1"]);
+        let info = vk::ShaderModuleCreateInfo::default().code(&words);
+        let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+            | vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_SRC
+            | vk::BufferUsageFlags::TRANSFER_DST;
+        // SAFETY: the device is live, and the words are valid.
+        unsafe {
+            Self {
+                xfb: ext::transform_feedback::Device::new(device.instance(), &device.raw),
+                module: device.raw.create_shader_module(&info, None).unwrap(),
+                layout: device.raw.create_pipeline_layout(&Default::default(), None).unwrap(),
+                event: device.raw.create_event(&Default::default(), None).unwrap(),
+                buffers: [(); 4].map(|()| device.host_buffer(SIZE, usage)),
+                device,
+            }
+        }
+    }
+
+    fn close(self) {
+        let device = &self.device.raw;
+        // SAFETY: nothing is in flight.
+        unsafe {
+            device.destroy_shader_module(self.module, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_event(self.event, None);
+            for (buffer, memory) in self.buffers {
+                device.destroy_buffer(buffer, None);
+                device.free_memory(memory, None);
+            }
+        }
+        self.device.close();
+    }
+
+    fn run(&self, sequence: Sequence) {
+        let device = &self.device.raw;
+        let dependencies = sequence.dependencies();
+        let subpasses = [vk::SubpassDescription::default()];
+        let info =
+            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
+        // SAFETY: every handle is of the device, and in use only until the submission is done.
+        unsafe {
+            let pass = device.create_render_pass(&info, None).unwrap();
+            let info =
+                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
+            let framebuffer = device.create_framebuffer(&info, None).unwrap();
+            let pipeline = self.pipeline(pass);
+            self.device.submit((Stage::ALL_COMMANDS, Access::MEMORY_WRITE), |cmd| {
+                self.record(cmd, sequence, (pass, framebuffer), pipeline);
+            });
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_framebuffer(framebuffer, None);
+            device.destroy_render_pass(pass, None);
+        }
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, and the handles are of the device.
+    unsafe fn record(
+        &self,
+        cmd: vk::CommandBuffer,
+        sequence: Sequence,
+        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        pipeline: vk::Pipeline,
+    ) {
+        let device = &self.device.raw;
+        let copies_in = matches!(
+            sequence,
+            Sequence::BarrierBefore | Sequence::EventBefore | Sequence::RenderPassBefore
+        );
+        let copies_out = matches!(
+            sequence,
+            Sequence::BarrierBehind | Sequence::EventBehind | Sequence::RenderPassBehind
+        );
+        let area =
+            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(render_pass)
+            .framebuffer(framebuffer)
+            .render_area(area);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if copies_in {
+                self.copy(cmd, 0, 1);
+            }
+            match sequence {
+                Sequence::BarrierBefore => self.barrier(cmd, COPY_TO_VERTICES),
+                Sequence::EventBefore => self.event(cmd, COPY_TO_VERTICES),
+                _ => {}
+            }
+            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            self.capture(cmd, 1, 2);
+            match sequence {
+                Sequence::Captures => {
+                    self.barrier(cmd, CAPTURE_TO_VERTICES);
+                    self.capture(cmd, 2, 3);
+                }
+                Sequence::Draw => {
+                    self.barrier(cmd, CAPTURE_TO_VERTICES);
+                    device.cmd_bind_vertex_buffers(cmd, 0, &[self.buffers[2].0], &[0]);
+                    device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+                }
+                _ => {}
+            }
+            device.cmd_end_render_pass(cmd);
+            match sequence {
+                Sequence::BarrierBehind => self.barrier(cmd, CAPTURE_TO_COPY),
+                Sequence::EventBehind => self.event(cmd, CAPTURE_TO_COPY),
+                _ => {}
+            }
+            if copies_out {
+                self.copy(cmd, 2, 3);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn copy(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
+        let region = vk::BufferCopy { size: SIZE, ..Default::default() };
+        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        // SAFETY: the caller's contract.
+        unsafe { self.device.raw.cmd_copy_buffer(cmd, from, to, &[region]) };
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record), in a pass.
+    unsafe fn capture(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
+        let device = &self.device.raw;
+        let xfb = self.xfb.fp();
+        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        let no_counters = (std::ptr::null(), std::ptr::null());
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_vertex_buffers(cmd, 0, &[from], &[0]);
+            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &to, &0, &SIZE);
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+            device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn barrier(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
+        let barrier =
+            vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
+        let flags = vk::DependencyFlags::empty();
+        let (src, dst) = (source.0, destination.0);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe { device.cmd_pipeline_barrier(cmd, src, dst, flags, &[barrier], &[], &[]) };
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record), outside of a pass.
+    unsafe fn event(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
+        let barrier =
+            vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
+        let (src, dst) = (source.0, destination.0);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_set_event(cmd, self.event, src);
+            device.cmd_wait_events(cmd, &[self.event], src, dst, &[barrier], &[], &[]);
+        }
+    }
+
+    /// Points, whose vertices are captured and of which nothing is seen.
+    ///
+    /// # Safety
+    /// The render pass is of the device.
+    unsafe fn pipeline(&self, render_pass: vk::RenderPass) -> vk::Pipeline {
+        let bindings = [vk::VertexInputBindingDescription { stride: 16, ..Default::default() }];
+        let attributes = [vk::VertexInputAttributeDescription {
+            format: vk::Format::R32G32B32A32_SFLOAT,
+            ..Default::default()
+        }];
+        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::POINT_LIST);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        let stages = [vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::VERTEX)
+            .module(self.module)
+            .name(c"main")];
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .rasterization_state(&rasterization)
+            .layout(self.layout)
+            .render_pass(render_pass);
+        let (device, cache) = (&self.device.raw, vk::PipelineCache::null());
+        // SAFETY: the caller's contract.
+        unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]
+    }
+}
