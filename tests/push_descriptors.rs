@@ -268,12 +268,17 @@ impl Scene {
         let write = |binding, ty| {
             vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(ty)
         };
-        call(&[
+        // Pushed, an immutable sampler is there; a set that is allocated has it.
+        let none = [vk::DescriptorImageInfo::default()];
+        let sampler = [write(5, SAMPLER).image_info(&none)];
+        let samplers = &sampler[..usize::from(set == vk::DescriptorSet::null())];
+        let others = [
             write(4, TEXEL).texel_buffer_view(&views),
             write(0, UNIFORM).buffer_info(&infos[..1]),
             // Two of one binding, and one of the next.
             write(1, STORAGE).buffer_info(&infos[1..4]),
-        ]);
+        ];
+        call(&[&others, samplers].concat());
     }
 
     /// Pushes all of set 0.

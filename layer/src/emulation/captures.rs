@@ -452,8 +452,8 @@ impl Captures {
                 self.spare.push(active.capture);
                 return;
             }
-            // SAFETY: the caller's contract.
             let ended = active.capture.begin_inactive();
+            // SAFETY: the caller's contract.
             let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
             return self.hoist(active.capture, ended.map_err(PipelineError::from));
         }
