@@ -5,12 +5,12 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::runtime::Draw;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
 
 use super::data::Vertices;
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::MAX_BUFFER_SIZE;
-use crate::runtime::Draw;
-use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
 
 /// Bytes that the roofline kernel loads and stores at a time: a `uvec4`.
 pub const QUAD: u64 = 16;

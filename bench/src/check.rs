@@ -1,12 +1,13 @@
 //! Nothing wrong is timed: captures against the CPU twin.
 
+use vkxfb::topology::PrimitiveTopology;
+
 use super::case::Case;
 use super::compare::{self, Mismatch};
 use super::contestant::Contestant;
 use super::memory::{Memory, MemoryError};
 use super::roofline::{SPREADS, Spread};
 use super::run::{Bench, BenchError, sample_failed};
-use crate::topology::PrimitiveTopology;
 
 /// Vertices of the captures that are compared before any is timed: less than a workgroup, and several.
 const SMALL: [u32; 2] = [12, 606];

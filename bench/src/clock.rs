@@ -9,13 +9,14 @@
 
 use std::time::Duration;
 
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::Gpu;
+
 use super::case::{Case, Record, RecordError, Workload};
 use super::contestant::Contestant;
 use super::memory::{Memory, MemoryError, Sources};
 use super::roofline::SPREADS;
 use super::sample::{Sample, SampleError, Tools};
-use crate::probe::gpu::Gpu;
-use crate::topology::PrimitiveTopology;
 
 /// How long the work has to take by the host's clock.
 const LONG: Duration = Duration::from_millis(10);

@@ -131,8 +131,8 @@ fn first_difference(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::case::{Record, Workload};
-    use crate::topology::PrimitiveTopology;
+    use crate::case::{Record, Workload};
+    use vkxfb::topology::PrimitiveTopology;
 
     fn fan(vertices: u32) -> Case {
         let (workload, topology) = (Workload::Draw, PrimitiveTopology::TriangleFan);

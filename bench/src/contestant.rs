@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use ash::vk;
 use serde::{Serialize, Serializer};
+use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::Gpu;
 
 use super::case::{Case, Record};
 use super::data::{self, SALT, Vertices};
-use crate::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use crate::probe::gpu::Gpu;
-use crate::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
-use crate::spirv::specialization::SpecializationConstant;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// Who captures, or moves as many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -114,7 +114,7 @@ impl Serialize for Contestant {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error(transparent)]
-    Parse(#[from] crate::spirv::ParseError),
+    Parse(#[from] vkxfb::spirv::ParseError),
     #[error(transparent)]
     Lower(#[from] LowerError),
     #[error(transparent)]

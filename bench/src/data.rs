@@ -6,11 +6,11 @@
 #![forbid(unsafe_code)]
 
 use spirv::BuiltIn;
+use vkxfb::capture::{Capture, CaptureList, MAX_XFB_BUFFERS, Selector};
+use vkxfb::spirv::{ParseError, words_from_bytes};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use super::case::{Case, Record};
-use crate::capture::{Capture, CaptureList, MAX_XFB_BUFFERS, Selector};
-use crate::spirv::{ParseError, words_from_bytes};
-use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 /// Number of the specialisation constant that makes a shader another one.
 pub const SALT: u32 = 0;

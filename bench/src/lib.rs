@@ -10,7 +10,7 @@
 //! # What keeps it honest
 //!
 //! * Nothing wrong is timed. Before a pipeline is timed, small captures with it are compared byte for byte
-//!   with the CPU twin ([`PrimitiveTopology::gather`](crate::topology::PrimitiveTopology::gather)), and
+//!   with the CPU twin ([`PrimitiveTopology::gather`](vkxfb::topology::PrimitiveTopology::gather)), and
 //!   the warm-up capture of each case is compared as well: whole, or where it is large at its start, its
 //!   middle and its end.
 //! * The [`roofline`] reads and writes exactly the bytes that a capture has to. It is tried in several
@@ -43,7 +43,6 @@ pub mod run;
 mod sample;
 mod series;
 pub mod stats;
-#[cfg(feature = "cli")]
 pub mod table;
 
 pub use contestant::Contestant;

@@ -1,16 +1,16 @@
 //! The buffers of a case, which all contestants share.
 
 use ash::vk;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
+    IndexType, MemoryLocation, RuntimeError, VertexBuffer,
+};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use super::case::Case;
 use super::data::Vertices;
 use super::roofline::Addresses;
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::probe::gpu::{Gpu, GpuError};
-use crate::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
-    IndexType, MemoryLocation, RuntimeError, VertexBuffer,
-};
 
 /// Bytes that go to the device at a time.
 const CHUNK: usize = 16 << 20;
@@ -216,7 +216,7 @@ fn arena_for(case: &Case) -> ArenaDesc {
 /// The usage of a buffer that serves every backend of the device, and the roofline.
 fn usage(
     gpu: &Gpu,
-    of_backend: impl Fn(&Context, crate::lower::Backend) -> vk::BufferUsageFlags,
+    of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
 ) -> vk::BufferUsageFlags {
     let ctx = gpu.context();
     gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(ctx, *b))

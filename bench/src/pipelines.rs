@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::Gpu;
+
 use super::case::{Case, Record, Workload};
 use super::contestant::{Contestant, PipelineError, create, lower};
 use super::data::Vertices;
 use super::report::PipelineReport;
 use super::stats::Spread;
-use crate::probe::gpu::Gpu;
-use crate::topology::PrimitiveTopology;
 
 /// Pipelines of each kind that are made.
 const TIMES: u32 = 7;

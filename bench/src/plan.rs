@@ -4,9 +4,10 @@
 
 use std::str::FromStr;
 
+use vkxfb::topology::PrimitiveTopology;
+
 use super::case::{Case, Record, RecordError, Workload};
 use super::contestant::Contestant;
-use crate::topology::PrimitiveTopology;
 
 const KI: u32 = 1 << 10;
 const MI: u32 = 1 << 20;

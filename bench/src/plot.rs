@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Style, Text};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::picture::title;
 
 use super::case::Workload;
 use super::contestant::Contestant;
 use super::report::{BenchReport, CaseReport};
-use crate::probe::picture::title;
-use crate::topology::PrimitiveTopology;
 
 const STYLE: &str = include_str!("plot.css");
 

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 use serde::{Serialize, Serializer};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::report::{DeviceInfo, TOOL_VERSION};
 
 use super::case::{Case, Workload};
 use super::contestant::Contestant;
 use super::roofline::Spread as RooflineSpread;
 use super::stats::Spread;
-use crate::probe::report::{DeviceInfo, TOOL_VERSION};
-use crate::topology::PrimitiveTopology;
 
 /// Version of the JSON; raised where the meaning of a field changes or one goes away.
 pub const SCHEMA: u32 = 1;

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 
 use ash::vk;
 use serde::Serialize;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::internal::{compute_pipelines, fold, vulkan_error};
+use vkxfb::runtime::{Context, RuntimeError};
+use vkxfb::spirv::words_from_bytes;
 
 use super::case::{Case, Work};
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::runtime::fold::fold;
-use crate::runtime::pipeline::compute_pipelines;
-use crate::runtime::{Context, RuntimeError};
-use crate::spirv::words_from_bytes;
 
 /// How the work is spread over invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -113,7 +112,7 @@ impl Rooflines {
             let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
             // SAFETY: the device is live.
             self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
-                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
+                .map_err(vulkan_error("vkCreatePipelineLayout"))?;
         }
         let words = words_from_bytes(include_bytes!("../../shaders/bench/roofline.spv"))
             .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;

@@ -3,6 +3,10 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_probe::run::device_info;
+
 use super::case::Case;
 use super::check::Refusal;
 use super::clock;
@@ -15,9 +19,6 @@ use super::roofline::{Rooflines, SPREADS, Spread as RooflineSpread};
 use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
-use crate::draw::MAX_BUFFER_SIZE;
-use crate::probe::gpu::{Gpu, GpuError};
-use crate::probe::run::device_info;
 
 /// How long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

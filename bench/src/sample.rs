@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Pipeline, Recorder, RuntimeError,
+};
+use vkxfb_probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
 
 use super::case::Case;
 use super::contestant::{Contestant, PipelineError, Pipelines};
 use super::memory::Memory;
 use super::roofline::{Rooflines, Spread};
-use crate::lower::Backend;
-use crate::probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
-use crate::runtime::{
-    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Pipeline, Recorder, RuntimeError,
-};
 
 /// What one capture took.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +59,7 @@ impl Timer {
         let pool = match timestamps {
             // SAFETY: the device is live, and its queue has timestamps.
             Some(_) => unsafe { gpu.context().device().create_query_pool(&info, None) }
-                .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?,
+                .map_err(vulkan_error("vkCreateQueryPool"))?,
             None => vk::QueryPool::null(),
         };
         Ok(Self { timestamps, pool })
@@ -101,7 +102,7 @@ impl Timer {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         // SAFETY: the submission that wrote both was waited for.
         unsafe { ctx.device().get_query_pool_results(self.pool, 0, &mut values, flags) }
-            .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
+            .map_err(vulkan_error("vkGetQueryPoolResults"))?;
         Ok(Some(timestamps.nanoseconds(values)))
     }
 

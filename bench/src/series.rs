@@ -66,8 +66,8 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::case::{Record, Workload};
-    use crate::topology::PrimitiveTopology;
+    use crate::case::{Record, Workload};
+    use vkxfb::topology::PrimitiveTopology;
 
     fn case(vertices: u32) -> Case {
         let (workload, topology) = (Workload::Draw, PrimitiveTopology::TriangleFan);

@@ -5,11 +5,11 @@
 use std::fmt::{self, Write};
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use vkxfb_probe::table::printable;
 
 use super::case::Workload;
 use super::contestant::Contestant;
 use super::report::{BenchReport, CaseReport, Measured, PipelineReport};
-use crate::probe::table::printable;
 
 /// Rules above, below, and under the head.
 const RULES: TableStyle =

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use vkxfb::bench::Contestant;
-use vkxfb::bench::plan::{Part, Plan, Selection};
-use vkxfb::bench::run::{self, Effort};
-use vkxfb::bench::{plot, table};
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions};
-use vkxfb::probe::report::check_writable;
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_bench::Contestant;
+use vkxfb_bench::plan::{Part, Plan, Selection};
+use vkxfb_bench::run::{self, Effort};
+use vkxfb_bench::{plot, table};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_probe::report::check_writable;
 
 /// Arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]

@@ -7,8 +7,8 @@ use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{DeviceInfo, devices};
 use vkxfb::runtime::{Workaround, version_string};
+use vkxfb_probe::gpu::{DeviceInfo, devices};
 
 use super::layer::{Installed, NAME, installed};
 

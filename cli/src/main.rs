@@ -34,17 +34,17 @@ use tracing_subscriber::EnvFilter;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::{Message, Profile, Resources};
-use vkxfb::probe::report::write_atomically;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_probe::gpu::{Message, Profile, Resources};
+use vkxfb_probe::report::write_atomically;
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
 
 /// Transform feedback for every Vulkan device, by compute.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "vkxfb", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -186,7 +186,7 @@ impl From<ResourcesName> for Resources {
 }
 
 /// Parses the arguments and runs the command.
-pub(crate) fn main() -> ExitCode {
+fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)

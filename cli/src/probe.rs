@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use owo_colors::OwoColorize;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
-use vkxfb::probe::plan::Plan;
-use vkxfb::probe::report::{self, Failure, Outcome, ProbeReport};
-use vkxfb::probe::run;
-use vkxfb::probe::self_test;
-use vkxfb::probe::shaders::ProbeShader;
-use vkxfb::probe::subject::Subject;
-use vkxfb::probe::table;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::self_test;
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
+use vkxfb_probe::table;
 
 /// Arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]

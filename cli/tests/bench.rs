@@ -1,6 +1,5 @@
 //! `vkxfb bench` as a user runs it, on lavapipe, over a few small captures.
 
-#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::process::{Command, Stdio};

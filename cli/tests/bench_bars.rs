@@ -5,7 +5,6 @@
 //! `cargo test --release --test bench_bars -- --ignored --nocapture`. With `VKXFB_BENCH_JSON=FILE` it
 //! looks at what `vkxfb bench --json` wrote instead. A bar is raised when a capture gets faster.
 
-#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::process::Command;

@@ -2,10 +2,11 @@
 //!
 //! Devices are the machine's first, which is lavapipe's where `tests/setup.sh` made the machine.
 
-#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
+mod driver;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -284,24 +285,24 @@ fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_driver_of_this_machine_is_chosen() {
-    let own = common::driver::lavapipe();
+    let own = driver::lavapipe();
     let directory = Shaders::new();
     directory.file("libforeign.so", b"\x7fELF, of a machine that this is not");
     let manifest = br#"{ "file_format_version": "1.0.0",
         "ICD": { "library_path": "./libforeign.so", "api_version": "1.3.230" } }"#;
     directory.file("lvp_icd.aarch64.json", manifest);
     directory.file("lvp_icd.broken.json", b"{");
-    assert_eq!(common::driver::lavapipe_in(directory.0.path()), None);
+    assert_eq!(driver::lavapipe_in(directory.0.path()), None);
     let copy = directory.path("lvp_icd.zzz.json");
     std::fs::copy(&own, &copy).unwrap();
-    assert_eq!(common::driver::lavapipe_in(directory.0.path()), Some(copy));
+    assert_eq!(driver::lavapipe_in(directory.0.path()), Some(copy));
 }
 
 /// The driver's manifest twice is two devices, each with its own command.
 #[cfg(target_os = "linux")]
 #[test]
 fn several_devices_are_told_apart() {
-    let lavapipe = common::driver::lavapipe();
+    let lavapipe = driver::lavapipe();
     let copies = Shaders::new();
     let second = copies.file("second.json", &std::fs::read(&lavapipe).unwrap());
     let drivers = format!("{}:{second}", lavapipe.display());

@@ -1,6 +1,5 @@
 //! `vkxfb layer` as a user runs it: what is written where, what is said, and what stays.
 
-#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};

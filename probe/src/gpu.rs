@@ -18,6 +18,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::{ext, vk};
+use vkxfb::internal::{no_kernels, vulkan_error};
+use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::{
+    Barrier, Capabilities, Context, Kernels, MemoryAllocator, RuntimeError, required_features,
+};
 
 #[doc(hidden)]
 pub use self::capture::Step;
@@ -31,10 +36,6 @@ pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::allocator::OwnAllocator;
 use self::instance::Instance;
-use crate::lower::{Backend, compute};
-use crate::runtime::{
-    Barrier, Capabilities, Context, Kernels, MemoryAllocator, RuntimeError, required_features,
-};
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
 /// there, and it is waited for.
@@ -168,7 +169,7 @@ impl Gpu {
                     unsafe { instance.raw.create_device(physical_device, info, None) }
                 })
             })
-            .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
+            .map_err(vulkan_error("vkCreateDevice"))?;
         // SAFETY: the device was created so.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
@@ -207,7 +208,7 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
-            kernels: Kernels::none(),
+            kernels: no_kernels(),
             allocator: None,
             timeout,
             omitted: None,
@@ -234,24 +235,24 @@ impl Gpu {
         unsafe {
             self.command_pool = device
                 .create_command_pool(&pool, None)
-                .map_err(RuntimeError::vulkan("vkCreateCommandPool"))?;
+                .map_err(vulkan_error("vkCreateCommandPool"))?;
             let allocate = vk::CommandBufferAllocateInfo::default()
                 .command_pool(self.command_pool)
                 .level(vk::CommandBufferLevel::PRIMARY)
                 .command_buffer_count(1);
             self.command_buffer = device
                 .allocate_command_buffers(&allocate)
-                .map_err(RuntimeError::vulkan("vkAllocateCommandBuffers"))?
+                .map_err(vulkan_error("vkAllocateCommandBuffers"))?
                 .first()
                 .copied()
                 .unwrap_or_default();
             self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
-                .map_err(RuntimeError::vulkan("vkCreateFence"))?;
+                .map_err(vulkan_error("vkCreateFence"))?;
             self.render_pass = device
                 .create_render_pass(&pass, None)
-                .map_err(RuntimeError::vulkan("vkCreateRenderPass"))?;
+                .map_err(vulkan_error("vkCreateRenderPass"))?;
             let frame = vk::FramebufferCreateInfo::default()
                 .render_pass(self.render_pass)
                 .width(1)
@@ -259,7 +260,7 @@ impl Gpu {
                 .layers(1);
             self.framebuffer = device
                 .create_framebuffer(&frame, None)
-                .map_err(RuntimeError::vulkan("vkCreateFramebuffer"))?;
+                .map_err(vulkan_error("vkCreateFramebuffer"))?;
         }
         Ok(())
     }
@@ -402,8 +403,8 @@ impl Gpu {
         Ok(result)
     }
 
-    /// The same, with the allocator of the device: for an [`Arena`](crate::runtime::Arena) that is
-    /// [growing](crate::runtime::Arena::growing).
+    /// The same, with the allocator of the device: for an [`Arena`](vkxfb::runtime::Arena) that is
+    /// [growing](vkxfb::runtime::Arena::growing).
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -436,16 +437,15 @@ impl Gpu {
         unsafe {
             device
                 .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
-                .map_err(RuntimeError::vulkan("vkResetCommandPool"))?;
+                .map_err(vulkan_error("vkResetCommandPool"))?;
             device
                 .begin_command_buffer(cmd, &begin)
-                .map_err(RuntimeError::vulkan("vkBeginCommandBuffer"))?;
+                .map_err(vulkan_error("vkBeginCommandBuffer"))?;
         }
         // Where it fails, the next reset of the pool takes back what it recorded.
         let result = record(&self.context, cmd)?;
         // SAFETY: as above; the closure left the command buffer recording.
-        unsafe { device.end_command_buffer(cmd) }
-            .map_err(RuntimeError::vulkan("vkEndCommandBuffer"))?;
+        unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
         Ok(result)
     }
 
@@ -489,9 +489,11 @@ impl Gpu {
     }
 }
 
+/// Enters a render pass instance that covers one pixel. [`Gpu::begin_render_pass`] does it with the device's own.
+///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance; the handles are of the device.
-pub(crate) unsafe fn begin_render_pass(
+pub unsafe fn begin_render_pass(
     ctx: &Context,
     cmd: vk::CommandBuffer,
     render_pass: vk::RenderPass,

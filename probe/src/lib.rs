@@ -1,5 +1,5 @@
 //! The winding probe: captures draws of every topology, compares what came back byte by byte with
-//! the CPU twin in [`crate::topology`], and names what differs as an engineer would.
+//! the CPU twin in [`vkxfb::topology`], and names what differs as an engineer would.
 //!
 //! The pure half: [`shaders`] are shaders whose records are formulas, [`subject`] is any shader under
 //! test, [`plan`] says what is run, [`diagnose`] turns bytes into a verdict, [`self_test`] proves that
@@ -19,5 +19,4 @@ pub mod self_test;
 pub mod sentinel;
 pub mod shaders;
 pub mod subject;
-#[cfg(feature = "cli")]
 pub mod table;

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::draw::MAX_BUFFER_SIZE;
-use crate::lower::{Backend, compute};
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::lower::{Backend, compute};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::shaders::ProbeShader;
 use super::subject::{Subject, SubjectError};
@@ -62,7 +62,7 @@ pub struct Plan {
     /// Vertices of the draws past the workgroup limit, which only the first shader captures.
     pub large: Option<u32>,
     /// Bytes of the largest capture buffer of the compute backend:
-    /// [`Context::max_capture_buffer`](crate::runtime::Context::max_capture_buffer). Large draws that take
+    /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws that take
     /// more are left out.
     pub max_capture_buffer: u64,
 }

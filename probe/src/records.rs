@@ -5,14 +5,15 @@
 //! [SPIR-V environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation)
 //! for the rest of floating point. A probe does not know what a shader computes, so it allows floats a
 //! stated distance. What the shader does not write is undefined where the driver captures it, and 0 elsewhere
-//! ([`Lowered::unwritten`](crate::lower::Lowered::unwritten)).
+//! ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::lower::Backend;
+use vkxfb::vertex_input::NumericClass;
+
 use super::subject::Subject;
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::lower::Backend;
-use crate::vertex_input::NumericClass;
 
 /// Units in the last place by which floats of two backends may differ. The environment's table allows
 /// single operations up to 16; shaders chain them.

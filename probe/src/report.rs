@@ -19,9 +19,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
-
-use crate::lower::Backend;
-use crate::topology::PrimitiveTopology;
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 

@@ -12,10 +12,10 @@ mod reference;
 
 use std::time::Instant;
 
-use crate::lower::{Backend, Lowered, compute};
-use crate::runtime::{CaptureNeeds, Pipeline, PipelineDesc, version_string};
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
-use crate::vertex_input::VertexFormat;
+use vkxfb::lower::{Backend, Lowered, compute};
+use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, version_string};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexFormat;
 
 use self::case::Prepared;
 use self::reference::References;

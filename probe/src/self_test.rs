@@ -12,11 +12,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
-
 use super::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
 use super::sentinel::Fill;
 use synthetic::Synthetic;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// One fault put into one capture, and what it was called.
 #[derive(Debug, Clone, Serialize)]

@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 /// A vertex shader whose captured output is known in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]

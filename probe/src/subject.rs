@@ -6,12 +6,13 @@ mod point_size;
 
 use std::path::Path;
 
-use crate::capture::{CaptureError, Layout};
-use crate::lower::reflect::vertex_reads;
-use crate::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
-use crate::probe::shaders::ProbeShader;
-use crate::spirv::{ParseError, words_from_bytes};
-use crate::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
+use vkxfb::capture::{CaptureError, Layout};
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::spirv::{ParseError, words_from_bytes};
+use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
+
+use crate::shaders::ProbeShader;
 
 /// A shader that cannot be probed.
 #[derive(Debug, thiserror::Error)]

@@ -13,9 +13,8 @@ use std::fmt::{self, Write};
 
 use comfy_table::{Attribute, Cell as TableCell, Color, LineStyle, Table, TableStyle};
 use owo_colors::{OwoColorize, Style};
-
-use crate::lower::Backend;
-use crate::topology::PrimitiveTopology;
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
 
 use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport};
 
@@ -243,6 +242,6 @@ fn write_wrapped(
 }
 
 /// Without control characters: names come from drivers and modules, and end up on a terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

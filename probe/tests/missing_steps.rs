@@ -2,18 +2,18 @@
 //! switch leaves out each step.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::diagnose::Fault;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Step};
-use vkxfb::probe::plan::Plan;
-use vkxfb::probe::report::{Outcome, ProbeReport};
-use vkxfb::probe::run;
-use vkxfb::probe::subject::Subject;
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::diagnose::Fault;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Step};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::subject::Subject;
 
 /// Runs a small plan without a step.
 fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {

@@ -1,19 +1,19 @@
 //! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there
 //! should be runs, and is right.
 
-#![cfg(feature = "probe")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
-use vkxfb::probe::plan::Plan;
-use vkxfb::probe::report::{Outcome, ProbeReport};
-use vkxfb::probe::run;
-use vkxfb::probe::subject::Subject;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexFormat;
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::subject::Subject;
 
 /// Shaders x conventions x vertex counts x instance counts.
 const DRAWS: u32 = 3 * 2 * 15 * 2;

@@ -4,7 +4,7 @@ mod draws;
 mod space;
 mod state;
 
-use vkxfb::probe::sentinel;
+use vkxfb_probe::sentinel;
 
 pub use self::space::Space;
 use crate::common::rng::Rng;

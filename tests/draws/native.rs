@@ -4,8 +4,8 @@ mod pipelines;
 
 use ash::{ext, khr, vk};
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{ConsumerScope, Context, MemoryLocation};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use self::pipelines::Pipelines;
 use crate::images::{self, Round, failed};

@@ -10,7 +10,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
-#![cfg(feature = "probe")]
 
 mod case;
 #[path = "../common/mod.rs"]
@@ -28,11 +27,11 @@ use known::Known;
 use layouts::Rng;
 use shader::Input;
 use vkxfb::lower::{Backend, ResourcePlan};
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 
 /// Dwords that conversions could mistake: zeros, ones, extremes, subnormals, infinities and NaNs with
 /// payloads, quiet and signalling.

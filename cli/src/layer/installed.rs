@@ -9,13 +9,13 @@ use super::manifest::{Kind, Manifest};
 
 /// A manifest that the loader finds.
 #[derive(Debug, Clone, Serialize)]
-pub(in crate::cli) struct Installed {
-    pub(in crate::cli) manifest: PathBuf,
+pub(crate) struct Installed {
+    pub(crate) manifest: PathBuf,
     /// Whether the loader takes the layer by itself.
-    pub(in crate::cli) implicit: bool,
-    pub(in crate::cli) library: Option<PathBuf>,
+    pub(crate) implicit: bool,
+    pub(crate) library: Option<PathBuf>,
     /// Whether the library is where the manifest says. Of a mere name nobody but the system knows.
-    pub(in crate::cli) library_missing: bool,
+    pub(crate) library_missing: bool,
 }
 
 /// Where a user's data is: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
@@ -43,7 +43,7 @@ fn roots() -> Vec<PathBuf> {
 }
 
 /// The manifests of the layer, in the order in which the loader finds them.
-pub(in crate::cli) fn installed() -> Vec<Installed> {
+pub(crate) fn installed() -> Vec<Installed> {
     let mut directories = Vec::new();
     // Named ones hold manifests themselves, of explicit layers.
     let named = |name: &str| env::var_os(name).filter(|list| !list.is_empty());

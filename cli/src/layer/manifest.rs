@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 /// The layer's name.
-pub(in crate::cli) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
+pub(crate) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
 /// Name of the manifest's file.
 pub(super) const FILE_NAME: &str = "VkLayer_vkxfb_transform_feedback.json";
@@ -50,7 +50,7 @@ impl Kind {
 
 /// A manifest of the layer.
 #[derive(Debug)]
-pub(in crate::cli) struct Manifest(Value);
+pub(crate) struct Manifest(Value);
 
 impl Manifest {
     pub(super) fn new(kind: Kind, library: &Path) -> Result<Self> {
@@ -70,14 +70,14 @@ impl Manifest {
     }
 
     /// The manifest in a file; `None` if it is another's.
-    pub(in crate::cli) fn read(file: &Path) -> std::io::Result<Option<Self>> {
+    pub(crate) fn read(file: &Path) -> std::io::Result<Option<Self>> {
         let bytes = std::fs::read(file)?;
         let manifest: Option<Value> = serde_json::from_slice(&bytes).ok();
         Ok(manifest.filter(|manifest| manifest["layer"]["name"] == NAME).map(Self))
     }
 
     /// Where the manifest, which is in that file, says the library is.
-    pub(in crate::cli) fn library(&self, file: &Path) -> Option<PathBuf> {
+    pub(crate) fn library(&self, file: &Path) -> Option<PathBuf> {
         let library = Path::new(self.0["layer"]["library_path"].as_str()?);
         // A mere name is for the system to find.
         let is_name = library.components().count() == 1;

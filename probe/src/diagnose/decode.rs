@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::probe::sentinel;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+
+use crate::sentinel;
 
 use super::spans::split_record;
 use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};

@@ -27,8 +27,8 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::capture::{Layout, MAX_XFB_BUFFERS};
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
 pub use steps::missing_step;
@@ -56,10 +56,10 @@ pub struct Expectation<'a> {
     /// buffers that are not captured or not bound.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
     /// Indices in the layout of outputs that may hold anything, because the shader does not write them on
-    /// every path ([`Lowered::unwritten`](crate::lower::Lowered::unwritten)) and the backend does not define
+    /// every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the backend does not define
     /// them either.
     pub undefined: &'a [usize],
-    /// Primitives of all instances that fit the buffers, see [`crate::draw::DrawCounts`].
+    /// Primitives of all instances that fit the buffers, see [`vkxfb::draw::DrawCounts`].
     pub primitives_written: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::capture::Layout;
+use vkxfb::capture::Layout;
 
 use super::DiagnoseError;
 

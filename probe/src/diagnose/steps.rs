@@ -3,7 +3,7 @@
 
 use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
-use crate::probe::sentinel::Fill;
+use crate::sentinel::Fill;
 
 /// The step that did nothing, where one did. `primitives_written` is what the capture should have written.
 ///

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::probe::sentinel;
+use crate::sentinel;
 
 use super::decode::{Buffer, Capture, from_bound};
 use super::faults::Finding;

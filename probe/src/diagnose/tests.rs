@@ -1,9 +1,9 @@
 use super::*;
-use crate::capture::Output;
-use crate::probe::sentinel;
-use crate::spirv::Id;
-use crate::vertex_input::NumericClass;
+use crate::sentinel;
 use proptest::prelude::*;
+use vkxfb::capture::Output;
+use vkxfb::spirv::Id;
+use vkxfb::vertex_input::NumericClass;
 
 const GUARD: usize = 20;
 

@@ -4,9 +4,8 @@ use std::any::Any;
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-
-use crate::runtime::context::ContextId;
-use crate::runtime::{Allocation, AllocationRequest, Context, MemoryAllocator, RuntimeError};
+use vkxfb::internal::{ContextId, HasContext};
+use vkxfb::runtime::{Allocation, AllocationRequest, Context, MemoryAllocator, RuntimeError};
 
 /// Memory for the objects of a context.
 pub(super) struct OwnAllocator {
@@ -43,7 +42,7 @@ impl OwnAllocator {
             size: 0,
             source: Box::new(source),
         })?;
-        Ok(Self { raw, owner: context.id() })
+        Ok(Self { raw, owner: context.context_id() })
     }
 }
 

@@ -3,15 +3,14 @@
 use std::ops::Range;
 
 use ash::vk;
-
-use super::{Gpu, GpuError, State};
-use crate::lower::Backend;
-use crate::runtime::checks::check_limit;
-use crate::runtime::context::ContextId;
-use crate::runtime::{
+use vkxfb::internal::{ContextId, HasContext, check_limit, query_pool_size};
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
     QueryKind, QueryPool,
 };
+
+use super::{Gpu, GpuError, State};
 
 impl Gpu {
     /// The context with the allocator; both live until the device is dropped.
@@ -24,7 +23,7 @@ impl Gpu {
 
     /// Whether an object was made with this device, so that it can be used with it and destroyed.
     fn owns(&self, context: ContextId) -> bool {
-        context == self.context.id()
+        context == self.context.context_id()
     }
 
     /// Whether an object can be destroyed: it was made with this device, which is done with it.
@@ -93,7 +92,7 @@ impl Gpu {
 
     /// Destroys a buffer. One of another device is leaked, with a warning, and so is memory of another allocator.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if !self.destroys(buffer.context()) {
+        if !self.destroys(buffer.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -126,7 +125,7 @@ impl Gpu {
         kind: QueryKind,
         count: u32,
     ) -> Result<QueryPool, GpuError> {
-        self.check_size("a query pool", QueryPool::size(count))?;
+        self.check_size("a query pool", query_pool_size(count))?;
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live and the allocator is its.
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
@@ -134,7 +133,7 @@ impl Gpu {
 
     /// Destroys queries, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if !self.destroys(pool.context()) {
+        if !self.destroys(pool.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -157,7 +156,7 @@ impl Gpu {
 
     /// Destroys an arena, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if !self.destroys(arena.context()) {
+        if !self.destroys(arena.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -168,7 +167,7 @@ impl Gpu {
 
     /// Destroys a pipeline that was made with [`context`](Self::context). Another is leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
-        if !self.destroys(pipeline.context()) {
+        if !self.destroys(pipeline.context_id()) {
             return;
         }
         // SAFETY: it is of this device, and nothing is in flight.
@@ -235,7 +234,7 @@ impl Gpu {
         usage: vk::BufferUsageFlags,
         range: &Range<u64>,
     ) -> Result<(), GpuError> {
-        if !self.owns(buffer.context()) {
+        if !self.owns(buffer.context_id()) {
             return Err(GpuError::ForeignBuffer);
         }
         if !buffer.usage().contains(usage) {

@@ -7,18 +7,18 @@
 mod slots;
 
 use ash::vk;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope,
+    Context, Draw, Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::PrimitiveTopology;
 
 use self::slots::{Placed, SLOT, Slots, check_targets, fill, results};
 use super::buffers::transfer_to_host;
 use super::{Gpu, GpuError, begin_render_pass};
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::lower::Backend;
-use crate::probe::sentinel::Fill;
-use crate::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope,
-    Context, Draw, Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
-};
-use crate::topology::PrimitiveTopology;
+use crate::sentinel::Fill;
 
 /// What is bound to a vertex binding.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What the device has of the draws that an application may record: no backend needs it, and native
 //! captures of those draws do. What the runtime knows of it is in
-//! [`RequiredFeatures`](crate::runtime::RequiredFeatures).
+//! [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
 
 use std::ffi::CStr;
 

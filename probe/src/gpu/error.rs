@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ash::vk;
+use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
-use crate::runtime::{RuntimeError, Unavailable};
 
 /// Why there is no device, or no result.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 //! short, or null.
 
 use ash::{ext, vk};
+use vkxfb::vertex_input::VertexFormat;
 
 use super::instance::Instance;
 use super::{DeviceInfo, Gpu, OpenOptions, Profile};
-use crate::vertex_input::VertexFormat;
 
 /// Features of
 /// [`VK_EXT_robustness2`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_robustness2.html)

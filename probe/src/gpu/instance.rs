@@ -4,11 +4,12 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use ash::{ext, khr, vk};
+use vkxfb::internal::vulkan_error;
+use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use super::messages::{Messages, messenger_info};
 use super::tools::tools;
 use super::{DeviceInfo, GpuError, Profile};
-use crate::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 /// The validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -48,7 +49,7 @@ impl Drop for Instance {
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, GpuError> {
     // SAFETY: no precondition.
     let properties = unsafe { entry.enumerate_instance_extension_properties(layer) }
-        .map_err(RuntimeError::vulkan("vkEnumerateInstanceExtensionProperties"))?;
+        .map_err(vulkan_error("vkEnumerateInstanceExtensionProperties"))?;
     let names = properties.iter().filter_map(|p| p.extension_name_as_c_str().ok());
     Ok(names.map(CStr::to_owned).collect())
 }
@@ -56,7 +57,7 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, 
 fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     // SAFETY: no precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
-        .map_err(RuntimeError::vulkan("vkEnumerateInstanceLayerProperties"))?;
+        .map_err(vulkan_error("vkEnumerateInstanceLayerProperties"))?;
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
@@ -83,7 +84,7 @@ impl Instance {
             .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?;
         // SAFETY: no precondition.
         let loader = unsafe { entry.try_enumerate_instance_version() }
-            .map_err(RuntimeError::vulkan("vkEnumerateInstanceVersion"))?
+            .map_err(vulkan_error("vkEnumerateInstanceVersion"))?
             .unwrap_or(vk::API_VERSION_1_0);
         let api_version = match profile {
             Profile::Full => loader.min(MAX_API_VERSION),
@@ -160,7 +161,7 @@ impl Instance {
             let info = messenger_info(&instance.messages);
             // SAFETY: the extension is enabled, and `messages` outlives the messenger.
             let messenger = unsafe { debug_utils.create_debug_utils_messenger(&info, None) }
-                .map_err(RuntimeError::vulkan("vkCreateDebugUtilsMessengerEXT"))?;
+                .map_err(vulkan_error("vkCreateDebugUtilsMessengerEXT"))?;
             instance.messenger = Some((debug_utils, messenger));
         }
         Ok(instance)

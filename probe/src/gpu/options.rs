@@ -5,9 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use ash::vk;
+use vkxfb::runtime::Capabilities;
 
 use super::GpuError;
-use crate::runtime::Capabilities;
 
 /// How much of a device is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -67,13 +67,13 @@ pub struct OpenOptions {
     /// How captures by compute reach memory.
     pub resources: Resources,
     /// Storage buffers that captures by descriptors take at most, as if the device had no more;
-    /// [`RequiredFeatures::storage_buffers`](crate::runtime::RequiredFeatures::storage_buffers).
+    /// [`RequiredFeatures::storage_buffers`](vkxfb::runtime::RequiredFeatures::storage_buffers).
     pub storage_buffers: Option<u32>,
     /// Invocations of a workgroup at most, as if the device took no more:
-    /// [`Limits::workgroup_invocations`](crate::runtime::Limits::workgroup_invocations).
+    /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations).
     pub workgroup_invocations: Option<u32>,
     /// Bytes of shared memory in which captures by compute collect records, in place of
-    /// [what pays](crate::runtime::Capabilities::staging) on the device.
+    /// [what pays](vkxfb::runtime::Capabilities::staging) on the device.
     pub staging: Option<u32>,
     /// Whether the validation layer looks on, with synchronization validation.
     pub validation: bool,

@@ -4,15 +4,15 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-
-use super::*;
-use crate::capture::{Layout, Output};
-use crate::lower::{Lowered, LoweredAttribute, ResourcePlan, SysvalsPlace};
-use crate::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
-use crate::vertex_input::{
+use vkxfb::capture::{Layout, Output};
+use vkxfb::lower::{Lowered, LoweredAttribute, ResourcePlan, SysvalsPlace};
+use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
+
+use super::*;
 
 fn open(profile: Profile) -> Option<Gpu> {
     match Gpu::open(&OpenOptions { profile, validation: true, ..Default::default() }) {
@@ -78,7 +78,7 @@ fn echo() -> Lowered {
                 components: 4,
                 class: NumericClass::Uint,
                 bits: 32,
-                variable: crate::spirv::Id(output),
+                variable: vkxfb::spirv::Id(output),
                 path: vec![],
                 name: None,
                 location: Some(0),
@@ -189,7 +189,7 @@ fn native_captures_in_one_batch() {
     let (shader, input) = (echo(), echo_input());
     // SAFETY: the shader is valid and matches.
     let pipeline =
-        unsafe { crate::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
+        unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
     let topology = PrimitiveTopology::TriangleStrip;
     let vertices: Vec<u32> = (0..200).collect();
@@ -245,7 +245,7 @@ fn a_capture_without_its_barrier_is_reported() {
     let (shader, input) = (echo(), echo_input());
     // SAFETY: the shader is valid and matches.
     let pipeline =
-        unsafe { crate::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
+        unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
     let bytes = [0u8; 64];
     let draw = Draw { vertex_count: 3, instance_count: 1, ..Draw::default() };
@@ -293,7 +293,7 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     let desc = desc(&gpu, &shader, &input);
     let error = |desc: PipelineDesc<'_>| {
         // SAFETY: it is refused.
-        unsafe { crate::runtime::Pipeline::new(&ctx, &desc) }.unwrap_err().to_string()
+        unsafe { vkxfb::runtime::Pipeline::new(&ctx, &desc) }.unwrap_err().to_string()
     };
     let without = "which the device was created without";
     assert_eq!(
@@ -322,7 +322,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
     let (shader, input) = (echo(), echo_input());
     // SAFETY: the shader is valid and matches.
     let pipeline =
-        unsafe { crate::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
+        unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
     let bytes = [0u8; 64];
     let target = CaptureTarget { initial: &bytes, offset: 0, size: 64 };
@@ -387,7 +387,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     let (native, input) = (echo(), echo_input());
     let error = |desc: &PipelineDesc<'_>| {
         // SAFETY: it is refused.
-        unsafe { crate::runtime::Pipeline::new(gpu.context(), desc) }.unwrap_err().to_string()
+        unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), desc) }.unwrap_err().to_string()
     };
     assert_eq!(
         error(&desc(&gpu, &native, &input)),

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::runtime::Context;
 
 use super::{Gpu, GpuError, State};
-use crate::runtime::{Context, RuntimeError};
 
 /// Timestamps of the device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,7 +115,7 @@ impl Gpu {
             .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
         // SAFETY: the device is live, and has the feature.
         let pool = unsafe { device.create_query_pool(&info, None) }
-            .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?;
+            .map_err(vulkan_error("vkCreateQueryPool"))?;
         let result = self.submit(|ctx, cmd| {
             let flags = vk::QueryControlFlags::empty();
             // SAFETY: outside of a render pass instance; the pool lives until the submission ends.
@@ -132,7 +133,7 @@ impl Gpu {
         let counted = result.and_then(|result| {
             // SAFETY: the query has ended, and the submission with it.
             unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
-                .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
+                .map_err(vulkan_error("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
         // Where the submission hangs, it may still use the pool.

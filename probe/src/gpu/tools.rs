@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 
 use ash::{Entry, Instance, ext, vk};
+use vkxfb::runtime::Capabilities;
 
 use super::Tool;
-use crate::runtime::Capabilities;
 
 /// The tools of a device, of Vulkan 1.3 or `VK_EXT_tooling_info`; otherwise, and where it fails, none.
 ///

@@ -11,8 +11,8 @@ mod tests;
 
 use std::fmt::{self, Write};
 
-use crate::lower::Backend;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::picture;
 use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, TOOL_VERSION, Trace};

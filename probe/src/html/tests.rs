@@ -1,6 +1,7 @@
+use vkxfb::lower::Backend;
+
 use super::*;
-use crate::lower::Backend;
-use crate::probe::report::samples::sample_report;
+use crate::report::samples::sample_report;
 
 /// Nothing from outside opens a tag.
 #[test]

@@ -20,12 +20,11 @@ mod tests;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
-use crate::lower::Backend;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
-
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use panel::Panel;
 use stage::Stage;
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The style sheet of the pictures. A page that has them inline needs it once.
 pub const STYLE: &str = include_str!("picture.css");

@@ -5,7 +5,7 @@ use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 
 use super::stage::{Point, Stage};
 use super::{PrimitiveDiff, Slot, text, vertex_of};
-use crate::probe::diagnose::Fault;
+use crate::diagnose::Fault;
 
 /// Radius of a vertex in user units.
 const VERTEX: f32 = 11.5;

@@ -1,6 +1,6 @@
 //! Where the vertices of a topology stand.
 
-use crate::topology::PrimitiveTopology;
+use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
 

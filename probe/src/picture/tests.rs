@@ -1,6 +1,6 @@
 use super::*;
-use crate::probe::diagnose::Verdict;
-use crate::probe::self_test;
+use crate::diagnose::Verdict;
+use crate::self_test;
 
 /// The vertices on the stage are those that the primitives shown are made of, and adjacency.
 #[test]

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::serialize_display;
-use crate::lower::Backend;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// One draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

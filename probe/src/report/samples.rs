@@ -1,8 +1,9 @@
 //! A report with something of everything, for the tests of what shows it.
 
+use vkxfb::topology::ProvokingVertex;
+
 use super::*;
-use crate::probe::self_test;
-use crate::topology::ProvokingVertex;
+use crate::self_test;
 
 pub(crate) fn sample_report() -> ProbeReport {
     use PrimitiveTopology as T;
@@ -35,8 +36,7 @@ pub(crate) fn sample_report() -> ProbeReport {
             instance_count: 3,
             specialized: false,
         };
-        let small =
-            Case { vertex_count: crate::probe::picture::vertex_count(topology), ..case.clone() };
+        let small = Case { vertex_count: crate::picture::vertex_count(topology), ..case.clone() };
         for backend in [Backend::Native, Backend::Compute] {
             report.trace(backend, &small, self_test::sample_trace(topology));
         }

@@ -1,6 +1,7 @@
+use vkxfb::topology::ProvokingVertex;
+
 use super::samples::sample_report;
 use super::*;
-use crate::topology::ProvokingVertex;
 use std::path::Path;
 
 #[test]

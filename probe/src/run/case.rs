@@ -1,18 +1,17 @@
 //! One case: its memory before the capture, and its verdict after.
 
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, DrawCounts};
-use crate::lower::Backend;
-use crate::probe::diagnose::{
-    CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace,
-};
-use crate::probe::gpu::{CaptureTarget, Gpu};
-use crate::probe::plan::Group;
-use crate::probe::report::ProbeReport;
-use crate::probe::sentinel;
-use crate::probe::subject::{FIRST_INSTANCE, FIRST_VERTEX};
-use crate::runtime::Draw;
-use crate::topology::PrimitiveTopology;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::draw::{BoundBuffer, DrawCounts};
+use vkxfb::lower::Backend;
+use vkxfb::runtime::Draw;
+use vkxfb::topology::PrimitiveTopology;
+
+use crate::diagnose::{CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace};
+use crate::gpu::{CaptureTarget, Gpu};
+use crate::plan::Group;
+use crate::report::ProbeReport;
+use crate::sentinel;
+use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 
 use super::reference::RecordTable;
 use super::{BatchError, case_of};

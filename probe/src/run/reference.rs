@@ -1,13 +1,14 @@
 //! What the captures of a batch are held against: the records that the shader writes, vertex by
 //! vertex.
 
-use crate::capture::MAX_XFB_BUFFERS;
-use crate::lower::{Backend, Lowered};
-use crate::probe::gpu::Gpu;
-use crate::probe::plan::Group;
-use crate::probe::records::{Records, compare};
-use crate::probe::report::ProbeReport;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::lower::{Backend, Lowered};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::gpu::Gpu;
+use crate::plan::Group;
+use crate::records::{Records, compare};
+use crate::report::ProbeReport;
 
 use super::case::{GUARD, Prepared};
 use super::{BatchError, capture, make_pipeline};

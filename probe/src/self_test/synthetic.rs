@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use crate::capture::{Layout, MAX_XFB_BUFFERS, Output};
-use crate::probe::diagnose::{CapturedBuffer, Expectation, VertexRef};
-use crate::probe::sentinel::{self, Fill};
-use crate::spirv::Id;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
-use crate::vertex_input::NumericClass;
+use vkxfb::capture::{Layout, MAX_XFB_BUFFERS, Output};
+use vkxfb::spirv::Id;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::NumericClass;
+
+use crate::diagnose::{CapturedBuffer, Expectation, VertexRef};
+use crate::sentinel::{self, Fill};
 
 /// Enough that every topology has two primitives an instance.
 const VERTICES: u32 = 12;

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
-
-use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::{Id, Module, ParseError, Section};
+use vkxfb::spirv::declarations::{Declarations, Type};
+use vkxfb::spirv::{Id, Module, ParseError, Section};
 
 /// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
 /// it does not count, as it does not for the rule.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::report::samples::sample_report;
+use crate::report::samples::sample_report;
 
 #[test]
 fn plain_text_fits_the_terminal() {

@@ -1,8 +1,8 @@
 //! What programs may use, by the device.
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::Gpu;
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::Gpu;
 
 use crate::known;
 use crate::model::Fact;

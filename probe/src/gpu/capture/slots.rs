@@ -1,10 +1,11 @@
 //! Where each request has its bytes in the buffers that all share.
 
+use vkxfb::runtime::{Buffer, Captured};
+
 use super::{CaptureRequest, CaptureResult};
-use crate::probe::gpu::GpuError;
-use crate::probe::gpu::buffers::copy_into;
-use crate::probe::sentinel::Fill;
-use crate::runtime::{Buffer, Captured};
+use crate::gpu::GpuError;
+use crate::gpu::buffers::copy_into;
+use crate::sentinel::Fill;
 
 /// Alignment of a slot in bytes.
 pub(super) const SLOT: u64 = 64;
