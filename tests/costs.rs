@@ -1,5 +1,5 @@
 //! What captures cost, in what can be counted on any machine: dispatches, and invocations by the device's
-//! own statistics. How long they take is measured by `vkxfb bench`, and held by tests/bench_bars.rs.
+//! own statistics. How long they take is measured by `vkxfb bench`, and held by cli/tests/bench_bars.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

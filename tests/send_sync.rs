@@ -9,7 +9,6 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
-    vkxfb::bench { Contestant }
     vkxfb::capture { InterfaceVariable,
         BufferMode, Capture, CaptureError, CaptureList, GlType, Layout, LengthError, Output, RecordError,
         RecordField, RecordProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,

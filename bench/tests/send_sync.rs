@@ -9,6 +9,7 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
+    vkxfb_bench { Contestant }
     vkxfb_bench::case { Case, Record, RecordError, Work, Workload }
     vkxfb_bench::compare { Mismatch }
     vkxfb_bench::data { Vertices }

@@ -1,8 +1,8 @@
 //! Captures on llvmpipe are no slower beside the roofline and beside native than they were: ratios of one
-//! run, against the bars in `tests/bench-bars.json`. Times of a machine play no part.
+//! run, against the bars in `cli/tests/bench-bars.json`. Times of a machine play no part.
 //!
 //! It takes minutes and a machine that is left alone, and is no part of the ordinary run:
-//! `cargo test --release --test bench_bars -- --ignored --nocapture`. With `VKXFB_BENCH_JSON=FILE` it
+//! `cargo test --release -p vkxfb-cli --test bench_bars -- --ignored --nocapture`. With `VKXFB_BENCH_JSON=FILE` it
 //! looks at what `vkxfb bench --json` wrote instead. A bar is raised when a capture gets faster.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
