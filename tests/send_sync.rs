@@ -39,7 +39,7 @@ send_and_sync! {
     }
     vkxfb::runtime::vulkan { PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static> }
     vkxfb::slots { Packed, Packing, SlotError }
-    vkxfb::spirv { Id, Instruction<'static>, Module, ParseError, ParseErrorKind, Section }
+    vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }
     vkxfb::spirv::emit { Builder<'static>, Code }
     vkxfb::spirv::entry_point { EntryPoint, EntryPointError }
@@ -56,7 +56,7 @@ send_and_sync! {
         Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,
     }
     vkxfb::vertex_input {
-        InputRate, NumericClass, NumericFormat, UnknownFormat, UnsupportedFormat, VertexAttribute, VertexBinding,
+        InputRate, NumericFormat, UnknownFormat, UnsupportedFormat, VertexAttribute, VertexBinding,
         VertexFormat, VertexInput,
     }
 }

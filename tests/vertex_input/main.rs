@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 
 use case::{Bound, Case, Difference};
 use common::device::{RESOURCES, close, open_with};
+use common::rng::Rng;
 use common::settings::{has_tools, number};
 use known::Known;
-use layouts::Rng;
 use shader::Input;
 use vkxfb::lower::{Backend, ResourcePlan};
 use vkxfb::runtime::Draw;
@@ -70,7 +70,7 @@ fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
         for part in 0..parts as u32 {
             let dword = |rng: &mut Rng| match SPECIAL.get((i + 5 * part) as usize) {
                 Some(special) => *special,
-                None => rng.next() as u32,
+                None => rng.u32(),
             };
             // Odd factors reach every value.
             let counted = i.wrapping_mul(2 * part + 1).wrapping_add(part * 0x55);

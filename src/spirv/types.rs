@@ -1,30 +1,36 @@
-//! Types as a capture sees them: blocks, and what has a place in a record.
+//! Types of a shader's inputs and outputs: numbers, blocks, and the locations that they take.
 
 use spirv::Decoration;
 
-use super::{GlType, LengthError};
-use crate::spirv::Id;
-use crate::spirv::declarations::{Declarations, Type};
-use crate::vertex_input::NumericClass;
+use super::Id;
+use super::declarations::{Declarations, Type};
+
+/// Numeric class of a format or of a shader's variable; the two must be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NumericClass {
+    /// `UINT` formats, `OpTypeInt` without sign.
+    Uint,
+    /// `SINT` formats, `OpTypeInt` with sign.
+    Sint,
+    /// All other formats, `OpTypeFloat`.
+    Float,
+}
 
 /// Types that a walk over one value may visit. A record has at most 512 dwords, each a few types deep.
-pub(super) const MAX_STEPS: u32 = 1 << 12;
+pub(crate) const MAX_STEPS: u32 = 1 << 12;
 
 /// The block that a variable is, or is an array of.
 pub(crate) struct Block<'a> {
     pub(crate) ty: Id,
     pub(crate) members: &'a [Id],
-    /// Of an array: its length, where that is known.
-    pub(crate) length: Option<Result<u32, LengthError>>,
+    /// Of an array: the constant that is its length.
+    pub(crate) length: Option<Id>,
 }
 
 /// The block of a variable, or of its elements, and the block's members.
 pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
-        Type::Array { element, length } => {
-            let known = declarations.constant(*length);
-            (*element, Some(known.ok_or_else(|| LengthError::of(declarations, *length))))
-        }
+        Type::Array { element, length } => (*element, Some(*length)),
         _ => (ty, None),
     };
     match declarations.ty(ty)? {
@@ -36,8 +42,8 @@ pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_
     }
 }
 
-/// Class and bits of a scalar that can be captured.
-pub(super) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
+/// Class and bits of a scalar of 32 or 64 bits.
+pub(crate) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
     match declarations.ty(ty)? {
         Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
         Type::Int { width: bits @ (32 | 64), signed: true } => Some((NumericClass::Sint, *bits)),
@@ -54,18 +60,6 @@ pub(crate) fn numeric_vector(
     let (component, count) = declarations.vector(ty)?;
     let (class, bits) = numeric_scalar(declarations, component)?;
     Some((class, bits, count)).filter(|_| (1..=4).contains(&count))
-}
-
-/// A scalar, vector or matrix of 32-bit or 64-bit components.
-pub(super) fn basic_type(declarations: &Declarations, ty: Id) -> Option<GlType> {
-    let (columns, column) = match declarations.ty(ty)? {
-        Type::Matrix { column, count } => (*count, *column),
-        _ => (1, ty),
-    };
-    let (component, rows) = declarations.vector(column)?;
-    let (class, bits) = numeric_scalar(declarations, component)?;
-    let in_range = (1..=4).contains(&rows) && (1..=4).contains(&columns);
-    in_range.then_some(GlType { class, bits, columns, rows })
 }
 
 /// Locations that a type takes, captured or not: one for each vector of up to four dwords, two for longer ones.
