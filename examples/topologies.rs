@@ -2,5 +2,5 @@
 //! in which order.
 
 fn main() {
-    print!("{}", vkxfb::probe::picture::overview(vkxfb::topology::ProvokingVertex::First));
+    print!("{}", vkxfb_probe::picture::overview(vkxfb::topology::ProvokingVertex::First));
 }

@@ -14,30 +14,28 @@
 //! [`draw`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
 //! are linked into the rewritten shader. [`sysval`] is what the CPU tells the GPU of a draw.
 //!
-//! Above [`runtime`] nothing knows Vulkan's objects, and below it nothing knows SPIR-V. `probe` and the
-//! command `vkxfb` are users of this API like any other.
+//! Above [`runtime`] nothing knows Vulkan's objects, and below it nothing knows SPIR-V. The command `vkxfb`, the
+//! probe, the benchmark and the Vulkan layer are packages of their own, and users of this API like any other.
 //!
 //! # Features
 //!
+//! None is on by default.
+//!
 //! * `gpu-allocator`: [`runtime::MemoryAllocator`] for `gpu_allocator::vulkan::Allocator`.
-//! * `probe`: the winding probe and the benchmark as a library, with a headless device.
 //! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. What is captured of them says a
 //!   [`capture::CaptureList`].
-//! * `cli` (default): the command.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[cfg(feature = "probe")]
-pub mod bench;
 pub mod capture;
 pub mod draw;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
+#[doc(hidden)]
+pub mod internal;
 pub mod lower;
-#[cfg(feature = "probe")]
-pub mod probe;
 pub mod runtime;
 pub mod slots;
 pub mod spirv;

@@ -8,18 +8,9 @@ mod decode;
 mod format;
 
 pub(crate) use self::format::Field;
-pub use self::format::{NumericFormat, UnknownFormat, UnsupportedFormat, VertexFormat};
+pub use crate::spirv::NumericClass;
 
-/// Numeric class of a format or of a shader's variable; the two must be equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NumericClass {
-    /// `UINT` formats, `OpTypeInt` without sign.
-    Uint,
-    /// `SINT` formats, `OpTypeInt` with sign.
-    Sint,
-    /// All other formats, `OpTypeFloat`.
-    Float,
-}
+pub use self::format::{NumericFormat, UnknownFormat, UnsupportedFormat, VertexFormat};
 
 /// `VkVertexInputRate`, with the divisor of
 /// [`VkVertexInputBindingDivisorDescription`](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDivisorDescription.html).

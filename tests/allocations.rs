@@ -2,21 +2,20 @@
 //! counted: they do not go through Rust's allocator.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Resources};
-use vkxfb::probe::shaders::ProbeShader;
-use vkxfb::probe::subject::Subject;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, CounterBuffer,
     Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline,
     PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
 
 use common::descriptor_set::DescriptorSet;
 use common::device;

@@ -3,7 +3,6 @@
 //! primitive, and native is one of the backends.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -15,13 +14,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::{
-    CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
-};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{Draw, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::gpu::{
+    CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
+};
+use vkxfb_probe::shaders::ProbeShader;
 
 const TRI_STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 

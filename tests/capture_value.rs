@@ -1,18 +1,17 @@
 //! Captures as values: kept, played into several command buffers, and not lost to errors.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context,
     CounterBuffer, Draw, MemoryLocation, Pipeline, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

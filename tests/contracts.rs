@@ -1,7 +1,6 @@
 //! What would be undefined behaviour in a driver is refused before anything reaches it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -9,8 +8,6 @@ use ash::vk;
 use common::device::{self, RESOURCES};
 use vkxfb::lower::kernel::{self, Kernel};
 use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, IndexBuffer, IndexType,
     Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultTarget,
@@ -18,6 +15,8 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 const COMPUTE: Backend = Backend::Compute;
 

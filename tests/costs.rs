@@ -1,20 +1,19 @@
 //! What captures cost, in what can be counted on any machine: dispatches, and invocations by the device's
-//! own statistics. How long they take is measured by `vkxfb bench`, and held by tests/bench_bars.rs.
+//! own statistics. How long they take is measured by `vkxfb bench`, and held by cli/tests/bench_bars.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use common::pipelines;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
     IndexType, MemoryLocation, Pipeline, Recorded, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::shaders::ProbeShader;
 
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.

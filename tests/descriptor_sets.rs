@@ -2,13 +2,11 @@
 //! capture are recorded.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
     Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded,
@@ -16,6 +14,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 
 use common::descriptor_set::DescriptorSet;
 use common::device;

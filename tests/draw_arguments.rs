@@ -2,14 +2,11 @@
 //! `vkCmdDrawIndirectByteCountEXT`: what either draws is captured natively, and must be the same.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, native};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
     CounterBuffer, Draw, DrawCommands, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc,
@@ -17,6 +14,8 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

@@ -2,19 +2,18 @@
 //! capture left behind, empty captures, and what is refused in the middle of a record, which goes on.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
     Draw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorded, Recorder,
     RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

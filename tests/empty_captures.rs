@@ -1,7 +1,6 @@
 //! Captures without a draw write their counters all the same: the driver's own, and the Vulkan layer's in their place.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! The examples run, and the README shows what they do.
 
-#![cfg(feature = "probe")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -51,7 +50,7 @@ fn embed_captures_a_strip_and_a_fan() {
 #[test]
 fn the_picture_is_fresh() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/topologies.svg");
-    let picture = vkxfb::probe::picture::overview(vkxfb::topology::ProvokingVertex::First);
+    let picture = vkxfb_probe::picture::overview(vkxfb::topology::ProvokingVertex::First);
     assert!(
         std::fs::read_to_string(file).is_ok_and(|text| text == picture),
         "run cargo run --example topologies > examples/topologies.svg"

@@ -153,12 +153,11 @@ fn types_that_buffers_share_become_two() {
 }
 
 /// The same bytes, whether types were split (1.5) or not (1.4).
-#[cfg(feature = "probe")]
 #[test]
 fn values_of_split_types_are_copied() {
     use common::device;
     use vkxfb::lower::{Backend, native};
-    use vkxfb::probe::gpu::Profile;
+    use vkxfb_probe::gpu::Profile;
 
     let mut gpu = device::open(Profile::Full);
     let expected = {

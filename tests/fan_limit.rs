@@ -2,20 +2,19 @@
 //! among backends knows it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use common::device::{self, Bound, Capture, PipelineOptions};
 use vkxfb::lower::Backend;
 use vkxfb::lower::vertex::{MAX_FAN_PRIMITIVES, MAX_FAN_VERTICES};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, GpuError, Profile};
-use vkxfb::probe::plan::Plan;
-use vkxfb::probe::report::{Outcome, ProbeReport};
-use vkxfb::probe::run;
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{Draw, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, GpuError, Profile};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::shaders::ProbeShader;
 
 const FAN: PrimitiveTopology = PrimitiveTopology::TriangleFan;
 

@@ -1,6 +1,5 @@
 //! WGSL and GLSL become words that are captured by list.
 
-#![cfg(all(feature = "wgsl", feature = "glsl", feature = "probe"))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -11,13 +10,13 @@ use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
 use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Lowered, Shader, compute, vertex};
-use vkxfb::probe::gpu::Profile;
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::Draw;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::Profile;
+use vkxfb_probe::shaders::ProbeShader;
 
 /// `shaders/probe/two_buffers.vert`, whose records are formulas, but for the layouts.
 const WGSL: &str = "

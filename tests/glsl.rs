@@ -1,6 +1,5 @@
 //! GLSL as Vulkan's programs have it, beyond what naga takes of itself.
 
-#![cfg(all(feature = "wgsl", feature = "glsl", feature = "probe"))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;

@@ -3,18 +3,17 @@
 //! for touched.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{OpenOptions, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
     MemoryLocation, QueryKind, QueryResult, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

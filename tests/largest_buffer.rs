@@ -1,18 +1,17 @@
 //! Huge captures count in 64 bits.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use common::pipelines;
 use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 const COMPUTE: Backend = Backend::Compute;
 

@@ -5,7 +5,6 @@
 //! What the layer reaches by addresses synchronization validation does not see: here it is by descriptors.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 

@@ -3,19 +3,18 @@
 //! that goes index by index.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device;
 use common::rng::Rng;

@@ -430,11 +430,10 @@ fn interface_capabilities_are_dropped() {
     assert!(Module::parse(&compute.words).is_ok());
 }
 
-#[cfg(feature = "probe")]
 #[test]
 fn every_module_that_the_probe_runs_is_valid() {
     use vkxfb::lower::Backend;
-    use vkxfb::probe::{shaders::ProbeShader, subject::Subject};
+    use vkxfb_probe::{shaders::ProbeShader, subject::Subject};
     for shader in ProbeShader::all() {
         let subject = Subject::built_in(shader).unwrap();
         for backend in Backend::ALL {

@@ -4,19 +4,18 @@
 //! and buffers at any place.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
     IndirectDraw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorder,
     RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 use common::rng::Rng;

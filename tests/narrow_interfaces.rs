@@ -2,7 +2,6 @@
 //! reads them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -10,10 +9,10 @@ use common::device::{Draws, RESOURCES, lower_on};
 use vkxfb::capture::{Capture, CaptureList, Selector};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute};
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 /// Vertices that are drawn.
 const VERTICES: u32 = 7;

@@ -2,7 +2,6 @@
 //! whose bytes must be the same.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -13,11 +12,11 @@ use vkxfb::capture::{
 };
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::Profile;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::Profile;
 
 /// Matrices, structures, a block, `Component`, 64 bits; every value is exact.
 const SHADER: &str = "#version 450

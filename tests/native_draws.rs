@@ -2,20 +2,19 @@
 //! for them. (That they capture what they should is in tests/draws.)
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered};
-use vkxfb::probe::gpu::{Gpu, Profile};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc,
     ConsumerScope, Context, CounterBuffer, IndirectDraw, MemoryLocation, Recorder,
     RequiredFeatures, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, Profile};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

@@ -46,17 +46,16 @@ fn nothing_is_captured_by_valid_modules() {
     }
 }
 
-#[cfg(feature = "probe")]
 mod on_a_device {
     use super::*;
     use crate::common::device;
     use vkxfb::lower::Backend;
-    use vkxfb::probe::gpu::{Gpu, OpenOptions};
     use vkxfb::runtime::{
         ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
         IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult, Recorder,
     };
     use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+    use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
     const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
     /// 10 triangles in each of 2 instances.
@@ -119,7 +118,7 @@ mod on_a_device {
         }
     }
 
-    fn count(resources: vkxfb::probe::gpu::Resources, is_indirect: bool) {
+    fn count(resources: vkxfb_probe::gpu::Resources, is_indirect: bool) {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let lowered = lower(&gpu, Backend::Compute);
         let pipeline = pipeline(&gpu, &lowered);

@@ -1,14 +1,12 @@
 //! An application's pipeline layout: whether it does for a shader, and captures with one that was made to.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk::{self, DescriptorType as D, ShaderStageFlags as S};
 use vkxfb::lower::reflect::{DescriptorCount, ResourceInterface, ResourceType, resource_interface};
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
 use vkxfb::runtime::vulkan::{PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw,
@@ -17,6 +15,7 @@ use vkxfb::runtime::{
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
 
 use common::device;
 

@@ -90,10 +90,9 @@ fn spirv_is_valid() {
     }
 }
 
-#[cfg(feature = "probe")]
 #[test]
 fn every_module_is_a_probe_shader() {
-    let known: BTreeMap<_, _> = vkxfb::probe::shaders::ProbeShader::all()
+    let known: BTreeMap<_, _> = vkxfb_probe::shaders::ProbeShader::all()
         .into_iter()
         .map(|s| (s.name.to_owned(), s.spirv.to_vec()))
         .collect();

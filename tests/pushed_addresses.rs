@@ -1,17 +1,16 @@
 //! Device addresses in push constants, as engines have them: every backend follows them, and each draw its own.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use common::device::{Draws, close, lower_on, open};
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::{Gpu, Profile};
 use vkxfb::runtime::{Draw, MemoryLocation};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, Profile};
 
 /// Nodes of a list, by pointers and by two dwords; by an index that differs from vertex to vertex.
 const SHADER: &str = "#version 450

@@ -2,7 +2,6 @@
 //! polls while submissions are under way.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -12,14 +11,14 @@ use std::time::Duration;
 use ash::vk;
 use ash::vk::QueryResultFlags as Flags;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
     CounterBuffer, Draw, Kernels, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult,
     Recorded, Recorder, ResultTarget, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

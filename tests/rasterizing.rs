@@ -2,7 +2,6 @@
 //! captures is what the driver captures.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -10,7 +9,6 @@ use ash::vk;
 use common::attachment::{self, Attachment, Drawing};
 use common::device;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, SysvalsPlace, native, vertex};
-use vkxfb::probe::gpu::{Gpu, GpuError, Profile};
 use vkxfb::runtime::vulkan;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, Draw, Kernels,
@@ -18,6 +16,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, GpuError, Profile};
 
 /// Texels of the attachment in each direction.
 const SIZE: u32 = 16;

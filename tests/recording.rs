@@ -1,20 +1,19 @@
 //! What captures by compute record, and that it may be executed often.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
     CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
     MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 

@@ -2,7 +2,6 @@
 //! addresses and by descriptors; and limits of descriptors are named.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -10,7 +9,6 @@ use ash::vk;
 use common::descriptor_set::DescriptorSet;
 use common::device::{self, RESOURCES};
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
-use vkxfb::probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
     IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind,
@@ -18,6 +16,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
 
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;

@@ -288,11 +288,10 @@ fn inputs_have_as_many_locations_as_the_values_say() {
     }
 }
 
-#[cfg(feature = "probe")]
 mod on_a_device {
     use super::*;
     use common::device::{capture, close, open};
-    use vkxfb::probe::gpu::Profile;
+    use vkxfb_probe::gpu::Profile;
 
     /// Operations of GLSL on integers a and b, unsigned c and boolean d.
     const OPERATIONS: [&str; 24] = [

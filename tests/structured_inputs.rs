@@ -1,7 +1,6 @@
 //! Inputs that are structures, as Slang has them for matrices and arrays: the members take consecutive locations.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -9,10 +8,10 @@ use common::device::{Draws, RESOURCES, close, lower_on, open_with};
 use vkxfb::capture::{Capture, CaptureList, Selector};
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader};
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 /// A matrix in a structure, an array of them in another, and a structure of different types, each copied to an
 /// output.

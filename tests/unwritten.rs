@@ -2,21 +2,20 @@
 //! on the native one, and no reason for the probe to call a backend wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
 use common::device::{capture, close, open_with};
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
-use vkxfb::probe::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, diagnose};
-use vkxfb::probe::gpu::{OpenOptions, Resources};
-use vkxfb::probe::plan::Plan;
-use vkxfb::probe::records::{self, Records};
-use vkxfb::probe::report::{Outcome, ProbeReport};
-use vkxfb::probe::run;
-use vkxfb::probe::subject::Subject;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, diagnose};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::records::{self, Records};
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::subject::Subject;
 
 /// Dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;

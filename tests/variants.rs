@@ -1,7 +1,6 @@
 //! Pipelines that are made when they are first needed, and change within a capture.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 mod common;
 
@@ -9,14 +8,14 @@ use std::collections::BTreeSet;
 
 use ash::vk::{self, Handle};
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation, Recorder,
     RuntimeError, VariantDesc, VariantError, Variants,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
 
 use common::device;
 

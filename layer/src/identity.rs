@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn manifest() -> Value {
-        serde_json::from_str(include_str!("../../src/cli/layer/manifest.json")).unwrap()
+        serde_json::from_str(include_str!("../../cli/src/layer/manifest.json")).unwrap()
     }
 
     fn extensions(list: &[(&CStr, u32)]) -> Vec<(String, String)> {

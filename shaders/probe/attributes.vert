@@ -12,7 +12,7 @@
 //   offset 48  vec2   position.zw
 //   offset 56  int    serial
 //
-// The contents of the vertex buffers, and the same formulas in Rust, are in src/probe/shaders.rs.
+// The contents of the vertex buffers, and the same formulas in Rust, are in probe/src/shaders.rs.
 #version 450
 
 layout(location = 0) in vec4 position;

@@ -7,7 +7,7 @@
 //   offset 8   uint  tag(InstanceIndex, VertexIndex)
 //   offset 12  uint  0x00424658, the bytes "XFB\0": where records begin in a dump
 //
-// src/probe/shaders.rs states the same formulas in Rust.
+// probe/src/shaders.rs states the same formulas in Rust.
 #version 450
 
 layout(xfb_buffer = 0, xfb_stride = 16) out;

@@ -15,7 +15,7 @@
 //   offset 16  gap
 //
 // The floats are integers of at most 24 bits, which every device converts exactly.
-// src/probe/shaders.rs states the same formulas in Rust.
+// probe/src/shaders.rs states the same formulas in Rust.
 #version 450
 
 layout(xfb_buffer = 1, xfb_stride = 20) out;

@@ -8,10 +8,10 @@
 //! stride, which every value of a size uses up, and a number of steps for those without.
 
 use super::error::{label, labelled};
-use super::types::{MAX_STEPS, basic_type};
 use super::{CaptureError, GlType, LengthError, Output, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::types::MAX_STEPS;
 
 /// Types within types.
 const MAX_DEPTH: u32 = 64;
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
 
     fn visit(&mut self, ty: Id, place: &Place, depth: u32) -> Result<(), CaptureError> {
         self.step(place, depth)?;
-        if let Some(basic) = basic_type(self.declarations, ty) {
+        if let Some(basic) = GlType::of(self.declarations, ty) {
             return self.basic(basic, ty, 1, place);
         }
         let wide = self.contains_wide(ty, place, depth)?;
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
             Some(Type::Array { element, length }) => {
                 let element = *element;
                 let count = self.length(*length, place)?;
-                match basic_type(self.declarations, element) {
+                match GlType::of(self.declarations, element) {
                     Some(basic) => self.basic(basic, ty, count, place)?,
                     None => {
                         for i in 0..count {
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
     /// Whether a type contains 64-bit components.
     fn contains_wide(&mut self, ty: Id, place: &Place, depth: u32) -> Result<bool, CaptureError> {
         self.step(place, depth)?;
-        if let Some(basic) = basic_type(self.declarations, ty) {
+        if let Some(basic) = GlType::of(self.declarations, ty) {
             return Ok(basic.bits == 64);
         }
         match self.declarations.ty(ty) {

@@ -11,10 +11,10 @@ use spirv::{Decoration, ExecutionMode, StorageClass};
 
 use super::aggregate::{Place, Walk, size_of};
 use super::error::{label, labelled};
-use super::types::{Block, block_type, locations_of};
-use super::{CaptureError, Layout, MAX_XFB_STRIDE};
+use super::{CaptureError, Layout, LengthError, MAX_XFB_STRIDE};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::types::{Block, block_type, locations_of};
 use crate::spirv::{Id, Module, Section};
 
 impl Layout {
@@ -127,10 +127,12 @@ impl Layout {
         let is_array = block.length.is_some();
         let count = match block.length {
             None => 1,
-            Some(length) => length.map_err(|reason| CaptureError::ArrayLength {
-                output: labelled(declarations.name(variable.id), variable.id, &[]),
-                reason,
-            })?,
+            Some(length) => {
+                declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
+                    output: labelled(declarations.name(variable.id), variable.id, &[]),
+                    reason: LengthError::of(declarations, length),
+                })?
+            }
         };
         let mut location = of_variable.location;
         for element in 0..count {

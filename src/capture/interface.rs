@@ -5,11 +5,12 @@ use std::collections::HashMap;
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
+use super::GlType;
 use super::aggregate::size_of;
-use super::types::{basic_type, block_type, locations_of};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::types::{block_type, locations_of};
 
 /// Elements of an array of blocks that are looked at; a hostile module may have 2^32.
 const MAX_BLOCKS: u32 = 64;
@@ -106,7 +107,8 @@ fn add_variable(
         found.push(value(vec![], variable.pointee, name, location, component, built_in));
         return;
     };
-    let blocks = block.length.map(|length| length.unwrap_or(0).min(MAX_BLOCKS));
+    let blocks =
+        block.length.map(|length| declarations.constant(length).unwrap_or(0).min(MAX_BLOCKS));
     for element in 0..blocks.unwrap_or(1) {
         for (member, ty) in (0u32..).zip(block.members) {
             let of_member = |decoration| {
@@ -144,7 +146,7 @@ fn selector(
     if !shares_location {
         return Some(format!("@{location}"));
     }
-    let basic = basic_type(declarations, variable.type_id).filter(|ty| ty.columns == 1)?;
+    let basic = GlType::of(declarations, variable.type_id).filter(|ty| ty.columns == 1)?;
     let components = Components { first: variable.component, count: basic.rows * basic.bits / 32 };
     Some(format!("@{location}.{}", components.letters()?))
 }

@@ -11,10 +11,10 @@ use spirv::BuiltIn;
 use super::aggregate::{Place, Walk};
 use super::interface::InterfaceVariable;
 use super::outputs::{Leaf, Outputs, Space, place_of};
-use super::types::locations_of;
 use super::{CaptureError, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, Varying};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::types::locations_of;
 
 /// Which output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -17,7 +17,6 @@ mod names;
 mod outputs;
 mod stream_output;
 mod streams;
-mod types;
 mod varying;
 mod varyings;
 mod written;
@@ -33,10 +32,8 @@ pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;
 pub(crate) use list::built_in_components;
-pub(crate) use types::{block_type, locations_of, numeric_vector};
 
-use crate::spirv::Id;
-use crate::vertex_input::NumericClass;
+use crate::spirv::{Id, NumericClass};
 
 /// Capture buffers that a shader may name.
 pub const MAX_XFB_BUFFERS: usize = 4;

@@ -12,10 +12,10 @@ use spirv::BuiltIn;
 use super::aggregate::size_of;
 use super::interface::{Components, InterfaceVariable, glsl_built_in, list_outputs};
 use super::outputs::Outputs;
-use super::types::block_type;
 use super::{CaptureError, Selector};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
+use crate::spirv::types::block_type;
 
 /// A value that a name leads to.
 #[derive(Debug, Clone)]

@@ -5,9 +5,9 @@
 use spirv::{Decoration, ExecutionModel};
 
 use super::error::label;
-use super::types::block_type;
 use super::{CaptureError, Layout, Output};
 use crate::spirv::declarations::Declarations;
+use crate::spirv::types::block_type;
 
 /// The stream of an output: its block's member says so, or else its variable, or else it is 0.
 pub(super) fn stream_of(declarations: &Declarations, output: &Output) -> u32 {

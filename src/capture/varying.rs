@@ -6,9 +6,10 @@
 
 use std::fmt;
 
-use crate::spirv::declarations::Type;
+use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::type_name::{glsl_name, scalar_names};
-use crate::vertex_input::NumericClass;
+use crate::spirv::types::numeric_scalar;
+use crate::spirv::{Id, NumericClass};
 
 /// A captured varying.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,6 +42,18 @@ pub struct GlType {
 }
 
 impl GlType {
+    /// That of a scalar, vector or matrix of 32-bit or 64-bit components.
+    pub(super) fn of(declarations: &Declarations, ty: Id) -> Option<Self> {
+        let (columns, column) = match declarations.ty(ty)? {
+            Type::Matrix { column, count } => (*count, *column),
+            _ => (1, ty),
+        };
+        let (component, rows) = declarations.vector(column)?;
+        let (class, bits) = numeric_scalar(declarations, component)?;
+        let in_range = (1..=4).contains(&rows) && (1..=4).contains(&columns);
+        in_range.then_some(Self { class, bits, columns, rows })
+    }
+
     /// The type as GLSL writes it: `vec4`, `dmat3x4`, `uint`.
     pub fn glsl(self) -> String {
         let Self { class, bits: width, columns, rows } = self;

@@ -11,12 +11,12 @@ use spirv::{BuiltIn, Decoration, Op, StorageClass};
 use self::parts::{Constituents, Part, constituents, parts};
 use super::interface::{built_in, label};
 use super::{LowerError, LoweredAttribute};
-use crate::capture::numeric_vector;
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Code;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::link::Linker;
+use crate::spirv::types::numeric_vector;
 use crate::vertex_input::VertexInput;
 
 /// The inputs of a shader that is to run as a compute shader.

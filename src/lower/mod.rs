@@ -42,6 +42,7 @@ use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::capture::{CaptureError, CaptureList, Layout};
+use crate::spirv::NumericClass;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{
     EntryPoint, EntryPointError, find_captured_shader, find_vertex_shader,
@@ -49,7 +50,7 @@ use crate::spirv::entry_point::{
 use crate::spirv::link::LinkError;
 use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
 use crate::spirv::{Module, ParseError};
-use crate::vertex_input::{InputRate, NumericClass, VertexFormat};
+use crate::vertex_input::{InputRate, VertexFormat};
 
 /// Locations that inputs may take. Devices have 16 to 64; without a limit an array could ask for 2^32.
 pub const MAX_INPUT_LOCATIONS: u32 = 256;

@@ -20,6 +20,7 @@ use super::LowerError;
 use super::interface;
 use super::store::{Loaded, gather};
 use super::widen::{WideTypes, Widened};
+use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions};
@@ -28,7 +29,6 @@ use crate::spirv::pointers::Pointers;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section, ids_of, result_of};
 use crate::sysval::AttributeDescriptor;
-use crate::vertex_input::NumericClass;
 
 /// Bytes of push constants that a shader may have. No device has more.
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;

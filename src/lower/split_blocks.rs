@@ -24,11 +24,12 @@ pub use error::SplitError;
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface;
-use crate::capture::{CaptureError, Layout, block_type, locations_of};
+use crate::capture::{CaptureError, Layout};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
 use crate::spirv::specialization::{SpecializationConstant, specialize};
+use crate::spirv::types::{block_type, locations_of};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
 /// Variables that structures may become: more than any device has output components for.
@@ -126,11 +127,9 @@ fn captured(
 
 /// Whether an output is a structure that is to be split.
 fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, SplitError> {
-    let mut ty = variable.pointee;
-    while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
-        ty = *element;
-    }
-    let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(false) };
+    let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
+        return Ok(false);
+    };
     let is_built_in =
         |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
     if (0..members.len() as u32).any(is_built_in) {
@@ -199,7 +198,7 @@ impl Walk<'_> {
         if self.steps > 4 * MAX_VARIABLES {
             return Err(SplitError::TooManyMembers);
         }
-        if !self.contains_structure(ty) {
+        if structure_of(self.declarations, ty).is_none() {
             return self.leaf(ty, path, location, name, inherited);
         }
         let mut parts = Vec::new();
@@ -348,12 +347,16 @@ impl Walk<'_> {
             ty: self.declarations.type_name(ty),
         }
     }
+}
 
-    fn contains_structure(&self, mut ty: Id) -> bool {
-        while let Some(Type::Array { element, .. }) = self.declarations.ty(ty) {
-            ty = *element;
-        }
-        matches!(self.declarations.ty(ty), Some(Type::Struct { .. }))
+/// The structure that a type is or is an array of, and its members.
+fn structure_of(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> {
+    while let Type::Array { element, .. } = declarations.ty(ty)? {
+        ty = *element;
+    }
+    match declarations.ty(ty)? {
+        Type::Struct { members } => Some((ty, members)),
+        _ => None,
     }
 }
 

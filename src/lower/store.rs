@@ -4,10 +4,10 @@ use spirv::{Op, StorageClass};
 
 use crate::capture::{Layout, Output};
 use crate::spirv::Id;
+use crate::spirv::NumericClass;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
-use crate::vertex_input::NumericClass;
 
 /// Dwords of outputs that lie side by side in a record: one store.
 #[derive(Debug, PartialEq, Eq)]

@@ -179,10 +179,6 @@ impl Arena {
     }
 
     /// The context that it was made with.
-    #[cfg_attr(
-        not(feature = "probe"),
-        allow(dead_code, reason = "the probe tells its own arenas by it")
-    )]
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }

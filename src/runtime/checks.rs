@@ -28,7 +28,7 @@ pub(super) fn multiple_of(
 }
 
 /// Holds a value against a limit of the device, the largest value that it has.
-pub(crate) fn check_limit(
+pub fn check_limit(
     what: impl FnOnce() -> String,
     value: impl Into<u64>,
     limit: &'static str,

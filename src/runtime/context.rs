@@ -20,7 +20,7 @@ const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
 /// Tells contexts apart, and with them devices: a handle may come back for another device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ContextId(u64);
+pub struct ContextId(u64);
 
 impl ContextId {
     /// One that no other context has.

@@ -13,7 +13,7 @@ use super::RuntimeError;
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].
-pub(crate) fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
+pub fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
     let too_large = || RuntimeError::DispatchTooLarge { workgroups, per_axis };
     if per_axis == 0 {
         return Err(too_large());

@@ -273,10 +273,6 @@ impl Buffer {
     }
 
     /// The context that it was made with.
-    #[cfg_attr(
-        not(feature = "probe"),
-        allow(dead_code, reason = "the probe tells its own buffers by it")
-    )]
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }

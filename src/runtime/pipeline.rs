@@ -22,7 +22,7 @@ use std::sync::Arc;
 use ash::vk;
 
 pub use self::create::PipelineSpecialization;
-pub(crate) use self::create::compute_pipelines;
+pub use self::create::compute_pipelines;
 use self::create::{Variant, create_layout, create_pipelines, push_constant_range};
 use super::context::ContextId;
 use super::pulling::PulledAttribute;
@@ -260,10 +260,6 @@ impl Pipeline {
     }
 
     /// The context that it was made with.
-    #[cfg_attr(
-        not(feature = "probe"),
-        allow(dead_code, reason = "the probe tells its own pipelines by it")
-    )]
     pub(crate) fn context(&self) -> ContextId {
         self.shared.context
     }

@@ -109,10 +109,6 @@ impl QueryPool {
     }
 
     /// The context that they were made with.
-    #[cfg_attr(
-        not(feature = "probe"),
-        allow(dead_code, reason = "the probe tells its own queries by it")
-    )]
     pub(crate) const fn context(&self) -> ContextId {
         self.buffer.context()
     }

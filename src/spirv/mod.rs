@@ -25,12 +25,14 @@ pub(crate) mod pointers;
 pub mod specialization;
 pub mod static_use;
 pub(crate) mod type_name;
+pub(crate) mod types;
 
 pub use grammar::result_of;
 pub(crate) use grammar::{ids_of, visit_ids};
 pub use module::{
     Instruction, MAX_OPERANDS, Module, ParseError, ParseErrorKind, Section, words_from_bytes,
 };
+pub use types::NumericClass;
 
 use std::fmt;
 

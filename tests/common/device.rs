@@ -5,15 +5,15 @@
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{
-    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
-};
-use vkxfb::probe::sentinel;
-use vkxfb::probe::shaders::ProbeShader;
-use vkxfb::probe::subject::Subject;
 use vkxfb::runtime::{Context, Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{
+    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
+};
+use vkxfb_probe::sentinel;
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
 
 use super::settings::has_validation;
 

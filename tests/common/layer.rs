@@ -53,7 +53,7 @@ fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String
     };
     let directory = tempfile::tempdir().unwrap();
     let mut manifest: serde_json::Value =
-        serde_json::from_str(include_str!("../../src/cli/layer/manifest.json")).unwrap();
+        serde_json::from_str(include_str!("../../cli/src/layer/manifest.json")).unwrap();
     manifest["layer"]["library_path"] = library.to_str().unwrap().into();
     std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
     let paths = paths.iter().copied().chain([directory.path()]);

@@ -5,18 +5,11 @@
 
 pub mod attachment;
 pub mod bare;
-#[cfg(feature = "probe")]
 pub mod batches;
-#[cfg(feature = "probe")]
 pub mod descriptor_set;
-#[cfg(feature = "probe")]
 pub mod device;
 pub mod discard;
-#[cfg(all(feature = "cli", target_os = "linux"))]
-pub mod driver;
-#[cfg(feature = "probe")]
 pub mod layer;
-#[cfg(feature = "probe")]
 pub mod pipelines;
 pub mod render;
 pub mod rng;

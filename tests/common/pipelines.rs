@@ -2,11 +2,11 @@
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
-use vkxfb::probe::gpu::Gpu;
-use vkxfb::probe::shaders::ProbeShader;
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::Gpu;
+use vkxfb_probe::shaders::ProbeShader;
 
 /// The shader that pulls nothing and captures 16 bytes, the vertex and the instance among them.
 pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {

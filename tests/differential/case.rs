@@ -1,9 +1,9 @@
 //! One shader with its draws, and what they leave in the capture buffers.
 
-use vkxfb::probe::gpu::CaptureResult;
-use vkxfb::probe::sentinel;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::CaptureResult;
+use vkxfb_probe::sentinel;
 
 use crate::common::rng::Rng;
 use crate::generator::interface::BuiltIn;

@@ -2,8 +2,8 @@
 //! other backends are held against the model all the same.
 
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, Message};
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Gpu, Message};
 
 use crate::generator::Generated;
 use crate::generator::interface::{BuiltIn, Variable};

@@ -13,7 +13,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
-#![cfg(feature = "probe")]
 
 mod case;
 #[path = "../common/mod.rs"]
@@ -32,7 +31,7 @@ use generator::pushed::{Block, Laid};
 use generator::types::{Scalar, Type};
 use generator::{Generated, Space, generate};
 use run::ShaderWorker;
-use vkxfb::probe::gpu::Resources;
+use vkxfb_probe::gpu::Resources;
 
 /// Shaders of one submission.
 const BATCH: u64 = 20;

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
 
 use crate::case::{Case, Target};
 use crate::common::batches::{Report, Worker};

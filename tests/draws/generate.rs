@@ -5,7 +5,7 @@ mod passes;
 mod space;
 mod state;
 
-use vkxfb::probe::sentinel;
+use vkxfb_probe::sentinel;
 
 pub use self::space::Space;
 use crate::common::rng::Rng;

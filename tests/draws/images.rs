@@ -2,8 +2,8 @@
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation, RuntimeError};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::program::Program;
 use crate::sets;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use vkxfb::probe::gpu::{Gpu, Message};
+use vkxfb_probe::gpu::{Gpu, Message};
 
 use crate::common::layer;
 use crate::model::Fact;

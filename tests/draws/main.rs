@@ -14,7 +14,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
-#![cfg(feature = "probe")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -40,8 +39,8 @@ use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 
 /// Programs of one submission.
 const BATCH: u64 = 50;

@@ -7,8 +7,8 @@ mod secondaries;
 
 use ash::{ext, khr, vk};
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use self::passes::{Part, Passes};
 use self::pipelines::Pipelines;

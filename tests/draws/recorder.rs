@@ -7,11 +7,11 @@ mod state;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureDesc, Context, CounterBuffer, Kernels, QueryPool, Recorded,
     Recorder, RuntimeError,
 };
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use self::pipelines::Pipelines;
 use self::queries::Queries;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use ash::vk;
 use vkxfb::lower::{Backend, ResourcePlan};
-use vkxfb::probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Barrier;
+use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 
 use crate::common::batches::{Report, Worker};
 use crate::common::settings::has_validation;

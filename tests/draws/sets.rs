@@ -1,8 +1,8 @@
 //! Descriptor sets of programs: those that `shaders/draws/objects.vert` reads.
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::Context;
+use vkxfb_probe::gpu::GpuError;
 
 use crate::images::{Round, failed};
 use crate::program::BoundSet;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::probe::gpu::{Gpu, OpenOptions};
 use vkxfb::runtime::Context;
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 use self::client::Client;
 use crate::common::settings::{has_validation, number};

@@ -2,13 +2,13 @@
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, MemoryLocation,
     Pipeline, PipelineDesc, QueryPool, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 
 use crate::common::{self, device};
 

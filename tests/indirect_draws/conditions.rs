@@ -1,12 +1,12 @@
 //! Draws that a predicate discards.
 
 use ash::vk;
-use vkxfb::probe::gpu::{Profile, Resources};
 use vkxfb::runtime::{
     ArenaDesc, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Profile, Resources};
 
 use crate::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
 use crate::common;

@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
-#![cfg(feature = "probe")]
 
 mod bench;
 #[path = "../common/mod.rs"]
@@ -12,9 +11,9 @@ mod conditions;
 mod model;
 mod restart_index;
 
-use vkxfb::probe::gpu::Resources;
 use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, QueryKind};
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::Resources;
 
 use bench::{POINTS, benches};
 

@@ -1,7 +1,6 @@
 //! Tessellation evaluation and geometry shaders, captured natively and held against the specification.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(feature = "probe")]
 
 #[path = "../common/mod.rs"]
 mod common;

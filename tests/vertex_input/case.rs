@@ -3,13 +3,13 @@
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::shader::{self, Input};
 

@@ -4,36 +4,8 @@ use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::case::{Bound, Case};
+use crate::common::rng::Rng;
 use crate::shader::Input;
-
-/// SplitMix64.
-pub struct Rng(u64);
-
-impl Rng {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u32) -> u32 {
-        (self.next() % u64::from(end)) as u32
-    }
-
-    fn percent(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u32) as usize]
-    }
-}
 
 /// A layout of those formats. Buffers are as long as the draw needs, or, where it `may_pass_the_end`, now
 /// and then shorter, or null.
@@ -88,7 +60,7 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
         };
         let is_null = may_pass_the_end && rng.percent(8);
         let offset = if is_null { 0 } else { (rng.below(6) * alignment) as usize };
-        let bytes = (!is_null).then(|| (0..size).map(|_| rng.next() as u8).collect());
+        let bytes = (!is_null).then(|| (0..size).map(|_| rng.u64() as u8).collect());
         case.bound.push(Bound { binding, offset, bytes, stride: bound_stride });
     }
     case

@@ -10,7 +10,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
-#![cfg(feature = "probe")]
 
 mod case;
 #[path = "../common/mod.rs"]
@@ -23,16 +22,16 @@ use std::collections::BTreeMap;
 
 use case::{Bound, Case, Difference};
 use common::device::{RESOURCES, close, open_with};
+use common::rng::Rng;
 use common::settings::{has_tools, number};
 use known::Known;
-use layouts::Rng;
 use shader::Input;
 use vkxfb::lower::{Backend, ResourcePlan};
-use vkxfb::probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 
 /// Dwords that conversions could mistake: zeros, ones, extremes, subnormals, infinities and NaNs with
 /// payloads, quiet and signalling.
@@ -71,7 +70,7 @@ fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
         for part in 0..parts as u32 {
             let dword = |rng: &mut Rng| match SPECIAL.get((i + 5 * part) as usize) {
                 Some(special) => *special,
-                None => rng.next() as u32,
+                None => rng.u32(),
             };
             // Odd factors reach every value.
             let counted = i.wrapping_mul(2 * part + 1).wrapping_add(part * 0x55);

@@ -29,7 +29,7 @@ fn library() -> PathBuf {
 fn manifest() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut manifest: Value =
-        serde_json::from_str(include_str!("../../../src/cli/layer/manifest.json")).unwrap();
+        serde_json::from_str(include_str!("../../../cli/src/layer/manifest.json")).unwrap();
     manifest["layer"]["library_path"] = library().to_str().unwrap().into();
     std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
     directory

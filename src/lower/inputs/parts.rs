@@ -6,12 +6,12 @@
 
 use spirv::Decoration;
 
-use crate::capture::numeric_vector;
 use crate::lower::interface::label;
 use crate::lower::{LowerError, MAX_INPUT_LOCATIONS};
 use crate::spirv::Id;
+use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::vertex_input::NumericClass;
+use crate::spirv::types::numeric_vector;
 
 /// Types within types that are looked at, for a type that no walk would get through.
 const MAX_STEPS: u32 = 1 << 12;

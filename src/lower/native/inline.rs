@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
-use crate::capture::{Layout, Output, block_type, pieces_of};
+use crate::capture::{Layout, Output, pieces_of};
 use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::types::block_type;
 use crate::spirv::{Id, Module, Section};
 
 /// A variable, or a member of a block, that is decorated.

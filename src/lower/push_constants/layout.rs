@@ -12,8 +12,8 @@ use spirv::{Decoration, StorageClass};
 
 use super::MAX_PUSH_CONSTANTS;
 use crate::spirv::Id;
+use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::vertex_input::NumericClass;
 
 /// Types within types that are looked at for one value, of which only those without bytes could be so many.
 const MAX_STEPS: u32 = 1 << 14;

@@ -151,9 +151,12 @@ impl PipelineSpecialization {
 
 /// Compute pipelines of words, which differ in their specialisation.
 ///
+/// # Errors
+/// [`RuntimeError::Vulkan`] for a failed command. No pipeline is left behind.
+///
 /// # Safety
 /// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
-pub(crate) unsafe fn compute_pipelines<const N: usize>(
+pub unsafe fn compute_pipelines<const N: usize>(
     device: &ash::Device,
     cache: vk::PipelineCache,
     layout: vk::PipelineLayout,

@@ -2,8 +2,8 @@
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::probe::gpu::Gpu;
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::Gpu;
 
 use crate::common::layer;
 use crate::known;

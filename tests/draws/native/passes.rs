@@ -1,8 +1,8 @@
 //! Passes: render passes of one subpass and of several, and dynamic rendering.
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::Context;
+use vkxfb_probe::gpu::GpuError;
 
 use super::scopes;
 use crate::images::{self, failed};

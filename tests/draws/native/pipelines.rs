@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::Context;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::InputRate;
+use vkxfb_probe::gpu::GpuError;
 
 use super::passes::{Part, Passes, Target};
 use crate::images::failed;

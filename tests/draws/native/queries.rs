@@ -1,8 +1,8 @@
 //! The driver's queries of a batch.
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::Context;
+use vkxfb_probe::gpu::GpuError;
 
 use crate::images::failed;
 use crate::program::{Program, QueryKind, QueryPlaces, place_queries};

@@ -1,8 +1,8 @@
 //! The secondary command buffers of a primary one.
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::Context;
+use vkxfb_probe::gpu::GpuError;
 
 use super::passes::{Part, Passes};
 use crate::images::failed;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::program::{Program, State};
 use crate::sets::SetLayouts;

@@ -1,8 +1,8 @@
 //! The queries of vkxfb that a batch of programs has.
 
 use ash::vk;
-use vkxfb::probe::gpu::{Gpu, GpuError};
 use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, ResultTarget};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::images;
 use crate::program::{Program, QueryKind, QueryPlaces, place_queries};

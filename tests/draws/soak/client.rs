@@ -1,8 +1,8 @@
 //! One thread of the soak.
 
 use ash::vk;
-use vkxfb::probe::gpu::GpuError;
 use vkxfb::runtime::{Buffer, MemoryLocation};
+use vkxfb_probe::gpu::GpuError;
 
 use super::Device;
 use crate::common::rng::Rng;

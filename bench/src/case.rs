@@ -1,0 +1,466 @@
+//! What is captured: draws of a topology, records of a size, and the bytes that this has to move.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::runtime::Draw;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
+
+use super::data::Vertices;
+
+/// Bytes that the roofline kernel loads and stores at a time: a `uvec4`.
+pub const QUAD: u64 = 16;
+
+/// Indices of a strip between two restarts.
+pub const STRIP: u32 = 100;
+
+/// Quadrilaterals in a row of the grid, which has one more vertex.
+const GRID_ROW: u32 = 255;
+
+/// How the vertices come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Workload {
+    /// One draw.
+    Draw,
+    /// Many draws in one Begin and End.
+    ManyDraws {
+        /// Draws.
+        draws: u32,
+        /// Whether the capture resumes from counters, and writes them.
+        counters: bool,
+    },
+    /// One draw of attributes in formats of real models: 24 bytes a vertex, four attributes.
+    Formats,
+    /// Two triangles for each cell of a grid, by an index buffer: a vertex is used six times.
+    Grid,
+    /// Strips of [`STRIP`] indices, each followed by one more index.
+    Strips {
+        /// Whether that one restarts the strip; otherwise it repeats the last.
+        restart: bool,
+    },
+}
+
+impl Workload {
+    /// Whether there is an index buffer.
+    pub const fn is_indexed(self) -> bool {
+        matches!(self, Self::Grid | Self::Strips { .. })
+    }
+
+    /// What the vertices hold.
+    pub const fn vertices(self) -> Vertices {
+        match self {
+            Self::Formats => Vertices::Formats,
+            _ => Vertices::Positions,
+        }
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Draw => "draw",
+            Self::ManyDraws { counters: false, .. } => "many-draws",
+            Self::ManyDraws { counters: true, .. } => "many-draws-counters",
+            Self::Formats => "formats",
+            Self::Grid => "indexed-grid",
+            Self::Strips { restart: false } => "indexed-strips",
+            Self::Strips { restart: true } => "indexed-strips-restart",
+        })
+    }
+}
+
+impl Serialize for Workload {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+/// What is captured of a vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Record {
+    /// Bytes in all buffers together.
+    bytes: u32,
+    /// Buffers.
+    buffers: u32,
+}
+
+/// A record that cannot be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// No shader captures so many bytes.
+    #[error("records of {0} bytes: there are shaders for 16, 32, 64 and 256")]
+    Bytes(u32),
+    /// Not so many buffers, or each would get less than 16 bytes.
+    #[error("{bytes} bytes a vertex in {buffers} buffers: 1 to 4 buffers, of 16 bytes at least")]
+    Buffers {
+        /// Bytes of the record.
+        bytes: u32,
+        /// Buffers that were asked for.
+        buffers: u32,
+    },
+}
+
+impl Record {
+    /// Sizes that there are shaders for.
+    pub const SIZES: [u32; 4] = [16, 32, 64, 256];
+
+    /// A record of one of [`SIZES`](Self::SIZES), as evenly over buffers as 16 bytes allow.
+    ///
+    /// # Errors
+    /// [`RecordError`]
+    pub fn new(bytes: u32, buffers: u32) -> Result<Self, RecordError> {
+        if !Self::SIZES.contains(&bytes) {
+            return Err(RecordError::Bytes(bytes));
+        }
+        if buffers == 0 || buffers > bytes / 16 || buffers as usize > MAX_XFB_BUFFERS {
+            return Err(RecordError::Buffers { bytes, buffers });
+        }
+        Ok(Self { bytes, buffers })
+    }
+
+    /// Bytes in all buffers together.
+    pub const fn bytes(self) -> u32 {
+        self.bytes
+    }
+
+    /// Buffers.
+    pub const fn buffers(self) -> u32 {
+        self.buffers
+    }
+
+    /// Units of 16 bytes that a buffer gets: the first gets one more where they are uneven.
+    pub const fn quads(self, buffer: u32) -> u32 {
+        if buffer >= self.buffers {
+            return 0;
+        }
+        let quads = self.bytes / 16;
+        quads / self.buffers + (buffer < quads % self.buffers) as u32
+    }
+
+    /// The first of these among those of the record.
+    pub fn first_quad(self, buffer: u32) -> u32 {
+        (0..buffer).map(|b| self.quads(b)).sum()
+    }
+
+    /// Bytes that a buffer gets of a vertex.
+    pub const fn stride(self, buffer: u32) -> u32 {
+        self.quads(buffer) * 16
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes in {} buffer", self.bytes, self.buffers)?;
+        f.write_str(if self.buffers == 1 { "" } else { "s" })
+    }
+}
+
+/// One measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Case {
+    /// How the vertices come.
+    pub workload: Workload,
+    /// Topology of all draws.
+    pub topology: PrimitiveTopology,
+    /// What is captured of a vertex.
+    pub record: Record,
+    /// Vertices of a draw, or indices.
+    pub vertices: u32,
+}
+
+/// The bytes that a capture has to move, as the roofline kernel moves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Units of 16 bytes of vertex data.
+    pub sources: u64,
+    /// Where unit k lies: at `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
+    pub pattern: [u32; 3],
+    /// Units of 16 bytes of indices.
+    pub indices: u64,
+    /// Units of 16 bytes that each buffer gets.
+    pub targets: [u64; MAX_XFB_BUFFERS],
+}
+
+impl Work {
+    /// Where unit `k` of the vertex data lies.
+    pub const fn source(&self, k: u64) -> u64 {
+        let [pair, next, first] = self.pattern;
+        k / 2 * pair as u64 + k % 2 * next as u64 + first as u64
+    }
+}
+
+impl Case {
+    /// Draws between Begin and End.
+    pub const fn draws(&self) -> u32 {
+        match self.workload {
+            Workload::ManyDraws { draws, .. } => draws,
+            _ => 1,
+        }
+    }
+
+    /// Whether the capture uses counters.
+    pub const fn has_counters(&self) -> bool {
+        matches!(self.workload, Workload::ManyDraws { counters: true, .. })
+    }
+
+    /// Whether an index restarts primitives.
+    pub const fn has_restart(&self) -> bool {
+        matches!(self.workload, Workload::Strips { restart: true })
+    }
+
+    /// A draw: those of one capture read vertices one behind the other.
+    pub const fn draw(&self, number: u32) -> Draw {
+        Draw {
+            vertex_count: self.vertices,
+            instance_count: 1,
+            first_vertex: number * self.vertices,
+            first_instance: 0,
+        }
+    }
+
+    /// The index at a place of the index buffer.
+    pub const fn index(&self, place: u32) -> u32 {
+        match self.workload {
+            Workload::Grid => {
+                let (cell, corner) = (place / 6, place % 6);
+                let row = GRID_ROW + 1;
+                let first = cell / GRID_ROW * row + cell % GRID_ROW;
+                first + [0, 1, row, row, 1, row + 1][corner as usize]
+            }
+            Workload::Strips { restart } => {
+                let (strip, i) = (place / (STRIP + 1), place % (STRIP + 1));
+                match (i < STRIP, restart) {
+                    (true, _) => strip * STRIP + i,
+                    (false, true) => u32::MAX,
+                    (false, false) => strip * STRIP + STRIP - 1,
+                }
+            }
+            _ => place,
+        }
+    }
+
+    /// Vertices that the vertex buffer holds.
+    pub const fn vertex_buffer_length(&self) -> u64 {
+        let n = self.vertices as u64;
+        match self.workload {
+            Workload::Grid => {
+                let cells = n.div_ceil(6);
+                (cells / GRID_ROW as u64 + 2) * (GRID_ROW as u64 + 1)
+            }
+            Workload::ManyDraws { draws, .. } => n * draws as u64,
+            _ => n,
+        }
+    }
+
+    /// Vertices that are recorded, of all draws.
+    pub const fn records(&self) -> u64 {
+        match self.workload {
+            Workload::Strips { restart: true } => {
+                let whole = (self.vertices / (STRIP + 1)) as u64;
+                let rest = self.vertices % (STRIP + 1);
+                whole * self.topology.output_count(STRIP)
+                    + self.topology.output_count(if rest < STRIP { rest } else { STRIP })
+            }
+            _ => self.topology.output_count(self.vertices) * self.draws() as u64,
+        }
+    }
+
+    /// Bytes that a capture buffer gets.
+    pub const fn buffer_size(&self, buffer: u32) -> u64 {
+        self.records() * self.record.stride(buffer) as u64
+    }
+
+    /// Whether everything is captured, and something.
+    pub fn fits(&self) -> bool {
+        self.records() > 0
+            && (0..self.record.buffers()).all(|b| self.buffer_size(b) <= MAX_BUFFER_SIZE)
+    }
+
+    /// The vertex that a record is of, all draws counted through.
+    pub const fn vertex_of_record(&self, record: u64) -> u32 {
+        let provoking = ProvokingVertex::First;
+        match self.workload {
+            Workload::Strips { restart: true } => {
+                let per_strip = self.topology.output_count(STRIP);
+                let place = self.topology.gather(provoking, record % per_strip);
+                self.index((record / per_strip * (STRIP as u64 + 1) + place) as u32)
+            }
+            Workload::Grid | Workload::Strips { .. } => {
+                self.index(self.topology.gather(provoking, record) as u32)
+            }
+            Workload::ManyDraws { .. } | Workload::Draw | Workload::Formats => {
+                let per_draw = self.topology.output_count(self.vertices);
+                let (draw, record) = (record / per_draw, record % per_draw);
+                (draw * self.vertices as u64 + self.topology.gather(provoking, record)) as u32
+            }
+        }
+    }
+
+    /// Vertices that contribute: each is read once.
+    fn contributing(&self) -> u64 {
+        let primitives = self.topology.primitive_count(self.vertices);
+        let n = u64::from(self.vertices);
+        match self.workload {
+            Workload::Grid => {
+                let cells = n / 6;
+                let (rows, rest) = (cells / u64::from(GRID_ROW), cells % u64::from(GRID_ROW));
+                let row = u64::from(GRID_ROW) + 1;
+                match (rows, rest) {
+                    (0, 0) => 0,
+                    (0, _) => 2 * (rest + 1),
+                    (_, 0) => (rows + 1) * row,
+                    _ => (rows + 1) * row + rest + 1,
+                }
+            }
+            Workload::Strips { .. } => {
+                n / u64::from(STRIP + 1) * u64::from(STRIP)
+                    + (n % u64::from(STRIP + 1)).min(STRIP.into())
+            }
+            _ => {
+                let hub = u64::from(self.topology.shape() == Shape::TriFan && primitives > 0);
+                (self.topology.item_count(primitives) + hub) * u64::from(self.draws())
+            }
+        }
+    }
+
+    /// Bytes of vertices and indices that a capture has to read.
+    pub fn bytes_read(&self) -> u64 {
+        self.contributing() * u64::from(self.workload.vertices().size()) + self.index_bytes()
+    }
+
+    /// Bytes that a capture has to write.
+    pub fn bytes_written(&self) -> u64 {
+        self.records() * u64::from(self.record.bytes())
+    }
+
+    /// Bytes of the index buffer.
+    pub const fn index_bytes(&self) -> u64 {
+        if self.workload.is_indexed() { self.vertices as u64 * 4 } else { 0 }
+    }
+
+    /// What the roofline kernel is to move.
+    pub fn work(&self) -> Work {
+        let bytes = self.contributing() * u64::from(self.workload.vertices().size());
+        let pattern = match self.topology.xfb_topology() {
+            XfbTopology::LineListAdj => [4, 1, 1],
+            XfbTopology::LineStripAdj => [2, 1, 1],
+            XfbTopology::TriListAdj | XfbTopology::TriStripAdj => [4, 2, 0],
+            _ => [2, 1, 0],
+        };
+        Work {
+            sources: bytes.div_ceil(QUAD),
+            pattern,
+            indices: self.index_bytes().div_ceil(QUAD),
+            targets: std::array::from_fn(|b| {
+                self.records() * u64::from(self.record.quads(b as u32))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workload, topology, record, vertices } = self;
+        write!(f, "{workload} {topology}, {record}, {vertices} vertices")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn workloads() -> impl Iterator<Item = (Workload, PrimitiveTopology)> {
+        let plain = PrimitiveTopology::ALL.into_iter().map(|t| (Workload::Draw, t));
+        plain.chain([
+            (Workload::ManyDraws { draws: 7, counters: false }, PrimitiveTopology::TriangleStrip),
+            (Workload::Grid, PrimitiveTopology::TriangleList),
+            (Workload::Strips { restart: false }, PrimitiveTopology::TriangleStrip),
+            (Workload::Strips { restart: true }, PrimitiveTopology::TriangleStrip),
+        ])
+    }
+
+    /// The formulas for what is read against the vertices that are.
+    #[test]
+    fn a_capture_reads_the_vertices_that_it_records() {
+        for (workload, topology) in workloads() {
+            for vertices in [3, 6, 12, 100, 101, 102, 204, 1530, 1536, 3060] {
+                let record = Record::new(32, 1).unwrap();
+                let case = Case { workload, topology, record, vertices };
+                if case.records() == 0 {
+                    continue;
+                }
+                if workload == Workload::Grid && !vertices.is_multiple_of(6) {
+                    continue;
+                }
+                let read: BTreeSet<u64> =
+                    (0..case.records()).map(|r| u64::from(case.vertex_of_record(r))).collect();
+                let work = case.work();
+                // A strip that is too short for a triangle is read, and not recorded.
+                let short = matches!(workload, Workload::Strips { .. });
+                if !short {
+                    assert_eq!(work.sources, read.len() as u64, "{case}");
+                }
+                if topology == PrimitiveTopology::TriangleFan || workload == Workload::Draw {
+                    let sources: BTreeSet<u64> =
+                        (0..work.sources).map(|k| work.source(k)).collect();
+                    assert_eq!(sources, read, "{case}");
+                }
+                assert!(*read.last().unwrap() < case.vertex_buffer_length(), "{case}");
+                let last = (0..work.sources).map(|k| work.source(k)).max().unwrap();
+                assert!(last < case.vertex_buffer_length(), "{case}");
+            }
+        }
+    }
+
+    #[test]
+    fn restarted_strips_are_the_strips_one_by_one() {
+        let topology = PrimitiveTopology::TriangleStrip;
+        for vertices in [99, 100, 101, 104, 505] {
+            let workload = Workload::Strips { restart: true };
+            let case = Case { workload, topology, record: Record::new(16, 1).unwrap(), vertices };
+            let indices: Vec<u32> = (0..vertices).map(|i| case.index(i)).collect();
+            let mut expected = Vec::new();
+            for strip in indices.split(|i| *i == u32::MAX) {
+                let records = topology.output_count(strip.len() as u32);
+                let gather = |r| strip[topology.gather(ProvokingVertex::First, r) as usize];
+                expected.extend((0..records).map(gather));
+            }
+            let found: Vec<u32> = (0..case.records()).map(|r| case.vertex_of_record(r)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn records_are_split_without_loss() {
+        for bytes in Record::SIZES {
+            for buffers in 0..6 {
+                let Ok(record) = Record::new(bytes, buffers) else {
+                    assert!(buffers == 0 || buffers > 4 || buffers > bytes / 16);
+                    continue;
+                };
+                let strides: Vec<u32> = (0..6).map(|b| record.stride(b)).collect();
+                assert_eq!(strides.iter().sum::<u32>(), bytes);
+                assert!(strides[..buffers as usize].iter().all(|s| *s > 0));
+                assert_eq!(record.first_quad(buffers), bytes / 16);
+            }
+        }
+        assert!(Record::new(48, 1).is_err());
+    }
+
+    #[test]
+    fn what_passes_the_largest_buffer_is_no_case() {
+        let record = Record::new(256, 1).unwrap();
+        let topology = PrimitiveTopology::PointList;
+        let case = |vertices| Case { workload: Workload::Draw, topology, record, vertices };
+        assert!(case((1 << 24) - 1).fits());
+        assert!(!case(1 << 24).fits());
+        let none = Case { topology: PrimitiveTopology::LineListWithAdjacency, ..case(3) };
+        assert!(!none.fits());
+    }
+}

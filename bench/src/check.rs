@@ -1,0 +1,133 @@
+//! Nothing wrong is timed: captures against the CPU twin.
+
+use vkxfb::topology::PrimitiveTopology;
+
+use super::case::Case;
+use super::compare::{self, Mismatch};
+use super::contestant::Contestant;
+use super::memory::{Memory, MemoryError};
+use super::roofline::{SPREADS, Spread};
+use super::run::{Bench, BenchError, sample_failed};
+
+/// Vertices of the captures that are compared before any is timed: less than a workgroup, and several.
+const SMALL: [u32; 2] = [12, 606];
+
+/// What capture buffers hold before they are compared: no record has it.
+const SENTINEL: u32 = 0xa5a5_a5a5;
+
+/// Why a contestant does not take part.
+pub(super) enum Refusal {
+    Unavailable(String),
+    Wrong(Box<Mismatch>),
+}
+
+impl Bench<'_> {
+    /// Compares small captures of the kind of a case, once for each pipeline, and tells who does not
+    /// take part.
+    pub(super) fn check_small(
+        &mut self,
+        case: &Case,
+        contestants: &[Contestant],
+    ) -> Result<Vec<(Contestant, Option<Refusal>)>, BenchError> {
+        let unavailable =
+            |c: &Contestant| (*c, c.unavailable(self.gpu, case).map(Refusal::Unavailable));
+        let mut all: Vec<_> = contestants.iter().map(unavailable).collect();
+        for vertices in SMALL {
+            let small = Case { vertices, ..*case };
+            let to_check = |(contestant, refused): &(Contestant, Option<Refusal>)| {
+                refused.is_none() && !self.checked.contains(&(small, *contestant))
+            };
+            if !small.fits() || !all.iter().any(to_check) {
+                continue;
+            }
+            let mut memory = match Memory::new(self.gpu, &mut self.sources, &small) {
+                Ok(memory) => memory,
+                // Then there is none for the case either, which says so.
+                Err(error) if error.is_limit() => continue,
+                Err(MemoryError::Gpu(error)) => return Err(error.into()),
+                Err(MemoryError::TooMuch(_)) => continue,
+            };
+            let result = self.check_all(&small, &mut all, &mut memory);
+            memory.destroy(self.gpu);
+            result?;
+        }
+        Ok(all)
+    }
+
+    fn check_all(
+        &mut self,
+        small: &Case,
+        contestants: &mut [(Contestant, Option<Refusal>)],
+        memory: &mut Memory,
+    ) -> Result<(), BenchError> {
+        for (contestant, refused) in contestants {
+            if refused.is_some() || self.checked.contains(&(*small, *contestant)) {
+                continue;
+            }
+            let spreads = match contestant {
+                Contestant::Roofline => SPREADS.as_slice(),
+                _ => &SPREADS[..1],
+            };
+            for spread in spreads {
+                if let Err(refusal) = self.check(small, *contestant, memory, *spread)? {
+                    *refused = Some(refusal);
+                    break;
+                }
+            }
+            if refused.is_none() {
+                self.checked.insert((*small, *contestant));
+            }
+        }
+        Ok(())
+    }
+
+    /// Captures once into memory that holds something else, and compares.
+    pub(super) fn check(
+        &mut self,
+        case: &Case,
+        contestant: Contestant,
+        memory: &mut Memory,
+        spread: Spread,
+    ) -> Result<Result<(), Refusal>, BenchError> {
+        let parts: Vec<_> = (0..case.record.buffers())
+            .flat_map(|buffer| compare::parts(case, buffer).into_iter().map(move |p| (buffer, p)))
+            .collect();
+        let (gpu, targets) = (&mut *self.gpu, &memory.targets);
+        gpu.submit(|ctx, cmd| {
+            for (buffer, part) in &parts {
+                if let Some(target) = targets.get(*buffer as usize) {
+                    let (at, size) = (part.start, part.end - part.start);
+                    // SAFETY: the range is inside, and its ends are multiples of 4.
+                    unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), at, size, SENTINEL) };
+                }
+            }
+            Ok(())
+        })?;
+        match self.tools.sample(self.gpu, case, memory, contestant, spread) {
+            Ok(_) => {}
+            Err(error) if error.is_fatal() => return Err(sample_failed(case, error)),
+            Err(error) => return Ok(Err(Refusal::Unavailable(error.to_string()))),
+        }
+        let rotated = contestant == Contestant::Native && !self.preserves_order(case.topology);
+        for (buffer, part) in parts {
+            let Some(target) = memory.targets.get(buffer as usize) else { continue };
+            let found = self.gpu.read(target, part.clone())?;
+            let compared = match contestant {
+                Contestant::Roofline => compare::roofline(case, spread, buffer, &part, &found),
+                _ => compare::capture(case, contestant, buffer, &part, &found, rotated),
+            };
+            if let Err(mismatch) = compared {
+                return Ok(Err(Refusal::Wrong(Box::new(mismatch))));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether the device's own capture promises the order of vertices within a primitive.
+    fn preserves_order(&self, topology: PrimitiveTopology) -> bool {
+        let support = self.gpu.capabilities().provoking_vertex.as_ref();
+        let fans = support.is_some_and(|support| support.triangle_fan_preserved);
+        self.gpu.context().enabled().preserve_provoking_vertex
+            && (fans || topology != PrimitiveTopology::TriangleFan)
+    }
+}

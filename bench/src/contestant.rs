@@ -1,0 +1,231 @@
+//! Who captures, and the pipelines that it takes.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use ash::vk;
+use serde::{Serialize, Serializer};
+use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::Gpu;
+
+use super::case::{Case, Record};
+use super::data::{self, SALT, Vertices};
+
+/// Who captures, or moves as many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Contestant {
+    /// The driver's own capture.
+    Native,
+    /// The vertex backend.
+    Vertex,
+    /// The compute backend, one pipeline for all topologies.
+    Compute,
+    /// The compute backend, its pipeline specialised to the topology.
+    ComputeSpecialized,
+    /// The kernel that only moves the bytes.
+    Roofline,
+}
+
+/// A name of no contestant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown contestant '{0}'; one of: {names}", names = Contestant::ALL.map(Contestant::name).join(", "))]
+pub struct UnknownContestant(pub String);
+
+impl Contestant {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Native, Self::Vertex, Self::Compute, Self::ComputeSpecialized, Self::Roofline];
+
+    /// The name, as the command line and the JSON have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Vertex => "vertex",
+            Self::Compute => "compute",
+            Self::ComputeSpecialized => "compute-specialized",
+            Self::Roofline => "roofline",
+        }
+    }
+
+    /// The backend, but for the roofline.
+    pub const fn backend(self) -> Option<Backend> {
+        match self {
+            Self::Native => Some(Backend::Native),
+            Self::Vertex => Some(Backend::Vertex),
+            Self::Compute | Self::ComputeSpecialized => Some(Backend::Compute),
+            Self::Roofline => None,
+        }
+    }
+
+    /// Why it cannot capture a case on this device, or `None`.
+    pub(super) fn unavailable(self, gpu: &Gpu, case: &Case) -> Option<String> {
+        let Some(backend) = self.backend() else {
+            return (!gpu.context().has_addresses()).then(|| "no device addresses".to_owned());
+        };
+        if !gpu.backends().contains(&backend) {
+            let reason = gpu.capabilities().availability(backend).err();
+            return Some(reason.map_or_else(
+                || "the profile does not include the backend".to_owned(),
+                |unavailable| unavailable.reasons.join("; "),
+            ));
+        }
+        let is_graphics = backend != Backend::Compute;
+        if is_graphics && case.topology.has_adjacency() && !gpu.context().enabled().geometry_shader
+        {
+            return Some("no geometryShader".to_owned());
+        }
+        let is_fan = case.topology == PrimitiveTopology::TriangleFan;
+        let needs = CaptureNeeds {
+            indexed: case.workload.is_indexed(),
+            counters: case.has_counters(),
+            fan_vertices: if is_fan { case.vertices } else { 0 },
+            ..CaptureNeeds::default()
+        };
+        backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
+    }
+}
+
+impl fmt::Display for Contestant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Contestant {
+    type Err = UnknownContestant;
+
+    fn from_str(name: &str) -> Result<Self, UnknownContestant> {
+        let found = Self::ALL.into_iter().find(|contestant| contestant.name() == name);
+        found.ok_or_else(|| UnknownContestant(name.to_owned()))
+    }
+}
+
+impl Serialize for Contestant {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.name())
+    }
+}
+
+/// A pipeline that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PipelineError {
+    #[error(transparent)]
+    Parse(#[from] vkxfb::spirv::ParseError),
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+}
+
+/// A shader for one backend. `salt` makes it another one where drivers look.
+pub(super) fn lower(
+    gpu: &Gpu,
+    backend: Backend,
+    vertices: Vertices,
+    record: Record,
+    salt: f32,
+) -> Result<Lowered, PipelineError> {
+    let words = data::shader(vertices, record)?;
+    let list = data::capture_list(record);
+    let salt = salt.to_le_bytes();
+    let specialization = [SpecializationConstant { constant_id: SALT, data: &salt }];
+    let shader = Shader {
+        captures: Captures::List(&list),
+        specialization: &specialization,
+        ..Shader::new(&words)
+    };
+    Ok(match backend {
+        Backend::Native => {
+            let limit = gpu.capabilities().limits.max_vertex_output_components;
+            native::lower_within(&shader, limit)?
+        }
+        Backend::Vertex => vertex::lower(&shader)?,
+        Backend::Compute => {
+            let vertex_input = vertices.vertex_input();
+            let target = gpu.context().compute_target(0)?;
+            let options = compute::Options { vertex_input: &vertex_input, target };
+            compute::lower(&shader, &options)?
+        }
+    })
+}
+
+/// Makes a pipeline.
+pub(super) fn create(
+    gpu: &Gpu,
+    contestant: Contestant,
+    shader: &Lowered,
+    vertices: Vertices,
+    topology: PrimitiveTopology,
+    primitive_restart: bool,
+) -> Result<Pipeline, RuntimeError> {
+    let desc = PipelineDesc {
+        shader,
+        topology,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart,
+        vertex_input: &vertices.vertex_input(),
+        set_layouts: &[],
+        // The vertex backend's pipeline takes no other topology anyway.
+        dynamic_topology: contestant == Contestant::Compute,
+        render_pass: gpu.render_pass(),
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the device is live; the module is valid, as the lowering passes make it, and has that
+    // vertex input.
+    unsafe { Pipeline::new(gpu.context(), &desc) }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    contestant: Contestant,
+    vertices: Vertices,
+    record: Record,
+    topology: PrimitiveTopology,
+    restart: bool,
+}
+
+/// The pipelines that were made so far.
+#[derive(Default)]
+pub(super) struct Pipelines {
+    all: HashMap<Key, Pipeline>,
+}
+
+impl Pipelines {
+    /// The pipeline of a backend's contestant for a case; made if it is not there yet.
+    pub(super) fn get(
+        &mut self,
+        gpu: &Gpu,
+        contestant: Contestant,
+        backend: Backend,
+        case: &Case,
+    ) -> Result<&Pipeline, PipelineError> {
+        let key = Key {
+            contestant,
+            vertices: case.workload.vertices(),
+            record: case.record,
+            topology: match contestant {
+                Contestant::Compute => PrimitiveTopology::PointList,
+                _ => case.topology,
+            },
+            restart: case.has_restart(),
+        };
+        Ok(match self.all.entry(key) {
+            std::collections::hash_map::Entry::Occupied(made) => made.into_mut(),
+            std::collections::hash_map::Entry::Vacant(place) => {
+                let shader = lower(gpu, backend, key.vertices, key.record, 1.0)?;
+                let Key { vertices, topology, restart, .. } = key;
+                place.insert(create(gpu, contestant, &shader, vertices, topology, restart)?)
+            }
+        })
+    }
+
+    pub(super) fn destroy(self, gpu: &Gpu) {
+        for pipeline in self.all.into_values() {
+            gpu.destroy_pipeline(pipeline);
+        }
+    }
+}

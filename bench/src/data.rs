@@ -1,0 +1,221 @@
+//! What vertices hold, and what is captured of them.
+//!
+//! All values are exact in whatever way a device computes them: small whole numbers, and normalised ones
+//! of -1, 0 and 1.
+
+#![forbid(unsafe_code)]
+
+use spirv::BuiltIn;
+use vkxfb::capture::{Capture, CaptureList, MAX_XFB_BUFFERS, Selector};
+use vkxfb::spirv::{ParseError, words_from_bytes};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+use super::case::{Case, Record};
+
+/// Number of the specialisation constant that makes a shader another one.
+pub const SALT: u32 = 0;
+
+/// What a vertex buffer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Vertices {
+    /// Four floats.
+    Positions,
+    /// Position, normal, texture coordinates and colour, in formats of real models.
+    Formats,
+}
+
+/// Formats of [`Vertices::Formats`], with their offsets in bytes.
+const FORMATS: [(VertexFormat, u32); 4] = [
+    (VertexFormat::R32G32B32Sfloat, 0),
+    (VertexFormat::A2B10G10R10SnormPack32, 12),
+    (VertexFormat::R16G16Sfloat, 16),
+    (VertexFormat::R8G8B8A8Unorm, 20),
+];
+
+/// Bytes of the largest vertex.
+const MAX_SIZE: usize = 24;
+
+impl Vertices {
+    /// Bytes of a vertex.
+    pub const fn size(self) -> u32 {
+        match self {
+            Self::Positions => 16,
+            Self::Formats => MAX_SIZE as u32,
+        }
+    }
+
+    /// Vertex input state: one binding.
+    pub fn vertex_input(self) -> VertexInput {
+        let positions = [(VertexFormat::R32G32B32A32Sfloat, 0)];
+        let formats: &[_] = match self {
+            Self::Positions => &positions,
+            Self::Formats => &FORMATS,
+        };
+        let attribute = |(location, &(format, offset))| VertexAttribute {
+            location,
+            binding: 0,
+            format,
+            offset,
+        };
+        let rate = InputRate::Vertex;
+        VertexInput {
+            bindings: vec![VertexBinding { binding: 0, stride: self.size(), input_rate: rate }],
+            attributes: (0..).zip(formats).map(attribute).collect(),
+        }
+    }
+
+    /// The bytes of the vertices from `first` on, as many as `bytes` holds.
+    pub fn fill(self, first: u32, bytes: &mut [u8]) {
+        for (vertex, bytes) in (first..).zip(bytes.chunks_exact_mut(self.size() as usize)) {
+            match self {
+                Self::Positions => {
+                    for (value, bytes) in position(vertex).into_iter().zip(bytes.as_chunks_mut().0)
+                    {
+                        *bytes = value.to_le_bytes();
+                    }
+                }
+                Self::Formats => bytes.copy_from_slice(&model(vertex)),
+            }
+        }
+    }
+
+    /// 16 bytes of the vertex buffer.
+    pub fn quad(self, quad: u64) -> [u32; 4] {
+        let size = u64::from(self.size());
+        let (first, start) = (quad * 16 / size, (quad * 16 % size) as usize);
+        let mut bytes = [0; 2 * MAX_SIZE];
+        let two = 2 * self.size() as usize;
+        self.fill(first as u32, bytes.get_mut(..two).unwrap_or_default());
+        std::array::from_fn(|i| {
+            let dword = bytes.get(start + 4 * i..).and_then(|rest| rest.first_chunk());
+            u32::from_le_bytes(dword.copied().unwrap_or_default())
+        })
+    }
+}
+
+/// A point of its own for each vertex.
+fn position(vertex: u32) -> [f32; 4] {
+    let hash = vertex.wrapping_mul(0x9e37_79b1) >> 16;
+    [(vertex & 0xffff) as f32, (vertex >> 16) as f32, hash as f32, 1.0]
+}
+
+/// A vertex of [`FORMATS`].
+fn model(vertex: u32) -> [u8; MAX_SIZE] {
+    let mut bytes = [0; MAX_SIZE];
+    let [x, y, z, _] = position(vertex);
+    // -1, 0 and 1 of ten bits, and 0 and 1 of two.
+    let normal = |i: u32| [0, 511, 513][(vertex / 3u32.pow(i) % 3) as usize];
+    let normal = normal(0) | normal(1) << 10 | normal(2) << 20 | (vertex & 1) << 30;
+    let texel = half(vertex % 2048) | half(vertex / 2048 % 2048) << 16;
+    let colour = (0..4).fold(0, |colour, i| colour | ((vertex >> i & 1) * 0xff) << (8 * i));
+    let dwords = [x.to_bits(), y.to_bits(), z.to_bits(), normal, texel, colour];
+    for (dword, bytes) in dwords.into_iter().zip(bytes.as_chunks_mut().0) {
+        *bytes = dword.to_le_bytes();
+    }
+    bytes
+}
+
+/// A whole number up to 2048 as a float of 16 bits.
+const fn half(number: u32) -> u32 {
+    if number == 0 {
+        return 0;
+    }
+    let exponent = number.ilog2();
+    (exponent + 15) << 10 | (number << 10 >> exponent) & 0x3ff
+}
+
+/// SPIR-V of the shader that captures such records.
+///
+/// # Errors
+/// None that is not a mistake of this crate.
+pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError> {
+    words_from_bytes(match (vertices, record.bytes()) {
+        (Vertices::Formats, _) => include_bytes!("../../shaders/bench/formats.spv"),
+        (_, 16) => include_bytes!("../../shaders/bench/record_16.spv"),
+        (_, 32) => include_bytes!("../../shaders/bench/record_32.spv"),
+        (_, 64) => include_bytes!("../../shaders/bench/record_64.spv"),
+        _ => include_bytes!("../../shaders/bench/record_256.spv"),
+    })
+}
+
+/// What is captured of the shader: `gl_Position`, then its locations.
+pub fn capture_list(record: Record) -> CaptureList {
+    let capture = |quad: u32| {
+        let buffer = (0..record.buffers()).rfind(|b| record.first_quad(*b) <= quad).unwrap_or(0);
+        let selector = match quad {
+            0 => Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 },
+            _ => Selector::Location { location: quad - 1, component: 0, components: 4 },
+        };
+        Capture { selector, buffer, offset: (quad - record.first_quad(buffer)) * 16 }
+    };
+    let mut strides = [None; MAX_XFB_BUFFERS];
+    for (buffer, stride) in (0..record.buffers()).zip(&mut strides) {
+        *stride = Some(record.stride(buffer));
+    }
+    CaptureList { captures: (0..record.bytes() / 16).map(capture).collect(), strides }
+}
+
+/// What a buffer gets of a vertex.
+pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
+    let first = case.record.first_quad(buffer);
+    let captured: [[u32; 4]; 4] = match case.workload.vertices() {
+        Vertices::Formats => model_record(vertex),
+        Vertices::Positions => Default::default(),
+    };
+    let [x, y, z, w] = position(vertex);
+    for (quad, bytes) in (first..).zip(bytes.chunks_exact_mut(16)) {
+        let value = match (case.workload.vertices(), quad) {
+            (Vertices::Formats, quad) => captured.get(quad as usize).copied().unwrap_or_default(),
+            (Vertices::Positions, 0) => [x, y, z, w].map(f32::to_bits),
+            (Vertices::Positions, quad) => [y, z, w, x].map(|v| (v + quad as f32).to_bits()),
+        };
+        for (dword, bytes) in value.into_iter().zip(bytes.as_chunks_mut().0) {
+            *bytes = dword.to_le_bytes();
+        }
+    }
+}
+
+/// What `formats.vert` makes of a vertex.
+fn model_record(vertex: u32) -> [[u32; 4]; 4] {
+    let bytes = model(vertex);
+    let [position, normal, [u, v, ..], colour] = FORMATS.map(|(format, offset)| {
+        let element = bytes.get(offset as usize..).unwrap_or_default();
+        format.decode(element).map(|component| component as u32)
+    });
+    [position, normal, [u, v, v, u], colour]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_whole_numbers() {
+        for number in 0..2048u32 {
+            let bytes = half(number).to_le_bytes();
+            let [decoded, ..] = VertexFormat::R16Sfloat.decode(&bytes[..2]);
+            assert_eq!(f32::from_bits(decoded as u32), number as f32);
+        }
+    }
+
+    #[test]
+    fn model_values_are_exact_in_every_way_of_computing() {
+        for vertex in (0..5000).chain([u32::MAX]) {
+            for value in model_record(vertex).into_iter().flatten().map(f32::from_bits) {
+                assert_eq!(value.fract(), 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn quads_are_the_bytes_of_the_vertex_buffer() {
+        for vertices in [Vertices::Positions, Vertices::Formats] {
+            let mut bytes = vec![0; 48 * 20];
+            vertices.fill(0, &mut bytes);
+            for (quad, expected) in bytes.chunks_exact(16).enumerate() {
+                let found = vertices.quad(quad as u64).map(u32::to_le_bytes);
+                assert_eq!(found.as_flattened(), expected, "{vertices:?} {quad}");
+            }
+        }
+    }
+}

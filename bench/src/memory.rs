@@ -1,0 +1,265 @@
+//! The buffers of a case, which all contestants share.
+
+use ash::vk;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
+    IndexType, MemoryLocation, RuntimeError, VertexBuffer,
+};
+use vkxfb_probe::gpu::{Gpu, GpuError};
+
+use super::case::Case;
+use super::data::Vertices;
+use super::roofline::Addresses;
+
+/// Bytes that go to the device at a time.
+const CHUNK: usize = 16 << 20;
+
+/// Bytes of an index.
+const INDEX: u64 = 4;
+
+/// Why a case has no memory.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MemoryError {
+    /// The device has not so much.
+    #[error("{0}")]
+    TooMuch(String),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+}
+
+impl MemoryError {
+    /// Whether another case may have memory.
+    pub(super) const fn is_limit(&self) -> bool {
+        use vk::Result as R;
+        match self {
+            Self::TooMuch(_) | Self::Gpu(GpuError::Runtime(RuntimeError::Allocation { .. })) => {
+                true
+            }
+            Self::Gpu(GpuError::Runtime(RuntimeError::Vulkan { result, .. })) => {
+                matches!(*result, R::ERROR_OUT_OF_DEVICE_MEMORY | R::ERROR_OUT_OF_HOST_MEMORY)
+            }
+            Self::Gpu(_) => false,
+        }
+    }
+}
+
+/// Vertices on the device, kept from case to case while they suffice.
+#[derive(Default)]
+pub(super) struct Sources {
+    kept: Option<(Vertices, u64, Buffer)>,
+}
+
+impl Sources {
+    /// The buffer that holds the vertices of a case.
+    fn get(&mut self, gpu: &mut Gpu, case: &Case) -> Result<&Buffer, MemoryError> {
+        let vertices = case.workload.vertices();
+        // Units of 16 bytes are read whole: two more vertices hold the last.
+        let length = case.vertex_buffer_length() + 2;
+        let suffices = |(kept, kept_length, _): &(Vertices, u64, Buffer)| {
+            *kept == vertices && *kept_length >= length
+        };
+        if !self.kept.as_ref().is_some_and(suffices) {
+            self.destroy(gpu);
+            let size = (length * u64::from(vertices.size())).next_multiple_of(16);
+            let usage = usage(gpu, Context::vertex_buffer_usage);
+            let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device)?;
+            let filled = fill(gpu, &buffer, vertices.size() as usize, |first, bytes| {
+                vertices.fill(first as u32, bytes);
+            });
+            if let Err(error) = filled {
+                gpu.destroy_buffer(buffer);
+                return Err(error.into());
+            }
+            self.kept = Some((vertices, length, buffer));
+        }
+        match &self.kept {
+            Some((_, _, buffer)) => Ok(buffer),
+            None => Err(MemoryError::TooMuch("no vertex buffer".to_owned())),
+        }
+    }
+
+    pub(super) fn destroy(&mut self, gpu: &mut Gpu) {
+        if let Some((_, _, buffer)) = self.kept.take() {
+            gpu.destroy_buffer(buffer);
+        }
+    }
+}
+
+/// What a case is captured from and to.
+pub(super) struct Memory {
+    pub(super) vertices: VertexBuffer,
+    pub(super) indices: Option<IndexBuffer>,
+    pub(super) captures: Vec<Option<CaptureBuffer>>,
+    pub(super) counters: Vec<Option<CounterBuffer>>,
+    pub(super) addresses: Addresses,
+    pub(super) arena: Arena,
+    pub(super) capture: Capture,
+    /// The capture buffers, in order.
+    pub(super) targets: Vec<Buffer>,
+    others: Vec<Buffer>,
+}
+
+impl Memory {
+    /// Allocates what a case takes.
+    pub(super) fn new(
+        gpu: &mut Gpu,
+        sources: &mut Sources,
+        case: &Case,
+    ) -> Result<Self, MemoryError> {
+        check_limits(gpu, case)?;
+        let (mut targets, mut others) = (Vec::new(), Vec::new());
+        let made = Self::allocate(gpu, sources, case, &mut targets, &mut others);
+        match made {
+            Ok((vertices, indices, counters, addresses, arena)) => {
+                let bound = |buffer: &Buffer| {
+                    let (buffer, size) = (buffer.raw(), buffer.size());
+                    Some(CaptureBuffer { buffer, offset: 0, size })
+                };
+                let captures = targets.iter().map(bound).collect();
+                Ok(Self {
+                    vertices,
+                    indices,
+                    captures,
+                    counters,
+                    addresses,
+                    arena,
+                    capture: Capture::new(gpu.context(), &gpu.kernels()),
+                    targets,
+                    others,
+                })
+            }
+            Err(error) => {
+                for buffer in targets.into_iter().chain(others) {
+                    gpu.destroy_buffer(buffer);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "the parts of one structure")]
+    fn allocate(
+        gpu: &mut Gpu,
+        sources: &mut Sources,
+        case: &Case,
+        targets: &mut Vec<Buffer>,
+        others: &mut Vec<Buffer>,
+    ) -> Result<
+        (VertexBuffer, Option<IndexBuffer>, Vec<Option<CounterBuffer>>, Addresses, Arena),
+        MemoryError,
+    > {
+        let device = MemoryLocation::Device;
+        let capture_usage = usage(gpu, Context::capture_buffer_usage);
+        let mut addresses = Addresses::default();
+        for buffer in 0..case.record.buffers() {
+            let made = gpu.create_buffer(case.buffer_size(buffer), capture_usage, device)?;
+            addresses.targets[buffer as usize % MAX_XFB_BUFFERS] = made.address();
+            targets.push(made);
+        }
+        let mut indices = None;
+        if case.workload.is_indexed() {
+            let size = case.index_bytes().next_multiple_of(16);
+            let buffer =
+                gpu.create_buffer(size, usage(gpu, Context::index_buffer_usage), device)?;
+            let (raw, address) = (buffer.raw(), buffer.address());
+            let filled = fill(gpu, &buffer, INDEX as usize, |first, bytes| {
+                for (place, bytes) in (first..).zip(bytes.as_chunks_mut().0) {
+                    let place = place as u32;
+                    let index = if place < case.vertices { case.index(place) } else { 0 };
+                    *bytes = index.to_le_bytes();
+                }
+            });
+            others.push(buffer);
+            filled?;
+            addresses.indices = address;
+            let size = case.index_bytes();
+            let index_type = IndexType::Uint32;
+            indices = Some(IndexBuffer { buffer: raw, offset: 0, size, index_type });
+        }
+        let mut counters = Vec::new();
+        if case.has_counters() {
+            let usage = usage(gpu, Context::counter_buffer_usage);
+            let buffer = gpu.create_buffer(16, usage, device)?;
+            let counter =
+                |i: u32| Some(CounterBuffer { buffer: buffer.raw(), offset: u64::from(i) * 4 });
+            counters = (0..case.record.buffers()).map(counter).collect();
+            others.push(buffer);
+        }
+        let source = sources.get(gpu, case)?;
+        addresses.source = source.address();
+        let (buffer, size) = (source.raw(), source.size());
+        let vertices = VertexBuffer { binding: 0, buffer, offset: 0, size, stride: None };
+        let arena = gpu.create_arena(&arena_for(case))?;
+        Ok((vertices, indices, counters, addresses, arena))
+    }
+
+    pub(super) fn destroy(self, gpu: &mut Gpu) {
+        for buffer in self.targets.into_iter().chain(self.others) {
+            gpu.destroy_buffer(buffer);
+        }
+        gpu.destroy_arena(self.arena);
+    }
+}
+
+/// An arena for one capture of a case.
+fn arena_for(case: &Case) -> ArenaDesc {
+    let mut desc = ArenaDesc::for_draws(1, case.draws().into());
+    // One for each attribute: fewer are taken.
+    desc.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
+    if case.has_restart() {
+        desc.scratch += ArenaDesc::restart_scratch(case.vertices.into());
+    }
+    desc
+}
+
+/// The usage of a buffer that serves every backend of the device, and the roofline.
+fn usage(
+    gpu: &Gpu,
+    of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
+) -> vk::BufferUsageFlags {
+    let ctx = gpu.context();
+    gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(ctx, *b))
+}
+
+/// Whether the device may have memory for a case at all.
+fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
+    let limits = gpu.memory_limits();
+    let targets = (0..case.record.buffers()).map(|b| case.buffer_size(b));
+    let source = case.vertex_buffer_length() * u64::from(case.workload.vertices().size());
+    let sizes: Vec<u64> = targets.chain([source, case.index_bytes()]).collect();
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    if largest > limits.max_buffer {
+        let max = limits.max_buffer;
+        let reason = format!("a buffer of {largest} bytes: the device allows {max}");
+        return Err(MemoryError::TooMuch(reason));
+    }
+    // Not the last byte: others use the device too.
+    let (sum, heap) = (sizes.iter().sum::<u64>(), limits.device_heap);
+    if sum > heap / 10 * 9 {
+        let reason = format!("buffers of {sum} bytes: the device's memory is {heap}");
+        return Err(MemoryError::TooMuch(reason));
+    }
+    Ok(())
+}
+
+/// Fills a buffer with elements of `size` bytes: `f` is given the number of the first one of a part.
+fn fill(
+    gpu: &mut Gpu,
+    buffer: &Buffer,
+    size: usize,
+    mut f: impl FnMut(u64, &mut [u8]),
+) -> Result<(), GpuError> {
+    let chunk = CHUNK / size * size;
+    let mut bytes = vec![0; chunk.min(usize::try_from(buffer.size()).unwrap_or(chunk))];
+    let mut at = 0;
+    while at < buffer.size() {
+        let left = buffer.size() - at;
+        let length = usize::try_from(left).unwrap_or(chunk).min(bytes.len());
+        let part = bytes.get_mut(..length).unwrap_or_default();
+        f(at / size as u64, part);
+        gpu.write(buffer, at, part)?;
+        at += length as u64;
+    }
+    Ok(())
+}

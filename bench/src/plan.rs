@@ -1,0 +1,347 @@
+//! Which cases are measured.
+
+#![forbid(unsafe_code)]
+
+use std::str::FromStr;
+
+use vkxfb::topology::PrimitiveTopology;
+
+use super::case::{Case, Record, RecordError, Workload};
+use super::contestant::Contestant;
+
+const KI: u32 = 1 << 10;
+const MI: u32 = 1 << 20;
+
+/// Vertices of a draw, unless others are asked for.
+const VERTICES: [u32; 5] = [3, KI, 32 * KI, MI, 16 * MI];
+
+/// Vertices of a draw in the whole matrix.
+const ALL_VERTICES: [u32; 9] = [3, 64, KI, 16 * KI, 128 * KI, MI, 4 * MI, 16 * MI, 64 * MI];
+
+/// The record of most cases.
+const RECORD: (u32, u32) = (32, 1);
+
+/// The others, as bytes and buffers, and how many vertices they are measured with.
+const RECORDS: [(u32, u32); 6] = [(16, 1), (64, 1), (256, 1), (64, 2), (64, 3), (64, 4)];
+const RECORD_VERTICES: [u32; 2] = [64 * KI, 4 * MI];
+
+/// Topologies of what is not measured with all.
+const FEW: [PrimitiveTopology; 2] =
+    [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
+
+/// Draws of a capture of many.
+const MANY: u32 = 1000;
+const MANY_VERTICES: [u32; 3] = [3, 30, 300];
+
+/// Vertices, or indices, of the other workloads.
+const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
+
+/// Record of the shader of `formats.vert`.
+const FORMATS_RECORD: (u32, u32) = (64, 1);
+
+/// A kind of measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// One draw.
+    Draw,
+    /// Many small draws in one capture, with counters and without.
+    ManyDraws,
+    /// Index buffers, with restarts and without.
+    Indexed,
+    /// Attributes in formats of real models.
+    Formats,
+    /// What it takes to make pipelines.
+    Pipelines,
+}
+
+/// A name of no part.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown part '{0}'; one of: {names}", names = Part::ALL.map(Part::name).join(", "))]
+pub struct UnknownPart(pub String);
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Draw, Self::ManyDraws, Self::Indexed, Self::Formats, Self::Pipelines];
+
+    /// The name, as the command line has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Draw => "draw",
+            Self::ManyDraws => "many-draws",
+            Self::Indexed => "indexed",
+            Self::Formats => "formats",
+            Self::Pipelines => "pipelines",
+        }
+    }
+}
+
+impl FromStr for Part {
+    type Err = UnknownPart;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPart> {
+        let found = Self::ALL.into_iter().find(|part| part.name() == name);
+        found.ok_or_else(|| UnknownPart(name.to_owned()))
+    }
+}
+
+/// What to measure. An empty list leaves it to the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Kinds of measurement.
+    pub parts: Vec<Part>,
+    /// Topologies.
+    pub topologies: Vec<PrimitiveTopology>,
+    /// Bytes of a record.
+    pub sizes: Vec<u32>,
+    /// Capture buffers that it is spread over.
+    pub buffers: Vec<u32>,
+    /// Vertices of a draw, or indices.
+    pub vertices: Vec<u32>,
+    /// Who is measured; the roofline always is.
+    pub contestants: Vec<Contestant>,
+    /// The whole matrix.
+    pub full: bool,
+}
+
+/// A selection that cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// No record is so.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A draw without vertices, or with more than 64 Mi.
+    #[error("{0} vertices: 1 to 67108864 are measured")]
+    Vertices(u32),
+    /// Nothing is left.
+    #[error("nothing to measure: with so few vertices, or in buffers of at most 2^32 - 4 bytes")]
+    Empty,
+}
+
+/// What is measured, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Captures. Those that differ in the number of vertices alone stand together, the fewest first.
+    pub cases: Vec<Case>,
+    /// Captures that pass the largest capture buffer, which are not measured.
+    pub too_large: Vec<Case>,
+    /// Records whose pipelines are made.
+    pub pipelines: Vec<Record>,
+    /// Who takes part.
+    pub contestants: Vec<Contestant>,
+}
+
+impl Plan {
+    /// The plan for a selection.
+    ///
+    /// # Errors
+    /// [`PlanError`]
+    pub fn new(selection: &Selection) -> Result<Self, PlanError> {
+        if let Some(n) = selection.vertices.iter().find(|n| !(1..=64 * MI).contains(*n)) {
+            return Err(PlanError::Vertices(*n));
+        }
+        let mut plan = Self {
+            cases: Vec::new(),
+            too_large: Vec::new(),
+            pipelines: Vec::new(),
+            contestants: Vec::new(),
+        };
+        let wants = |part| selection.parts.is_empty() || selection.parts.contains(&part);
+        let records = selection.records()?;
+        if wants(Part::Draw) {
+            plan.add_draws(selection, &records)?;
+        }
+        let few = selection.topologies_or(&FEW);
+        if wants(Part::ManyDraws) {
+            for counters in [false, true] {
+                let workload = Workload::ManyDraws { draws: MANY, counters };
+                let small = selection.vertices.iter().copied().filter(|n| *n <= 4 * KI);
+                let small: Vec<u32> = match selection.vertices.is_empty() {
+                    true => MANY_VERTICES.to_vec(),
+                    false => small.collect(),
+                };
+                plan.add(workload, &few, &[default_record()?], &small);
+            }
+        }
+        let others = selection.vertices_or(&OTHER_VERTICES);
+        if wants(Part::Indexed) {
+            let of = |t: PrimitiveTopology| {
+                let chosen = selection.topologies.is_empty() || selection.topologies.contains(&t);
+                if chosen { vec![t] } else { Vec::new() }
+            };
+            let whole: Vec<u32> = others.iter().map(|n| n.next_multiple_of(6)).collect();
+            let record = [default_record()?];
+            plan.add(Workload::Grid, &of(PrimitiveTopology::TriangleList), &record, &whole);
+            for restart in [false, true] {
+                let strips = of(PrimitiveTopology::TriangleStrip);
+                plan.add(Workload::Strips { restart }, &strips, &record, &others);
+            }
+        }
+        if wants(Part::Formats) {
+            let record = Record::new(FORMATS_RECORD.0, FORMATS_RECORD.1)?;
+            plan.add(Workload::Formats, &few, &[record], &others);
+        }
+        if wants(Part::Pipelines) {
+            plan.pipelines = match selection.sizes.is_empty() && selection.buffers.is_empty() {
+                true => Record::SIZES
+                    .into_iter()
+                    .map(|b| Record::new(b, 1))
+                    .collect::<Result<_, _>>()?,
+                false => records,
+            };
+        }
+        if plan.cases.is_empty() && plan.pipelines.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        let chosen = |c: &Contestant| {
+            *c == Contestant::Roofline
+                || selection.contestants.is_empty()
+                || selection.contestants.contains(c)
+        };
+        plan.contestants = Contestant::ALL.into_iter().filter(chosen).collect();
+        Ok(plan)
+    }
+
+    fn add_draws(&mut self, selection: &Selection, records: &[Record]) -> Result<(), PlanError> {
+        let topologies = selection.topologies_or(&PrimitiveTopology::ALL);
+        if selection.full {
+            let vertices = selection.vertices_or(&ALL_VERTICES);
+            self.add(Workload::Draw, &topologies, records, &vertices);
+            return Ok(());
+        }
+        let vertices = selection.vertices_or(&VERTICES);
+        self.add(Workload::Draw, &topologies, records, &vertices);
+        if selection.sizes.is_empty()
+            && selection.buffers.is_empty()
+            && selection.vertices.is_empty()
+        {
+            let few: Vec<_> = FEW.into_iter().filter(|t| topologies.contains(t)).collect();
+            let others: Result<Vec<_>, _> =
+                RECORDS.into_iter().map(|(bytes, buffers)| Record::new(bytes, buffers)).collect();
+            self.add(Workload::Draw, &few, &others?, &RECORD_VERTICES);
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        workload: Workload,
+        topologies: &[PrimitiveTopology],
+        records: &[Record],
+        vertices: &[u32],
+    ) {
+        let mut vertices = vertices.to_vec();
+        vertices.sort_unstable();
+        vertices.dedup();
+        for &topology in topologies {
+            for &record in records {
+                let case = |&vertices| Case { workload, topology, record, vertices };
+                let something = vertices.iter().map(case).filter(|case| case.records() > 0);
+                let (fitting, too_large): (Vec<_>, Vec<_>) = something.partition(Case::fits);
+                self.cases.extend(fitting);
+                self.too_large.extend(too_large);
+            }
+        }
+    }
+}
+
+fn default_record() -> Result<Record, RecordError> {
+    Record::new(RECORD.0, RECORD.1)
+}
+
+impl Selection {
+    fn topologies_or(&self, otherwise: &[PrimitiveTopology]) -> Vec<PrimitiveTopology> {
+        if self.topologies.is_empty() { otherwise } else { &self.topologies }.to_vec()
+    }
+
+    fn vertices_or(&self, otherwise: &[u32]) -> Vec<u32> {
+        if self.vertices.is_empty() { otherwise } else { &self.vertices }.to_vec()
+    }
+
+    /// Every size with every number of buffers that it can be spread over.
+    fn records(&self) -> Result<Vec<Record>, RecordError> {
+        let one =
+            |all: &[u32], otherwise: &[u32]| if all.is_empty() { otherwise } else { all }.to_vec();
+        let sizes = one(&self.sizes, if self.full { &Record::SIZES } else { &[RECORD.0] });
+        let buffers = one(&self.buffers, if self.full { &[1, 2, 3, 4] } else { &[RECORD.1] });
+        let mut records = Vec::new();
+        for &bytes in &sizes {
+            for &buffers in &buffers {
+                match Record::new(bytes, buffers) {
+                    Ok(record) => records.push(record),
+                    // Of a whole matrix what there is.
+                    Err(RecordError::Buffers { .. })
+                        if (1..=4).contains(&buffers) && sizes.len() > 1 => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(selection: Selection) -> Plan {
+        Plan::new(&selection).unwrap()
+    }
+
+    #[test]
+    fn by_default_every_topology_and_workload_is_there() {
+        let plan = plan(Selection::default());
+        for topology in PrimitiveTopology::ALL {
+            let draws = plan.cases.iter().filter(|c| c.topology == topology);
+            let most = draws.filter(|c| c.workload == Workload::Draw).map(|c| c.vertices).max();
+            assert_eq!(most, Some(16 * MI), "{topology}");
+        }
+        let names: std::collections::BTreeSet<_> =
+            plan.cases.iter().map(|c| c.workload.to_string()).collect();
+        assert_eq!(names.len(), 7, "{names:?}");
+        assert_eq!(plan.pipelines.len(), 4);
+        assert_eq!(plan.contestants, Contestant::ALL);
+    }
+
+    #[test]
+    fn the_whole_matrix_stays_within_the_largest_buffer() {
+        let plan = plan(Selection { full: true, ..Default::default() });
+        assert!(plan.cases.iter().all(Case::fits));
+        let records: std::collections::BTreeSet<_> = plan.cases.iter().map(|c| c.record).collect();
+        // 16 in one, 32 in one or two, 64 and 256 in up to four.
+        assert_eq!(records.len(), 1 + 2 + 4 + 4);
+        assert!(plan.cases.iter().any(|c| c.vertices == 64 * MI));
+        assert!(plan.too_large.iter().any(|c| c.vertices == 64 * MI));
+        assert!(!plan.too_large.iter().any(Case::fits));
+    }
+
+    #[test]
+    fn series_rise() {
+        for full in [false, true] {
+            let plan = plan(Selection { full, ..Default::default() });
+            for pair in plan.cases.windows(2) {
+                let series = |c: &Case| (c.workload, c.topology, c.record);
+                if series(&pair[0]) == series(&pair[1]) {
+                    assert!(pair[0].vertices < pair[1].vertices, "{}", pair[1]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn selections_that_leave_nothing_are_refused() {
+        let refused = |selection: Selection| Plan::new(&selection).unwrap_err();
+        let parts = vec![Part::Draw];
+        let vertices =
+            |n| Selection { vertices: vec![n], parts: parts.clone(), ..Default::default() };
+        assert_eq!(refused(vertices(0)), PlanError::Vertices(0));
+        assert_eq!(refused(vertices(64 * MI + 1)), PlanError::Vertices(64 * MI + 1));
+        let adjacency = vec![PrimitiveTopology::TriangleListWithAdjacency];
+        let few = Selection { topologies: adjacency, ..vertices(5) };
+        assert_eq!(refused(few), PlanError::Empty);
+        let buffers = Selection { sizes: vec![16], buffers: vec![2], ..Default::default() };
+        assert!(matches!(refused(buffers), PlanError::Record(RecordError::Buffers { .. })));
+        let size = Selection { sizes: vec![20], ..Default::default() };
+        assert_eq!(refused(size), PlanError::Record(RecordError::Bytes(20)));
+    }
+}

@@ -1,0 +1,384 @@
+//! Running a plan on a device.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_probe::run::device_info;
+
+use super::case::Case;
+use super::check::Refusal;
+use super::clock;
+use super::contestant::{Contestant, Pipelines};
+use super::memory::{Memory, MemoryError, Sources};
+use super::pipelines;
+use super::plan::Plan;
+use super::report::{BenchReport, CaseReport, Clock, LeftOut, Measured, Missing};
+use super::roofline::{Rooflines, SPREADS, Spread as RooflineSpread};
+use super::sample::{Sample, SampleError, Timer, Tools};
+use super::series::{SLOW, Series};
+use super::stats::Spread;
+
+/// How long it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Rounds of a case, at least: each contestant captures once in each.
+    pub min_rounds: u32,
+    /// Rounds of a case, at most.
+    pub max_rounds: u32,
+    /// Time for the rounds of a case, beyond the least number of them.
+    pub per_case: Duration,
+    /// A case that would take longer, by what a smaller one of its series took, is left out.
+    pub limit: Duration,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self {
+            min_rounds: 5,
+            max_rounds: 31,
+            per_case: Duration::from_millis(200),
+            limit: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Cases that are done.
+    pub done: usize,
+    /// Cases in all, pipelines included.
+    pub total: usize,
+    /// What runs now, in words.
+    pub what: String,
+}
+
+/// A run that came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The device.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// The clocks could not be compared.
+    #[error("comparing the device's clock with the host's: {0}")]
+    Clock(String),
+    /// A shader of the benchmark.
+    #[error("pipelines of {record}: {reason}")]
+    Pipelines {
+        /// Which.
+        record: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Runs a plan.
+///
+/// Captures of vkxfb that come out wrong are in the report, and are not timed; so are native ones, as
+/// contestants that are missing.
+///
+/// # Errors
+/// [`BenchError`]
+pub fn run(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    effort: &Effort,
+    mut observe: impl FnMut(&Progress),
+) -> Result<BenchReport, BenchError> {
+    let start = Instant::now();
+    let timer = Timer::new(gpu)?;
+    let timestamps = timer.timestamps();
+    let clock = Clock {
+        timestamps: timestamps.is_some(),
+        period_ns: timestamps.map(|t| t.period),
+        valid_bits: timestamps.map(|t| t.valid_bits),
+        coverage: None,
+    };
+    let report = BenchReport::new(device_info(gpu), gpu.memory_limits().device_heap, clock);
+    let tools = Tools { pipelines: Pipelines::default(), rooflines: Rooflines::default(), timer };
+    let mut bench = Bench {
+        gpu,
+        tools,
+        sources: Sources::default(),
+        effort: *effort,
+        report,
+        checked: HashSet::new(),
+        last: None,
+    };
+    let mut result = bench.check_clock(plan);
+    if result.is_ok() {
+        result = bench.run(plan, &mut observe);
+    }
+    if let Err(Stop::Clock) = result {
+        bench.forget();
+        result = bench.run(plan, &mut observe);
+    }
+    let Bench { gpu, tools, mut sources, mut report, .. } = bench;
+    sources.destroy(gpu);
+    tools.destroy(gpu);
+    match result {
+        Ok(()) => {}
+        Err(Stop::Error(error)) => return Err(error),
+        // Without timestamps there is no other.
+        Err(Stop::Clock) => return Err(BenchError::Clock("the clock changed".to_owned())),
+    }
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// A run under way.
+pub(super) struct Bench<'a> {
+    pub(super) gpu: &'a mut Gpu,
+    pub(super) tools: Tools,
+    pub(super) sources: Sources,
+    effort: Effort,
+    report: BenchReport,
+    /// Small cases that were compared, and came out right.
+    pub(super) checked: HashSet<(Case, Contestant)>,
+    last: Option<Series>,
+}
+
+/// Why a run does not go on.
+enum Stop {
+    Error(BenchError),
+    /// Timestamps cannot be those of what was measured.
+    Clock,
+}
+
+impl From<BenchError> for Stop {
+    fn from(error: BenchError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Bench<'_> {
+    /// Decides which clock is used.
+    fn check_clock(&mut self, plan: &Plan) -> Result<(), Stop> {
+        let contestants = &plan.contestants;
+        let coverage = clock::coverage(self.gpu, &mut self.tools, &mut self.sources, contestants)
+            .map_err(|error| BenchError::Clock(error.to_string()))?;
+        self.report.clock.coverage = coverage;
+        if coverage.is_some_and(|coverage| coverage < clock::MIN_COVERAGE) {
+            self.forget();
+        }
+        Ok(())
+    }
+
+    /// Does without timestamps, and without what was measured by them.
+    fn forget(&mut self) {
+        self.tools.timer.distrust();
+        let report = &mut self.report;
+        report.clock.timestamps = false;
+        report.cases.clear();
+        report.left_out.clear();
+        report.wrong.clear();
+        self.last = None;
+    }
+
+    fn run(&mut self, plan: &Plan, mut observe: impl FnMut(&Progress)) -> Result<(), Stop> {
+        let total = plan.cases.len() + plan.pipelines.len();
+        for case in &plan.too_large {
+            self.leave_out(case, format!("a capture buffer has at most {MAX_BUFFER_SIZE} bytes"));
+        }
+        for (done, case) in plan.cases.iter().enumerate() {
+            observe(&Progress { done, total, what: case.to_string() });
+            let (captures, limit) = (self.effort.min_rounds + 2, self.effort.limit);
+            let slow = self.last.as_ref().map(|last| last.too_slow(case, captures, limit));
+            let slow = match slow.unwrap_or(Ok(Vec::new())) {
+                Ok(slow) => slow,
+                Err(reason) => {
+                    self.leave_out(case, reason);
+                    continue;
+                }
+            };
+            // Before the memory of the case itself: both take their vertices from one buffer.
+            let mut refused = self.check_small(case, &plan.contestants)?;
+            for (contestant, refusal) in &mut refused {
+                if slow.contains(contestant) && refusal.is_none() {
+                    let reason =
+                        format!("more than {SLOW} times as slow as the roofline, and too long");
+                    *refusal = Some(Refusal::Unavailable(reason));
+                }
+            }
+            match Memory::new(self.gpu, &mut self.sources, case) {
+                Ok(mut memory) => {
+                    let result = self.measure(case, refused, &mut memory);
+                    memory.destroy(self.gpu);
+                    self.last = Some(Series { case: *case, captures: result?, slow });
+                }
+                Err(error) if error.is_limit() => self.leave_out(case, error.to_string()),
+                Err(MemoryError::TooMuch(reason)) => self.leave_out(case, reason),
+                Err(MemoryError::Gpu(error)) => return Err(BenchError::from(error).into()),
+            }
+        }
+        for (done, record) in plan.pipelines.iter().enumerate() {
+            let what = format!("pipelines of {record}");
+            observe(&Progress { done: plan.cases.len() + done, total, what });
+            match pipelines::measure(self.gpu, *record, &plan.contestants) {
+                Ok(made) => self.report.pipelines.extend(made),
+                Err(error) => self.report.left_out.push(LeftOut {
+                    case: format!("pipelines of {record}"),
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, case: &Case, reason: String) {
+        self.report.left_out.push(LeftOut { case: case.to_string(), reason });
+    }
+
+    /// Measures a case, and tells the seconds that a capture of each contestant took.
+    fn measure(
+        &mut self,
+        case: &Case,
+        contestants: Vec<(Contestant, Option<Refusal>)>,
+        memory: &mut Memory,
+    ) -> Result<Vec<(Contestant, f64)>, Stop> {
+        let mut report = CaseReport::new(case);
+        let mut present = Vec::new();
+        let mut spread = SPREADS[0];
+        for (contestant, mut refused) in contestants {
+            if refused.is_none() {
+                refused = match contestant {
+                    Contestant::Roofline => match self.find_roofline(case, memory)? {
+                        Ok(fastest) => {
+                            spread = fastest;
+                            None
+                        }
+                        Err(refusal) => Some(refusal),
+                    },
+                    _ => self.check(case, contestant, memory, SPREADS[0])?.err(),
+                };
+            }
+            let reason = match refused {
+                None => {
+                    present.push(contestant);
+                    continue;
+                }
+                Some(Refusal::Unavailable(reason)) => reason,
+                Some(Refusal::Wrong(mismatch)) => {
+                    if contestant != Contestant::Native {
+                        self.report.wrong.push(mismatch.to_string());
+                    }
+                    mismatch.to_string()
+                }
+            };
+            report.missing.push(Missing { contestant, reason });
+        }
+
+        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); present.len()];
+        let mut start = Instant::now();
+        let mut round = 0;
+        loop {
+            for i in 0..present.len() {
+                let i = (i + round as usize) % present.len();
+                let (Some(contestant), Some(samples)) = (present.get(i), samples.get_mut(i)) else {
+                    continue;
+                };
+                let sample = self.tools.sample(self.gpu, case, memory, *contestant, spread);
+                let sample = sample.map_err(|error| sample_failed(case, error))?;
+                // The first round warms up, as comparing has let the device rest.
+                if round > 0 {
+                    samples.push(sample);
+                }
+            }
+            if round == 0 {
+                start = Instant::now();
+            }
+            round += 1;
+            let Effort { min_rounds, max_rounds, per_case, .. } = self.effort;
+            let is_enough = round > min_rounds && start.elapsed() >= per_case;
+            if is_enough || round > max_rounds.max(min_rounds) || present.is_empty() {
+                break;
+            }
+        }
+        report.rounds = round.saturating_sub(1);
+        let measured = |(contestant, samples): (&Contestant, &Vec<Sample>)| {
+            measured(*contestant, samples, &report, spread)
+        };
+        report.results = present.iter().zip(&samples).filter_map(measured).collect();
+        report.set_ratios();
+        let is_believable = |result: &Measured| {
+            let device = result.gpu_ns.map_or(f64::INFINITY, |gpu| gpu.median);
+            clock::is_believable(device, result.wall_ns.median)
+        };
+        if !report.results.iter().all(is_believable) {
+            return Err(Stop::Clock);
+        }
+        let seconds = |r: &Measured| (r.contestant, r.wall_ns.median / 1e9);
+        let captures = report.results.iter().map(seconds).collect();
+        self.report.cases.push(report);
+        Ok(captures)
+    }
+
+    /// The fastest shape of the roofline for a case.
+    fn find_roofline(
+        &mut self,
+        case: &Case,
+        memory: &mut Memory,
+    ) -> Result<Result<RooflineSpread, Refusal>, BenchError> {
+        let roofline = Contestant::Roofline;
+        let mut fastest = (f64::INFINITY, SPREADS[0]);
+        for spread in SPREADS {
+            if let Err(refusal) = self.check(case, roofline, memory, spread)? {
+                return Ok(Err(refusal));
+            }
+        }
+        for _ in 0..2 {
+            for spread in SPREADS {
+                let sample = self.tools.sample(self.gpu, case, memory, roofline, spread);
+                let sample = sample.map_err(|error| sample_failed(case, error))?;
+                let time = sample.gpu.unwrap_or(sample.wall);
+                if time < fastest.0 {
+                    fastest = (time, spread);
+                }
+            }
+        }
+        Ok(Ok(fastest.1))
+    }
+}
+
+pub(super) fn sample_failed(case: &Case, error: SampleError) -> BenchError {
+    match error {
+        SampleError::Gpu(error) => error.into(),
+        SampleError::Pipeline(error) => {
+            BenchError::Pipelines { record: case.to_string(), reason: error.to_string() }
+        }
+    }
+}
+
+fn measured(
+    contestant: Contestant,
+    samples: &[Sample],
+    case: &CaseReport,
+    spread: RooflineSpread,
+) -> Option<Measured> {
+    let of = |f: fn(&Sample) -> f64| Spread::of(&samples.iter().map(f).collect::<Vec<_>>());
+    let gpu: Option<Vec<f64>> = samples.iter().map(|s| s.gpu).collect();
+    let gpu_ns = gpu.and_then(|gpu| Spread::of(&gpu));
+    let wall_ns = of(|s| s.wall)?;
+    let time_ns = gpu_ns.unwrap_or(wall_ns);
+    let per_ns = |bytes: u64| match time_ns.median > 0.0 {
+        true => bytes as f64 / time_ns.median,
+        false => 0.0,
+    };
+    let arena = samples.last()?.arena;
+    Some(Measured {
+        contestant,
+        time_ns,
+        gpu_ns,
+        wall_ns,
+        recording_ns: of(|s| s.recording)?,
+        captured_gb_per_s: per_ns(case.bytes_written),
+        moved_gb_per_s: per_ns(case.bytes_written + case.bytes_read),
+        to_roofline: None,
+        to_native: None,
+        arena_upload: arena.upload,
+        arena_scratch: arena.scratch,
+        spread: (contestant == Contestant::Roofline).then_some(spread),
+    })
+}

@@ -1,0 +1,268 @@
+//! One capture, timed.
+
+use std::time::Instant;
+
+use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Pipeline, Recorder, RuntimeError,
+};
+use vkxfb_probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
+
+use super::case::Case;
+use super::contestant::{Contestant, PipelineError, Pipelines};
+use super::memory::Memory;
+use super::roofline::{Rooflines, Spread};
+
+/// What one capture took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    /// Nanoseconds of the device, where it has timestamps.
+    pub(super) gpu: Option<f64>,
+    /// Nanoseconds from the submission until the host knows that the device is done.
+    pub(super) wall: f64,
+    /// Nanoseconds of the host in Begin, the draws and End.
+    pub(super) recording: f64,
+    /// What was taken of the arena.
+    pub(super) arena: ArenaDesc,
+}
+
+/// Why a contestant gives no sample.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SampleError {
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+}
+
+impl SampleError {
+    /// Whether nothing else can run either.
+    pub(super) const fn is_fatal(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
+    }
+}
+
+/// Two timestamps.
+pub(super) struct Timer {
+    /// `None` where the device has none, or they are not believed.
+    timestamps: Option<Timestamps>,
+    pool: vk::QueryPool,
+}
+
+impl Timer {
+    pub(super) fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let timestamps = gpu.timestamps();
+        let info =
+            vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
+        let pool = match timestamps {
+            // SAFETY: the device is live, and its queue has timestamps.
+            Some(_) => unsafe { gpu.context().device().create_query_pool(&info, None) }
+                .map_err(vulkan_error("vkCreateQueryPool"))?,
+            None => vk::QueryPool::null(),
+        };
+        Ok(Self { timestamps, pool })
+    }
+
+    pub(super) const fn timestamps(&self) -> Option<Timestamps> {
+        self.timestamps
+    }
+
+    /// Does without timestamps from now on.
+    pub(super) const fn distrust(&mut self) {
+        self.timestamps = None;
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded outside of a render pass instance.
+    unsafe fn reset(&self, ctx: &Context, cmd: vk::CommandBuffer) {
+        if self.timestamps.is_some() {
+            // SAFETY: the caller's contract.
+            unsafe { ctx.device().cmd_reset_query_pool(cmd, self.pool, 0, 2) };
+        }
+    }
+
+    /// Writes the time when all commands before are done.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, after [`reset`](Self::reset).
+    unsafe fn write(&self, ctx: &Context, cmd: vk::CommandBuffer, query: u32) {
+        let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
+        if self.timestamps.is_some() {
+            // SAFETY: the caller's contract.
+            unsafe { ctx.device().cmd_write_timestamp(cmd, stage, self.pool, query) };
+        }
+    }
+
+    /// Nanoseconds between the two.
+    fn read(&self, ctx: &Context) -> Result<Option<f64>, GpuError> {
+        let Some(timestamps) = self.timestamps else { return Ok(None) };
+        let mut values = [0u64; 2];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // SAFETY: the submission that wrote both was waited for.
+        unsafe { ctx.device().get_query_pool_results(self.pool, 0, &mut values, flags) }
+            .map_err(vulkan_error("vkGetQueryPoolResults"))?;
+        Ok(Some(timestamps.nanoseconds(values)))
+    }
+
+    pub(super) fn destroy(self, gpu: &Gpu) {
+        // SAFETY: nothing is in flight; null is ignored.
+        unsafe { gpu.context().device().destroy_query_pool(self.pool, None) };
+    }
+}
+
+/// What captures are made with.
+pub(super) struct Tools {
+    pub(super) pipelines: Pipelines,
+    pub(super) rooflines: Rooflines,
+    pub(super) timer: Timer,
+}
+
+impl Tools {
+    /// Captures once.
+    pub(super) fn sample(
+        &mut self,
+        gpu: &mut Gpu,
+        case: &Case,
+        memory: &mut Memory,
+        contestant: Contestant,
+        spread: Spread,
+    ) -> Result<Sample, SampleError> {
+        let Some(backend) = contestant.backend() else {
+            return self.sample_roofline(gpu, case, memory, spread, 1);
+        };
+        let pipeline = self.pipelines.get(gpu, contestant, backend, case)?;
+        let (pass, frame) = (gpu.render_pass(), gpu.framebuffer());
+        let is_graphics = backend != Backend::Compute;
+        let timer = &self.timer;
+        // SAFETY: the command buffer that was recorded with it is done, and will be reset.
+        unsafe { memory.arena.reset() };
+        let (recording, wall) = gpu.submit_timed(|ctx, cmd| {
+            // SAFETY: the handles are of this device and outlive the submission; the buffers hold
+            // what the case draws and captures.
+            unsafe {
+                prepare(ctx, cmd, memory);
+                timer.reset(ctx, cmd);
+                if is_graphics {
+                    begin_render_pass(ctx, cmd, pass, frame);
+                }
+                timer.write(ctx, cmd, 0);
+                let start = Instant::now();
+                capture(cmd, case, memory, pipeline)?;
+                let recording = start.elapsed();
+                if is_graphics {
+                    ctx.device().cmd_end_render_pass(cmd);
+                }
+                ctx.capture_barrier(cmd, backend, ConsumerScope::VERTEX_BUFFER);
+                timer.write(ctx, cmd, 1);
+                Ok(recording)
+            }
+        })?;
+        Ok(Sample {
+            gpu: timer.read(gpu.context())?,
+            wall: wall.as_nanos() as f64,
+            recording: recording.as_nanos() as f64,
+            arena: memory.arena.used(),
+        })
+    }
+
+    /// Moves the bytes of a case, `times` over.
+    pub(super) fn sample_roofline(
+        &mut self,
+        gpu: &mut Gpu,
+        case: &Case,
+        memory: &Memory,
+        spread: Spread,
+        times: u32,
+    ) -> Result<Sample, SampleError> {
+        self.rooflines.prepare(gpu.context(), case, spread).map_err(GpuError::from)?;
+        let (timer, rooflines) = (&self.timer, &self.rooflines);
+        let (recording, wall) = gpu.submit_timed(|ctx, cmd| {
+            // SAFETY: as in `sample`.
+            unsafe {
+                prepare(ctx, cmd, memory);
+                timer.reset(ctx, cmd);
+                timer.write(ctx, cmd, 0);
+                let start = Instant::now();
+                // Repetitions need no order, as each writes the same.
+                for _ in 0..times {
+                    rooflines.record(ctx, cmd, case, spread, &memory.addresses)?;
+                }
+                let recording = start.elapsed();
+                ctx.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
+                timer.write(ctx, cmd, 1);
+                Ok(recording)
+            }
+        })?;
+        Ok(Sample {
+            gpu: timer.read(gpu.context())?,
+            wall: wall.as_nanos() as f64,
+            recording: recording.as_nanos() as f64,
+            arena: ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 },
+        })
+    }
+
+    pub(super) fn destroy(self, gpu: &Gpu) {
+        self.pipelines.destroy(gpu);
+        self.rooflines.destroy(gpu.context());
+        self.timer.destroy(gpu);
+    }
+}
+
+/// Sets the counters to 0, and orders the capture behind everything before.
+///
+/// # Safety
+/// `cmd` is being recorded outside of a render pass instance.
+unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+        .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
+    let all = vk::PipelineStageFlags::ALL_COMMANDS;
+    let none = vk::DependencyFlags::empty();
+    // SAFETY: the caller's contract; counters lie in a buffer that can be copied to.
+    unsafe {
+        for counter in memory.counters.iter().flatten() {
+            ctx.device().cmd_fill_buffer(cmd, counter.buffer, counter.offset, 4, 0);
+        }
+        ctx.device().cmd_pipeline_barrier(cmd, all, all, none, &[barrier], &[], &[]);
+    }
+}
+
+/// Begin, the draws, End.
+///
+/// # Safety
+/// As [`Recorder::begin`]; the buffers hold what the case draws.
+unsafe fn capture(
+    cmd: vk::CommandBuffer,
+    case: &Case,
+    memory: &mut Memory,
+    pipeline: &Pipeline,
+) -> Result<(), RuntimeError> {
+    let vertex_buffers = [memory.vertices];
+    let desc = CaptureDesc {
+        pipeline,
+        buffers: &memory.captures,
+        vertex_buffers: &vertex_buffers,
+        counters: &memory.counters,
+    };
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
+        if let Some(indices) = &memory.indices {
+            recorder.bind_index_buffer(indices)?;
+            let draw = DrawIndexed {
+                index_count: case.vertices,
+                instance_count: 1,
+                ..DrawIndexed::default()
+            };
+            recorder.draw_indexed(case.topology, &draw)?;
+        } else {
+            for number in 0..case.draws() {
+                recorder.draw(case.topology, &case.draw(number))?;
+            }
+        }
+        recorder.end(&memory.counters)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! What is public may go to any thread and be shared between threads.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+
+#[macro_use]
+#[path = "../../tests/common/thread_safety.rs"]
+mod thread_safety;
+
+send_and_sync! {
+    vkxfb_bench { Contestant }
+    vkxfb_bench::case { Case, Record, RecordError, Work, Workload }
+    vkxfb_bench::compare { Mismatch }
+    vkxfb_bench::data { Vertices }
+    vkxfb_bench::plan { Part, Plan, PlanError, Selection, UnknownPart }
+    vkxfb_bench::report {
+        BenchReport, CaseReport, Clock, Host, LeftOut, Measured, Missing, PipelineReport,
+    }
+    vkxfb_bench::roofline { Spread }
+    vkxfb_bench::run { BenchError, Effort, Progress }
+}
+
+const _: () =
+    thread_safety::is_send_and_sync::<<vkxfb_bench::Contestant as std::str::FromStr>::Err>();
+/// A type that is asserted for itself.
+const OTHERS: &[&str] = &["UnknownContestant"];
+
+#[test]
+fn no_public_type_is_forgotten() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let known = [NAMES, OTHERS].concat();
+    assert_eq!(thread_safety::forgotten(&source, &known), [""; 0]);
+}

@@ -1,0 +1,170 @@
+//! `vkxfb bench`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_bench::Contestant;
+use vkxfb_bench::plan::{Part, Plan, Selection};
+use vkxfb_bench::run::{self, Effort};
+use vkxfb_bench::{plot, table};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_probe::report::check_writable;
+
+/// Arguments of `vkxfb bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The device: its index, or a part of its name; by default the first
+    #[arg(long)]
+    device: Option<DeviceSelector>,
+    /// Use no more of the device than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// Only these parts: draw, many-draws, indexed, formats, pipelines
+    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
+    part: Vec<Part>,
+    /// Only these topologies, for example triangle-list,triangle-strip
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<PrimitiveTopology>)]
+    topology: Vec<PrimitiveTopology>,
+    /// Only records of so many bytes a vertex: 16, 32, 64, 256
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = super::part::<u32>)]
+    size: Vec<u32>,
+    /// Only records in so many capture buffers: 1 to 4
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = super::part::<u32>)]
+    buffers: Vec<u32>,
+    /// Only so many vertices, or indices: 3 to 64Mi
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_count)]
+    vertices: Vec<u32>,
+    /// Only these beside the roofline: native, vertex, compute, compute-specialized
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<Contestant>)]
+    backend: Vec<Contestant>,
+    /// Every size, number of buffers and topology, with more numbers of vertices
+    #[arg(long)]
+    full: bool,
+    /// Captures of each contestant that are timed, at least
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// Leave out what would take longer, by what fewer vertices took; with --full 60
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    limit: Option<Duration>,
+    /// Run under the validation layer, which makes everything slower; its messages are errors
+    #[arg(long)]
+    validate: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a plot of bytes a second over the number of vertices, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb bench                          every topology and workload, in a minute or two
+  vkxfb bench --plot bench.svg         bytes a second over the vertices of a draw
+  vkxfb bench --full --json            the whole matrix, for machines; takes long
+  vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
+
+Exit status: 0; 1 where what was measured came out wrong; 2 where it could not run, or the validation layer
+objected.";
+
+/// A count with a binary unit: 300, 16Ki, 1Mi.
+fn parse_count(text: &str) -> Result<u32, String> {
+    let text = text.trim();
+    let (digits, unit) = match text.split_at_checked(text.len().saturating_sub(2)) {
+        Some((digits, "Ki")) => (digits, 1 << 10),
+        Some((digits, "Mi")) => (digits, 1 << 20),
+        _ => (text, 1),
+    };
+    let count: Option<u32> = digits.trim().parse().ok().and_then(|n: u32| n.checked_mul(unit));
+    count.ok_or_else(|| "a number such as 300, 16Ki or 1Mi".to_owned())
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    seconds.ok_or_else(|| "a number of seconds".to_owned())
+}
+
+impl Arguments {
+    fn effort(&self) -> Effort {
+        let effort = Effort::default();
+        let limit = if self.full { Duration::from_secs(60) } else { effort.limit };
+        Effort { min_rounds: self.rounds, limit: self.limit.unwrap_or(limit), ..effort }
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        Ok(Plan::new(&Selection {
+            parts: self.part.clone(),
+            topologies: self.topology.clone(),
+            sizes: self.size.clone(),
+            buffers: self.buffers.clone(),
+            vertices: self.vertices.clone(),
+            contestants: self.backend.clone(),
+            full: self.full,
+        })?)
+    }
+}
+
+/// Runs `vkxfb bench`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    // Before the device is opened: what cannot be run or written need not be.
+    let plan = arguments.plan()?;
+    if let Some(file) = &arguments.plot {
+        check_writable(file).with_context(|| super::cannot_write(file))?;
+    }
+    let mut gpu = Gpu::open(&OpenOptions {
+        device: arguments.device.clone(),
+        profile: arguments.profile.into(),
+        validation: arguments.validate,
+        ..OpenOptions::default()
+    })?;
+    // What is asked for by name has to be there.
+    let asked: Vec<Backend> = arguments.backend.iter().filter_map(|c| c.backend()).collect();
+    for backend in asked {
+        gpu.capabilities().availability(backend)?;
+        if !gpu.backends().contains(&backend) {
+            bail!("the profile does not include the backend {backend}");
+        }
+    }
+    let bar = super::progress_bar();
+    let result = run::run(&mut gpu, &plan, &arguments.effort(), |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+        bar.set_message(progress.what.clone());
+    });
+    bar.finish_and_clear();
+    let mut report = result?;
+    report.validation = super::once_each(&gpu.close());
+    if let Some(file) = &arguments.plot {
+        match plot::render(&report) {
+            Some(svg) => super::write(file, &svg)?,
+            None => super::complain("no plot:", "no draw without an index buffer was measured"),
+        }
+    }
+    super::show(&if arguments.json { report.to_json()? } else { table::render(&report) })?;
+    for wrong in report.wrong.iter().filter(|_| arguments.json) {
+        super::complain("wrong:", wrong);
+    }
+    Ok(match (report.wrong.is_empty(), report.validation.is_empty()) {
+        (false, _) => 1,
+        (true, false) => super::COULD_NOT_RUN,
+        (true, true) => 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_binary_units() {
+        assert_eq!(parse_count("300"), Ok(300));
+        assert_eq!(parse_count("16Ki"), Ok(16 << 10));
+        assert_eq!(parse_count("64Mi"), Ok(64 << 20));
+        for wrong in ["", "Mi", "-1", "1Gi", "8192Mi", "ä"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `vkxfb info`
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use ash::vk;
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Workaround, version_string};
+use vkxfb_probe::gpu::{DeviceInfo, devices};
+
+use super::layer::{Installed, NAME, installed};
+
+/// Arguments of `vkxfb info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Look at the devices as if they were no more than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Device<'a> {
+    index: usize,
+    name: &'a str,
+    driver: String,
+    api_version: String,
+    device_type: &'static str,
+    backends: Vec<BackendStatus>,
+    /// What is done differently on it.
+    workarounds: Vec<WorkaroundStatus>,
+    layer: LayerStatus<'a>,
+}
+
+/// The Vulkan layer, as this command finds it.
+#[derive(Serialize)]
+struct LayerStatus<'a> {
+    /// Whether it is between this command and the driver.
+    loaded: bool,
+    /// What it says of the device.
+    says: Option<&'a str>,
+    /// The manifests that the loader finds.
+    installed: &'a [Installed],
+}
+
+#[derive(Serialize)]
+struct BackendStatus {
+    name: &'static str,
+    available: bool,
+    /// Why not.
+    reasons: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct WorkaroundStatus {
+    name: &'static str,
+    effect: &'static str,
+    devices: &'static str,
+    reason: &'static str,
+    link: &'static str,
+    removal: &'static str,
+}
+
+impl From<&Workaround> for WorkaroundStatus {
+    fn from(workaround: &Workaround) -> Self {
+        let Workaround { name, devices, reason, link, removal, .. } = *workaround;
+        Self { name, effect: workaround.effect.description(), devices, reason, link, removal }
+    }
+}
+
+/// Runs `vkxfb info`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    let devices = devices(arguments.profile.into(), false)?;
+    let installed = installed();
+    let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
+    if arguments.json {
+        super::show(&format!("{}\n", serde_json::to_string_pretty(&devices)?))?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for device in devices {
+        let Device { name, api_version, driver, device_type, .. } = device;
+        writeln!(text, "{} {}", format!("{}:", device.index).bold(), name.bold())?;
+        writeln!(text, "   Vulkan {api_version}, {driver}, {device_type}")?;
+        for backend in device.backends {
+            if backend.available {
+                writeln!(text, "   {:8} {}", backend.name, "yes".green())?;
+            } else {
+                let reasons = backend.reasons.join("; ");
+                writeln!(text, "   {:8} {} {reasons}", backend.name, "no:".yellow())?;
+            }
+        }
+        if let Some(says) = device.layer.says {
+            writeln!(text, "   {:8} {says}", "layer")?;
+        }
+        for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
+        {
+            writeln!(text, "   workaround {name}: {effect}")?;
+            writeln!(text, "      {reason} ({devices}; {link})")?;
+            writeln!(text, "      to be removed when {removal}")?;
+        }
+    }
+    describe_layer(&installed, &mut text)?;
+    super::show(&text)?;
+    Ok(0)
+}
+
+/// Where the layer is installed, if it is.
+fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
+    if installed.is_empty() {
+        writeln!(text, "layer not installed; vkxfb layer install --user does that")?;
+    }
+    for Installed { manifest, implicit, library, library_missing } in installed {
+        let kind = if *implicit { "implicit" } else { "explicit" };
+        write!(text, "layer installed ({kind}): {}", manifest.display())?;
+        if let Some(library) = library {
+            let missing = if *library_missing { ", which is not there" } else { "" };
+            write!(text, ", library {}{missing}", library.display())?;
+        }
+        writeln!(text)?;
+    }
+    Ok(())
+}
+
+fn describe<'a>(info: &'a DeviceInfo, installed: &'a [Installed]) -> Device<'a> {
+    let tool = info.tools.iter().find(|tool| tool.layer == NAME);
+    let says = tool.map(|tool| tool.description.as_str());
+    let capabilities = &info.capabilities;
+    let backends = Backend::ALL.map(|backend| {
+        let reasons = capabilities.availability(backend).err().map(|e| e.reasons);
+        BackendStatus {
+            name: backend.name(),
+            available: reasons.is_none(),
+            reasons: reasons.unwrap_or_default(),
+        }
+    });
+    Device {
+        index: info.index,
+        name: &capabilities.device_name,
+        driver: capabilities.driver(),
+        api_version: version_string(capabilities.device_api_version),
+        device_type: match capabilities.device_type {
+            vk::PhysicalDeviceType::CPU => "CPU",
+            vk::PhysicalDeviceType::DISCRETE_GPU => "discrete GPU",
+            vk::PhysicalDeviceType::INTEGRATED_GPU => "integrated GPU",
+            vk::PhysicalDeviceType::VIRTUAL_GPU => "virtual GPU",
+            _ => "other device",
+        },
+        backends: backends.into(),
+        workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
+        layer: LayerStatus { loaded: tool.is_some(), says, installed },
+    }
+}

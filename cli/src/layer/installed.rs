@@ -1,0 +1,79 @@
+//! Which manifests of the layer the loader finds.
+
+use std::env;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::manifest::{Kind, Manifest};
+
+/// A manifest that the loader finds.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Installed {
+    pub(crate) manifest: PathBuf,
+    /// Whether the loader takes the layer by itself.
+    pub(crate) implicit: bool,
+    pub(crate) library: Option<PathBuf>,
+    /// Whether the library is where the manifest says. Of a mere name nobody but the system knows.
+    pub(crate) library_missing: bool,
+}
+
+/// Where a user's data is: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+pub(super) fn data_home() -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
+}
+
+/// The directories below which a loader looks, in its order:
+/// [LoaderLayerInterface.md](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
+fn roots() -> Vec<PathBuf> {
+    let listed = |name: &str, otherwise: &str| {
+        let list = env::var_os(name).filter(|list| !list.is_empty());
+        env::split_paths(&list.unwrap_or_else(|| otherwise.into())).collect::<Vec<_>>()
+    };
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let mut roots: Vec<PathBuf> =
+        config.or_else(|| Some(home?.join(".config"))).into_iter().collect();
+    roots.extend(listed("XDG_CONFIG_DIRS", "/etc/xdg"));
+    roots.extend(["/usr/local/etc", "/etc"].map(PathBuf::from));
+    roots.extend(data_home());
+    roots.extend(listed("XDG_DATA_DIRS", "/usr/local/share:/usr/share"));
+    roots
+}
+
+/// The manifests of the layer, in the order in which the loader finds them.
+pub(crate) fn installed() -> Vec<Installed> {
+    let mut directories = Vec::new();
+    // Named ones hold manifests themselves, of explicit layers.
+    let named = |name: &str| env::var_os(name).filter(|list| !list.is_empty());
+    let only = named("VK_LAYER_PATH");
+    for list in [&only, &named("VK_ADD_LAYER_PATH")].into_iter().flatten() {
+        directories.extend(env::split_paths(list).map(|directory| (directory, false)));
+    }
+    for directory in Kind::DIRECTORIES {
+        let implicit = directory == Kind::Always.directory();
+        if only.is_none() || implicit {
+            let of_root = |root: PathBuf| (root.join("vulkan").join(directory), implicit);
+            directories.extend(roots().into_iter().map(of_root));
+        }
+    }
+    let mut found: Vec<Installed> = Vec::new();
+    for (directory, implicit) in directories {
+        let Ok(entries) = directory.read_dir() else { continue };
+        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+        files.sort();
+        for file in files {
+            let Ok(Some(manifest)) = Manifest::read(&file) else { continue };
+            if found.iter().any(|other| other.manifest == file) {
+                continue;
+            }
+            let library = manifest.library(&file);
+            let library_missing =
+                library.as_ref().is_some_and(|path| path.is_absolute() && !path.is_file());
+            found.push(Installed { manifest: file, implicit, library, library_missing });
+        }
+    }
+    found
+}

@@ -1,0 +1,178 @@
+//! The layer's manifest: `manifest.json` with the library's path, and what makes an implicit layer of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+/// The layer's name.
+pub(crate) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
+
+/// Name of the manifest's file.
+pub(super) const FILE_NAME: &str = "VkLayer_vkxfb_transform_feedback.json";
+
+/// Set to 1, it enables an implicit layer that is taken on request.
+pub(super) const ENABLE: &str = "ENABLE_VKXFB_TRANSFORM_FEEDBACK";
+
+/// Set to 1, it disables an implicit layer.
+pub(super) const DISABLE: &str = "DISABLE_VKXFB_TRANSFORM_FEEDBACK";
+
+/// What it is made of. The layer's tests hold it against the layer.
+const TEMPLATE: &str = include_str!("manifest.json");
+
+/// Who gets the layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Programs that ask for it.
+    Explicit,
+    /// Programs that are run with [`ENABLE`].
+    OnRequest,
+    /// Every program.
+    Always,
+}
+
+impl Kind {
+    /// Where the loader looks for layers, below one of its roots.
+    pub(super) const DIRECTORIES: [&str; 2] = ["explicit_layer.d", "implicit_layer.d"];
+
+    pub(super) const fn directory(self) -> &'static str {
+        Self::DIRECTORIES[self.is_implicit() as usize]
+    }
+
+    pub(super) const fn other_directory(self) -> &'static str {
+        Self::DIRECTORIES[!self.is_implicit() as usize]
+    }
+
+    const fn is_implicit(self) -> bool {
+        !matches!(self, Self::Explicit)
+    }
+}
+
+/// A manifest of the layer.
+#[derive(Debug)]
+pub(crate) struct Manifest(Value);
+
+impl Manifest {
+    pub(super) fn new(kind: Kind, library: &Path) -> Result<Self> {
+        let Some(library) = library.to_str() else {
+            bail!("a manifest cannot hold {}, which is no UTF-8", library.display());
+        };
+        let mut manifest: Value = serde_json::from_str(TEMPLATE)?;
+        let layer = &mut manifest["layer"];
+        layer["library_path"] = library.into();
+        if kind.is_implicit() {
+            layer["disable_environment"] = json!({ DISABLE: "1" });
+        }
+        if kind == Kind::OnRequest {
+            layer["enable_environment"] = json!({ ENABLE: "1" });
+        }
+        Ok(Self(manifest))
+    }
+
+    /// The manifest in a file; `None` if it is another's.
+    pub(crate) fn read(file: &Path) -> std::io::Result<Option<Self>> {
+        let bytes = std::fs::read(file)?;
+        let manifest: Option<Value> = serde_json::from_slice(&bytes).ok();
+        Ok(manifest.filter(|manifest| manifest["layer"]["name"] == NAME).map(Self))
+    }
+
+    /// Where the manifest, which is in that file, says the library is.
+    pub(crate) fn library(&self, file: &Path) -> Option<PathBuf> {
+        let library = Path::new(self.0["layer"]["library_path"].as_str()?);
+        // A mere name is for the system to find.
+        let is_name = library.components().count() == 1;
+        let directory = file.parent().filter(|_| !is_name);
+        Some(directory.map_or(library.to_owned(), |directory| directory.join(library)))
+    }
+
+    pub(super) fn text(&self) -> Result<String> {
+        Ok(format!("{}\n", serde_json::to_string_pretty(&self.0)?))
+    }
+}
+
+/// The name of the layer's library here.
+pub(super) fn library_name() -> String {
+    format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+/// The library beside the command: where cargo builds both, or in `lib` beside `bin`.
+pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
+    let name = library_name();
+    // Followed, for a link to the command is not beside the library.
+    let command = command.canonicalize().unwrap_or_else(|_| command.to_owned());
+    let mut places = Vec::new();
+    if let Some(directory) = command.parent() {
+        places.push(directory.join(&name));
+        if let Some(prefix) = directory.parent() {
+            places.extend(["lib", "lib/vkxfb", "lib64"].map(|lib| prefix.join(lib).join(&name)));
+        }
+    }
+    match places.iter().find(|place| place.is_file()) {
+        Some(place) => Ok(place.clone()),
+        None => {
+            let places: Vec<_> = places.iter().map(|p| format!("  {}", p.display())).collect();
+            bail!(
+                "the layer's library is not there; cargo build makes it, --library names it. \
+                 Looked for\n{}",
+                places.join("\n")
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(kind: Kind) -> Value {
+        let text = Manifest::new(kind, Path::new("/lib/layer.so")).unwrap().text().unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["layer"].take()
+    }
+
+    #[test]
+    fn it_is_the_layers() {
+        let explicit = layer(Kind::Explicit);
+        assert_eq!(explicit["name"], NAME);
+        assert_eq!(explicit["library_path"], "/lib/layer.so");
+        assert!(explicit["enable_environment"].is_null());
+        assert!(explicit["disable_environment"].is_null());
+        let request = layer(Kind::OnRequest);
+        assert_eq!(request["enable_environment"], json!({ ENABLE: "1" }));
+        assert_eq!(request["disable_environment"], json!({ DISABLE: "1" }));
+        let always = layer(Kind::Always);
+        assert!(always["enable_environment"].is_null());
+        assert_eq!(always["disable_environment"], json!({ DISABLE: "1" }));
+    }
+
+    #[test]
+    fn a_library_is_relative_to_its_manifest() {
+        let library = |path: &str| {
+            let manifest = Manifest::new(Kind::Explicit, Path::new(path)).unwrap();
+            manifest.library(Path::new("/etc/vulkan/a.json")).unwrap()
+        };
+        assert_eq!(library("/lib/a.so"), Path::new("/lib/a.so"));
+        assert_eq!(library("../a.so"), Path::new("/etc/vulkan/../a.so"));
+        assert_eq!(library("a.so"), Path::new("a.so"));
+    }
+
+    #[test]
+    fn the_library_is_beside_the_command_or_in_lib() {
+        let root = tempfile::tempdir().unwrap();
+        let bin = root.path().join("bin");
+        let libraries = root.path().join("lib");
+        for directory in [&bin, &libraries] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        let command = bin.join("vkxfb");
+        std::fs::write(&command, "").unwrap();
+        let error = find_library(&command).unwrap_err().to_string();
+        for place in [&bin, &libraries] {
+            assert!(error.contains(place.join(library_name()).to_str().unwrap()), "{error}");
+        }
+        for place in [libraries.join(library_name()), bin.join(library_name())] {
+            std::fs::write(&place, "").unwrap();
+            let found = find_library(&command).unwrap();
+            assert_eq!(found, place.canonicalize().unwrap());
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
+//! found mismatches or the benchmark something wrong, 2 it could not run.
+
+mod attributes;
+mod bench;
+mod broadcast;
+mod hint;
+mod info;
+mod inspect;
+mod layer;
+mod lower;
+mod probe;
+mod records;
+mod source;
+mod specialize;
+mod split;
+mod strip;
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use spirv::ExecutionModel;
+use tracing_subscriber::EnvFilter;
+use vkxfb::capture::{BufferMode, CaptureList};
+use vkxfb::frontend::NAGA_THREAD;
+use vkxfb::lower::{Backend, Shader};
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_probe::gpu::{Message, Profile, Resources};
+use vkxfb_probe::report::write_atomically;
+
+/// Exit status where something kept the command from running.
+const COULD_NOT_RUN: u8 = 2;
+
+/// Transform feedback for every Vulkan device, by compute.
+#[derive(Debug, Parser)]
+#[command(name = "vkxfb", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  vkxfb info                          which devices there are, and what each allows
+  vkxfb probe                         capture all topologies on every device, by every backend
+  vkxfb probe --quick --html out.html the same in short, with pictures
+  vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
+  vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
+  vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
+  vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
+  vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
+  vkxfb layer install --user          let the Vulkan loader find the layer
+vkxfb COMMAND --help has more.
+
+--varyings takes outputs by name (colour, block.matrix, light[2].position, gl_Position) or by
+place: @3 is the output at location 3, @3.yz the second and third of that location's components,
+@Position the built-in. vkxfb inspect lists both. gl_SkipComponents1 to gl_SkipComponents4 leave a
+gap, gl_NextBuffer moves on to the next buffer.
+
+records.json holds Gallium's stream-output records; offsets and strides count dwords:
+  { "strides": [4],
+    "outputs": [{ "register_index": 0, "start_component": 0, "num_components": 4,
+                  "output_buffer": 0, "dst_offset": 0, "stream": 0 }] }
+A register is the number of an output among those written, in the order of gl_varying_slot.
+COL0 to VIEWPORT_MASK are at locations 0 to 10 and VARn at 11 + n; with "locations": "unpacked"
+VARn is at n. "outputs_written" may give the mask of slots, which is otherwise worked out.
+
+Set VKXFB_LOG=debug (or trace) to see what is decided, for example VKXFB_LOG=vkxfb::lower=trace.
+
+Exit status: 0 all right; 1 the probe or the benchmark found something wrong; 2 it could not run."#;
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure captures beside the driver's own and beside a kernel that only moves the bytes.
+    Bench(bench::Arguments),
+    /// Let a fragment shader write its colour to every attachment.
+    BroadcastColor(broadcast::Arguments),
+    /// List the devices, the backends that each allows, and why not the others.
+    Info(info::Arguments),
+    /// Show what a shader captures, and the locations that it leaves.
+    Inspect(inspect::Arguments),
+    /// Install the Vulkan layer, or print its manifest.
+    Layer(layer::Arguments),
+    /// Rewrite a shader for a backend.
+    Lower(lower::Arguments),
+    /// Make one variable of each member of a shader's output blocks and structures.
+    SplitBlocks(split::Arguments),
+    /// Take transform feedback out of a module, for a driver that is not to capture.
+    StripXfb(strip::Arguments),
+    /// Capture every topology and compare the bytes with a model of the specification.
+    Probe(probe::Arguments),
+}
+
+/// The stage of a shader that is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StageName {
+    /// The only stage of the vertex and compute backends.
+    Vertex,
+    /// With tessellation.
+    TessellationEvaluation,
+    /// With a geometry shader.
+    Geometry,
+}
+
+impl From<StageName> for ExecutionModel {
+    fn from(name: StageName) -> Self {
+        match name {
+            StageName::Vertex => Self::Vertex,
+            StageName::TessellationEvaluation => Self::TessellationEvaluation,
+            StageName::Geometry => Self::Geometry,
+        }
+    }
+}
+
+/// Which shader of a module.
+#[derive(Debug, clap::Args)]
+struct Selected {
+    /// Its stage; otherwise the first of these that the module has
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<StageName>,
+    /// Its entry point, where there are several
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+}
+
+impl Selected {
+    /// The stage that was named.
+    fn stage(&self) -> Option<ExecutionModel> {
+        self.stage.map(ExecutionModel::from)
+    }
+
+    /// The entry point that was named.
+    fn entry_point(&self) -> Option<&str> {
+        self.entry_point.as_deref()
+    }
+}
+
+/// How much of a device is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ProfileName {
+    /// Everything that the backends use.
+    #[default]
+    Full,
+    /// What a Bifrost Mali has: Vulkan 1.0 with buffer device addresses; no geometry shader, no stores
+    /// from the vertex stage, nothing indirect.
+    Bifrost,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Full => Self::Full,
+            ProfileName::Bifrost => Self::Bifrost,
+        }
+    }
+}
+
+/// How captures by compute reach memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ResourcesName {
+    /// By device address where there are device addresses, by descriptors otherwise.
+    #[default]
+    Best,
+    /// By storage-buffer descriptors.
+    Descriptors,
+}
+
+impl From<ResourcesName> for Resources {
+    fn from(name: ResourcesName) -> Self {
+        match name {
+            ResourcesName::Best => Self::Best,
+            ResourcesName::Descriptors => Self::Descriptors,
+        }
+    }
+}
+
+/// Parses the arguments and runs the command.
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .init();
+    leave_naga_silent();
+    let command = Arguments::parse_from(join_lists(std::env::args_os())).command;
+    let result = match &command {
+        Command::Bench(arguments) => bench::run(arguments),
+        Command::BroadcastColor(arguments) => broadcast::run(arguments),
+        Command::Info(arguments) => info::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Layer(arguments) => layer::run(arguments),
+        Command::Lower(arguments) => lower::run(arguments),
+        Command::SplitBlocks(arguments) => split::run(arguments),
+        Command::StripXfb(arguments) => strip::run(arguments),
+        Command::Probe(arguments) => probe::run(arguments),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            complain("error:", format_args!("{error:#}"));
+            if let Some(hint) = hint::hint(&error, &command) {
+                complain("hint:", hint);
+            }
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+/// A panic of naga comes back as an error, which is shown as any other.
+fn leave_naga_silent() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(NAGA_THREAD) {
+            hook(panic);
+        }
+    }));
+}
+
+/// Writes to standard output; colours are taken out where nobody sees them. A reader who has seen
+/// enough, such as `head`, is no error.
+fn show(text: &str) -> Result<()> {
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
+/// Writes JSON to standard output, indented, with a line break at the end.
+fn show_json(value: &impl Serialize) -> Result<()> {
+    show(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Joins the lists that a shell has taken apart at the spaces behind their commas: `--varyings a, b`.
+fn join_lists(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let is_option = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"--");
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let before = joined.len().checked_sub(2).map(|at| is_option(&joined[at]));
+        match joined.last_mut() {
+            Some(list)
+                if list.as_encoded_bytes().ends_with(b",")
+                    && (before == Some(true) || is_option(list))
+                    && !argument.as_encoded_bytes().starts_with(b"-") =>
+            {
+                list.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+/// Reads a part of a list; there may be a space behind the comma.
+fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    let part = text.trim();
+    if part.is_empty() {
+        return Err("nothing between two commas; a list with spaces has to be quoted".to_owned());
+    }
+    part.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// A line on standard error. Where there is none to write to, the exit status says it.
+fn complain(lead: &str, what: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+}
+
+/// Messages of the validation layer, the first of each kind with how often it came.
+fn once_each(messages: &[Message]) -> Vec<String> {
+    let mut kinds: Vec<(&Message, usize)> = Vec::new();
+    for message in messages {
+        match kinds.iter_mut().find(|(first, _)| first.id == message.id) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((message, 1)),
+        }
+    }
+    let text = |(message, count): &(&Message, usize)| match count {
+        1 => message.to_string(),
+        _ => format!("{message} ({count} of that kind)"),
+    };
+    kinds.iter().map(text).collect()
+}
+
+/// Shown where a person looks on, on standard error.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    write_atomically(file, text.as_bytes()).with_context(|| cannot_write(file))
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
+}
+
+/// Which shader, and what of it is captured.
+#[derive(Debug, clap::Args)]
+struct Captured {
+    #[command(flatten)]
+    selected: Selected,
+    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say: by name, or
+    /// by place as @3 (location), @3.yz (components), @Position (built-in)
+    #[arg(long, value_name = "OUTPUT,...", value_delimiter = ',', value_parser = part::<String>)]
+    varyings: Vec<String>,
+    /// With --varyings: one buffer an output
+    #[arg(long, requires = "varyings")]
+    separate: bool,
+    /// Capture what the stream-output records in this file of JSON say; vkxfb --help has an example
+    #[arg(long, value_name = "FILE", conflicts_with = "varyings")]
+    records: Option<PathBuf>,
+    #[command(flatten)]
+    constants: specialize::Constants,
+}
+
+impl Captured {
+    /// The shader that was named, with its specialisation.
+    fn shader<'a>(
+        &'a self,
+        words: &'a [u32],
+        specialization: &'a [SpecializationConstant<'a>],
+    ) -> Shader<'a> {
+        let (stage, entry_point) = (self.selected.stage(), self.selected.entry_point());
+        Shader { stage, entry_point, specialization, ..Shader::new(words) }
+    }
+
+    /// Whether a list was given.
+    fn has_list(&self) -> bool {
+        !self.varyings.is_empty() || self.records.is_some()
+    }
+
+    /// The list that was given for a shader; `None` leaves it to the decorations.
+    fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
+        if !self.has_list() {
+            return Ok(None);
+        }
+        let module = shader.module()?;
+        let entry = shader.find(&module)?;
+        let declarations = Declarations::of(&module);
+        if let Some(file) = &self.records {
+            let info = records::read(file)?;
+            let list = CaptureList::from_stream_output(&module, &declarations, &entry, &info);
+            return Ok(Some(list.with_context(|| file.display().to_string())?));
+        }
+        let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
+        let list = CaptureList::from_varyings(&declarations, &entry, &self.varyings, mode)?;
+        Ok(Some(list))
+    }
+}
+
+/// Where a rewritten module goes: to a file, and what is shown of it.
+#[derive(Debug, clap::Args)]
+#[group(id = "destination", required = true, multiple = true)]
+struct Output {
+    /// Write the module here
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print the module as text; spirv-dis must be installed
+    #[arg(long)]
+    text: bool,
+    /// Print as JSON what the module has that the shader had not
+    #[arg(long, conflicts_with = "text")]
+    json: bool,
+}
+
+impl Output {
+    /// Writes a module as the arguments say, and returns the exit status. `report` says of it what machines
+    /// have to know.
+    fn put(&self, words: &[u32], report: &impl Serialize) -> Result<u8> {
+        if let Some(file) = &self.output {
+            write_atomically(file, bytemuck::cast_slice(words))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        if self.text {
+            show(&disassemble(words).context("cannot run spirv-dis")?)?;
+        }
+        if self.json {
+            show_json(report)?;
+        }
+        Ok(0)
+    }
+}
+
+fn parse_backend(name: &str) -> Result<Backend, String> {
+    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+    found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
+}
+
+/// The words as text, where spirv-dis is installed.
+fn disassemble(words: &[u32]) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().ok()?;
+    file.write_all(bytemuck::cast_slice(words)).ok()?;
+    let output = std::process::Command::new("spirv-dis").arg(file.path()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

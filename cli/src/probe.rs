@@ -1,0 +1,247 @@
+//! `vkxfb probe`
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use owo_colors::OwoColorize;
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::self_test;
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
+use vkxfb_probe::table;
+
+/// Arguments of `vkxfb probe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The device: its index, or a part of its name; by default every device
+    #[arg(long)]
+    device: Option<DeviceSelector>,
+    /// Use no more of the device than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// How captures by compute reach memory
+    #[arg(long, value_enum, default_value_t)]
+    resources: super::ResourcesName,
+    /// Only this backend: native, vertex or compute
+    #[arg(long, value_parser = super::parse_backend)]
+    backend: Option<Backend>,
+    /// Only this topology, for example triangle-strip
+    #[arg(long)]
+    topology: Option<PrimitiveTopology>,
+    /// Only this shader: a SPIR-V file with capture decorations, or one of identify, two_buffers,
+    /// attributes
+    #[arg(long, value_name = "FILE|NAME")]
+    shader: Option<PathBuf>,
+    /// Only this provoking vertex: first or last
+    #[arg(long, value_parser = parse_provoking)]
+    provoking: Option<ProvokingVertex>,
+    /// Only draws of that many vertices
+    #[arg(long, value_name = "N")]
+    vertices: Option<u32>,
+    /// Only draws of that many instances
+    #[arg(long, value_name = "N")]
+    instances: Option<u32>,
+    /// Fewer vertex counts, and no large draws
+    #[arg(long)]
+    quick: bool,
+    /// Run under the validation layer; its messages are errors
+    #[arg(long)]
+    validate: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page with the results and a picture of each topology
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the first mismatch, if there is one, to be attached to a driver bug
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Check that every kind of fault is recognised, without a device
+    #[arg(long)]
+    self_test: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb probe --quick --html out.html            every topology and backend, with pictures
+  vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
+  vkxfb probe --report bug.md                    with a file for the driver's maintainer, should any be wrong
+  vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
+  vkxfb probe --shader my.vert.spv               a shader of yours
+
+Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, or the
+validation layer objected.";
+
+fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+    let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
+    found.ok_or_else(|| "one of: first, last".to_owned())
+}
+
+/// Runs `vkxfb probe`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if arguments.self_test {
+        return run_self_test(arguments.json);
+    }
+    // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
+    // be written, it need not be made.
+    let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
+    for file in [&arguments.html, &arguments.report].into_iter().flatten() {
+        report::check_writable(file).with_context(|| super::cannot_write(file))?;
+    }
+    let selectors = match &arguments.device {
+        Some(selector) => vec![selector.clone()],
+        None => devices(arguments.profile.into(), arguments.validate)?
+            .into_iter()
+            .map(|device| DeviceSelector::Index(device.index))
+            .collect(),
+    };
+    let (mut reports, mut bug_report) = (Vec::new(), None);
+    let mut failed = false;
+    let several = selectors.len() > 1;
+    for selector in selectors {
+        match probe_device(arguments, selector, subject.as_ref()) {
+            Ok((report, bug)) => {
+                reports.push(report);
+                bug_report = bug_report.or(bug);
+            }
+            // One of several devices that cannot run takes nothing from the others.
+            Err(error) if several => {
+                super::complain("error:", format_args!("{error:#}"));
+                failed = true;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if arguments.json {
+        super::show(&report::to_json(&reports)?)?;
+    }
+    if let Some(file) = &arguments.html {
+        super::write(file, &report::to_html(&reports))?;
+    }
+    match (&arguments.report, bug_report) {
+        (Some(file), Some(text)) => super::write(file, &text)?,
+        (Some(_), None) => super::complain("nothing to report:", "no capture came out wrong"),
+        (None, _) => {}
+    }
+    let outcome = report::outcome(&reports);
+    let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
+    Ok(outcome.exit_code())
+}
+
+fn find_subject(shader: &Path) -> Result<Subject> {
+    let built_in = shader.to_str().and_then(ProbeShader::by_name);
+    Ok(match built_in {
+        Some(shader) => Subject::built_in(shader)?,
+        None => {
+            let words = super::source::read_spirv(shader)?;
+            Subject::from_words(&shader.display().to_string(), words)?
+        }
+    })
+}
+
+/// Probes one device, and prints the table unless JSON is wanted.
+fn probe_device(
+    arguments: &Arguments,
+    device: DeviceSelector,
+    subject: Option<&Subject>,
+) -> Result<(ProbeReport, Option<String>)> {
+    let options = OpenOptions {
+        device: Some(device),
+        profile: arguments.profile.into(),
+        resources: arguments.resources.into(),
+        validation: arguments.validate,
+        ..OpenOptions::default()
+    };
+    let mut gpu = Gpu::open(&options)?;
+    let plan = plan(arguments, &gpu, subject)?;
+    let profile = match arguments.profile {
+        super::ProfileName::Full => "",
+        super::ProfileName::Bifrost => "bifrost",
+    };
+    let mut report = ProbeReport::new(run::device_info(&gpu), profile);
+    if arguments.resources == super::ResourcesName::Descriptors {
+        report.resources = "descriptors".to_owned();
+    }
+
+    let bar = super::progress_bar();
+    run::run(&mut gpu, &plan, &mut report, |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+        bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
+    });
+    bar.finish_and_clear();
+
+    let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
+    let describe = |failure: &Failure| -> Result<String> {
+        let target = gpu.compute_target(failure.backend)?;
+        Ok(run::describe_failure(&report, failure, &plan, &target, super::disassemble)?)
+    };
+    let bug_report = failure.map(describe).transpose()?;
+    report.validation = super::once_each(&gpu.close());
+    if !arguments.json {
+        super::show(&table::render(&report, true))?;
+    }
+    // Those who parse the output are told as well.
+    for message in report.validation.iter().filter(|_| arguments.json) {
+        super::complain("validation:", message);
+    }
+    Ok((report, bug_report))
+}
+
+fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
+    let backends = match arguments.backend {
+        None => gpu.backends().to_vec(),
+        Some(backend) => {
+            gpu.capabilities().availability(backend)?;
+            if !gpu.backends().contains(&backend) {
+                bail!("the profile does not include the backend {backend}");
+            }
+            vec![backend]
+        }
+    };
+    let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
+    plan.max_capture_buffer = gpu.context().max_capture_buffer();
+    if arguments.quick {
+        plan.quick();
+    }
+    if let Some(subject) = subject {
+        plan.subjects = vec![subject.clone()];
+    }
+    plan.topologies = arguments.topology.map_or(plan.topologies, |topology| vec![topology]);
+    plan.provoking = arguments.provoking.map_or(plan.provoking, |provoking| vec![provoking]);
+    plan.instance_counts = arguments.instances.map_or(plan.instance_counts, |n| vec![n]);
+    if let Some(vertices) = arguments.vertices {
+        plan.vertex_counts = vec![vertices];
+        plan.large = None;
+    }
+    plan.check()?;
+    Ok(plan)
+}
+
+fn run_self_test(json: bool) -> Result<u8> {
+    let checks = self_test::run();
+    let passed = self_test::passed(&checks);
+    if json {
+        super::show(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
+    } else {
+        let mut text = String::new();
+        for check in &checks {
+            let mark = if check.passed {
+                "ok".green().to_string()
+            } else {
+                "NOT RECOGNISED".red().to_string()
+            };
+            writeln!(text, "{mark} {check}")?;
+        }
+        let recognised = checks.iter().filter(|check| check.passed).count();
+        writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
+        super::show(&text)?;
+    }
+    Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
+}

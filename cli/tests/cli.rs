@@ -1,0 +1,967 @@
+//! The command as a user runs it: exit statuses, and what it says.
+//!
+//! Devices are the machine's first, which is lavapipe's where `tests/setup.sh` made the machine.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+mod driver;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+
+/// Captures numbers that every backend computes alike. Points need a size.
+const CAPTURES: &str = "
+    #version 450
+    layout(location = 0) in vec4 read;
+    layout(xfb_buffer = 0, xfb_stride = 32, xfb_offset = 0, location = 0) out vec4 copied;
+    layout(xfb_buffer = 0, xfb_offset = 16, location = 1) out flat uvec2 indices;
+    void main() {
+        copied = read;
+        indices = uvec2(gl_VertexIndex, gl_InstanceIndex);
+        gl_Position = vec4(0);
+        gl_PointSize = 1;
+    }";
+
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    fn new(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let status = output.status.code();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        let status = status.unwrap_or_else(|| panic!("killed: {}\n{stderr}", output.status));
+        Self { status, stdout, stderr }
+    }
+
+    #[track_caller]
+    fn exits(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}", self.stdout))
+    }
+
+    /// Could not run, and says why on standard error, in one line if nothing else is said.
+    #[track_caller]
+    fn refuses(self, what: &[&str]) {
+        let ran = self.exits(2);
+        for part in what {
+            assert!(ran.stderr.contains(part), "no '{part}' in: {}", ran.stderr);
+        }
+        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vkxfb"));
+    command.args(arguments).stdin(Stdio::null()).env_remove("VKXFB_LOG");
+    command
+}
+
+fn vkxfb(arguments: &[&str]) -> Ran {
+    Ran::new(command(arguments).output().unwrap())
+}
+
+/// A directory with files of shaders.
+struct Shaders(tempfile::TempDir);
+
+impl Shaders {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn glsl(&self, name: &str, source: &str) -> String {
+        let words = common::compile(source.trim_start(), &["--target-env", "vulkan1.1"]);
+        self.file(name, bytemuck::cast_slice(&words))
+    }
+}
+
+/// The cells of the only report, by backend and topology.
+#[track_caller]
+fn cells(json: &Value) -> Vec<(String, String, Value)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let reports = json["reports"].as_array().unwrap();
+    assert_eq!(reports.len(), 1, "one device");
+    let cells = reports[0]["cells"].as_array().unwrap();
+    cells.iter().map(|c| (text(&c["backend"]), text(&c["topology"]), c.clone())).collect()
+}
+
+/// Every topology passes on those backends and no other, with nothing left out.
+#[track_caller]
+fn assert_covers(json: &Value, backends: &[Backend]) {
+    assert_eq!(json["outcome"], "all-right");
+    let cells = cells(json);
+    assert_eq!(cells.len(), backends.len() * PrimitiveTopology::ALL.len());
+    for backend in backends {
+        for topology in PrimitiveTopology::ALL {
+            let (_, _, cell) = cells
+                .iter()
+                .find(|(b, t, _)| *b == backend.name() && *t == topology.to_string())
+                .unwrap_or_else(|| panic!("no {topology} on {backend}"));
+            assert!(cell["run"].as_u64().unwrap() > 0, "{cell}");
+            assert_eq!(cell["run"], cell["passed"], "{cell}");
+            assert_eq!(cell["skipped"], Value::Null, "{cell}");
+        }
+    }
+}
+
+#[test]
+fn help_has_examples() {
+    let ran = vkxfb(&["--help"]).exits(0);
+    for part in ["Examples:", "vkxfb info", "vkxfb probe --quick --html", "VKXFB_LOG"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    let commands = [
+        "bench",
+        "broadcast-color",
+        "inspect",
+        "layer",
+        "lower",
+        "probe",
+        "split-blocks",
+        "strip-xfb",
+    ];
+    for command in commands {
+        let help = vkxfb(&[command, "--help"]).exits(0).stdout;
+        for part in ["Examples:", &format!("vkxfb {command} "), "Exit status: 0"] {
+            assert!(help.contains(part), "{command}: no {part} in {help}");
+        }
+    }
+    vkxfb(&[]).exits(2);
+
+    // The example of records is one.
+    let start = ran.stdout.find("{ \"strides\"").unwrap();
+    let end = start + ran.stdout[start..].find("}] }").unwrap() + 4;
+    let shaders = Shaders::new();
+    let records = shaders.file("records.json", &ran.stdout.as_bytes()[start..end]);
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let json = vkxfb(&["inspect", &shader, "--records", &records, "--json"]).exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 16);
+}
+
+#[test]
+fn info_lists_devices_and_backends() {
+    let ran = vkxfb(&["info", "--json"]).exits(0);
+    let devices = ran.json();
+    let device = &devices.as_array().unwrap()[0];
+    assert_eq!(device["index"], 0);
+    let names: Vec<_> =
+        device["backends"].as_array().unwrap().iter().map(|b| b["name"].clone()).collect();
+    assert_eq!(names, ["native", "vertex", "compute"]);
+    let text = vkxfb(&["info"]).exits(0).stdout;
+    let version = format!("Vulkan {}", device["api_version"].as_str().unwrap());
+    assert!(text.contains(&version) && text.contains("compute"), "{text}");
+    assert!(!text.contains('\x1b'), "no colours in a pipe: {text}");
+}
+
+#[test]
+fn a_quick_probe_covers_every_topology_on_every_backend() {
+    let ran = vkxfb(&["probe", "--device", "0", "--quick", "--validate", "--json"]).exits(0);
+    assert_covers(&ran.json(), &Backend::ALL);
+    assert!(ran.stderr.is_empty(), "{}", ran.stderr);
+}
+
+const FLOOR: [&str; 3] = ["probe", "--profile", "bifrost"];
+
+#[test]
+fn the_floor_is_probed_by_compute_alone() {
+    let ran = vkxfb(&[&FLOOR[..], &["--device", "0", "--quick", "--validate", "--json"]].concat())
+        .exits(0);
+    let json = ran.json();
+    assert_covers(&json, &[Backend::Compute]);
+    assert_eq!(json["reports"][0]["profile"], "bifrost");
+    vkxfb(&[&FLOOR[..], &["--device", "0", "--backend", "native"]].concat())
+        .refuses(&["native", "VK_EXT_transform_feedback"]);
+}
+
+#[test]
+fn a_shader_from_a_file_is_probed() {
+    let shaders = Shaders::new();
+    // As the name of a file may be.
+    let shader = shaders.glsl("my shader's.spv", CAPTURES);
+    let mut arguments = vec!["probe", "--device", "0", "--quick", "--validate", "--json"];
+    arguments.extend(["--shader", &shader]);
+    assert_covers(&vkxfb(&arguments).exits(0).json(), &Backend::ALL);
+}
+
+/// Vulkan forbids to draw such a shader as points, so that no graphics backend may.
+#[test]
+fn a_shader_without_a_point_size_is_probed_without_points() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("plain.spv", &CAPTURES.replace("gl_PointSize = 1;", ""));
+    let mut arguments = vec!["probe", "--device", "0", "--quick", "--validate", "--json"];
+    arguments.extend(["--shader", &shader]);
+    let json = vkxfb(&arguments).exits(0).json();
+    for (backend, topology, cell) in cells(&json) {
+        let skips = topology == "point-list" && backend != "compute";
+        assert_eq!(cell["skipped"].is_string(), skips, "{cell}");
+        assert_eq!(cell["run"] == 0, skips, "{cell}");
+    }
+}
+
+/// The records of this shader depend on where in a subgroup the vertex is shaded, which differs from
+/// draw to draw: what the specification forbids a capture to show, and the probe must not pass.
+const LANE: &str = "
+    #version 450
+    #extension GL_KHR_shader_subgroup_basic : require
+    layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint lane;
+    void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
+
+#[test]
+fn a_mismatch_is_exit_status_1_and_a_report() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("a lane.spv", LANE);
+    let (page, bug) = (shaders.path("page.html"), shaders.path("bug.md"));
+    let mut arguments = vec!["probe", "--device", "0", "--backend", "compute"];
+    arguments.extend(["--topology", "triangle-list"]);
+    arguments.extend(["--vertices", "4", "--instances", "3", "--shader", &shader]);
+    arguments.extend(["--html", page.to_str().unwrap(), "--report", bug.to_str().unwrap()]);
+    let ran = vkxfb(&arguments).exits(1);
+    assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
+    let bug = std::fs::read_to_string(&bug).unwrap();
+    let quoted = format!("--shader '{shader}'");
+    for part in ["# Transform feedback: ", "```hex", &quoted, "--vertices 4"] {
+        assert!(bug.contains(part), "{part}: {bug}");
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
+
+    // The same as JSON, with the command that repeats it, which a shell takes as it is.
+    arguments.push("--json");
+    let json = vkxfb(&arguments).exits(1).json();
+    assert_eq!(json["outcome"], "mismatches");
+    let repeat = json["reports"][0]["mismatches"][0]["command"].as_str().unwrap();
+    let binary = format!("'{}'", env!("CARGO_BIN_EXE_vkxfb"));
+    let script = repeat.replacen("vkxfb", &binary, 1);
+    let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+    let ran = Ran::new(output).exits(1);
+    assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
+}
+
+/// The same shader on two backends, of which one has no subgroups of more than one vertex.
+#[test]
+fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("lane.spv", LANE);
+    let mut arguments = vec!["probe", "--device", "0", "--topology", "point-list", "--json"];
+    arguments.extend(["--vertices", "7", "--shader", &shader]);
+    let json = vkxfb(&arguments).exits(1).json();
+    let first = &json["reports"][0]["mismatches"][0];
+    assert_eq!(
+        (&first["backend"], &first["mismatch"]["fault"]),
+        (&"compute".into(), &"wrong-bytes".into())
+    );
+    let note = first["mismatch"]["note"].as_str().unwrap();
+    assert!(note.contains("output lane of record") && note.contains("native"), "{note}");
+    assert!(!first["command"].as_str().unwrap().contains("--backend"), "{first}");
+    let cells = json["reports"][0]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
+}
+
+/// A foreign architecture's manifest may come first in the directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_driver_of_this_machine_is_chosen() {
+    let own = driver::lavapipe();
+    let directory = Shaders::new();
+    directory.file("libforeign.so", b"\x7fELF, of a machine that this is not");
+    let manifest = br#"{ "file_format_version": "1.0.0",
+        "ICD": { "library_path": "./libforeign.so", "api_version": "1.3.230" } }"#;
+    directory.file("lvp_icd.aarch64.json", manifest);
+    directory.file("lvp_icd.broken.json", b"{");
+    assert_eq!(driver::lavapipe_in(directory.0.path()), None);
+    let copy = directory.path("lvp_icd.zzz.json");
+    std::fs::copy(&own, &copy).unwrap();
+    assert_eq!(driver::lavapipe_in(directory.0.path()), Some(copy));
+}
+
+/// The driver's manifest twice is two devices, each with its own command.
+#[cfg(target_os = "linux")]
+#[test]
+fn several_devices_are_told_apart() {
+    let lavapipe = driver::lavapipe();
+    let copies = Shaders::new();
+    let second = copies.file("second.json", &std::fs::read(&lavapipe).unwrap());
+    let drivers = format!("{}:{second}", lavapipe.display());
+    let mut command = command(&["probe", "--quick", "--json", "--backend", "compute"]);
+    command.args(["--shader", "identify", "--topology", "line-list"]);
+    command.env("VK_DRIVER_FILES", &drivers).env("VK_ICD_FILENAMES", &drivers);
+    let json = Ran::new(command.output().unwrap()).exits(0).json();
+    let reports = json["reports"].as_array().unwrap();
+    let indices: Vec<_> = reports.iter().map(|r| r["device"]["index"].clone()).collect();
+    assert_eq!(indices, [0, 1]);
+}
+
+#[test]
+fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
+    let shaders = Shaders::new();
+    let missing = shaders.path("missing.spv");
+    let refuses = |file: &str, what: &str| {
+        let name = Path::new(file).file_name().unwrap().to_str().unwrap();
+        vkxfb(&["probe", "--quick", "--shader", file]).refuses(&["error: ", name, what]);
+    };
+    refuses(missing.to_str().unwrap(), "cannot read");
+    refuses(&shaders.file("text.spv", b"#version 450, as text"), "magic number");
+    refuses(&shaders.file("empty.spv", b""), "header");
+
+    let words = common::compile(CAPTURES.trim_start(), &["--target-env", "vulkan1.1"]);
+    let bytes: &[u8] = bytemuck::cast_slice(&words);
+    refuses(&shaders.file("half.spv", &bytes[..bytes.len() - 2]), "inside a word");
+    refuses(&shaders.file("short.spv", &bytes[..bytes.len() - 4]), "short.spv");
+    refuses(&shaders.file("header.spv", &bytes[..20]), "no entry point");
+
+    let plain = "
+        #version 450
+        void main() { gl_Position = vec4(0); }";
+    let plain = shaders.glsl("plain.spv", plain);
+    refuses(&plain, "execution mode Xfb");
+    refuses(&plain, "vkxfb lower FILE --backend native --varyings");
+    let set = "
+        #version 450
+        layout(set = 1, binding = 2) uniform Block { vec4 value; };
+        layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 o;
+        void main() { o = value; }";
+    refuses(&shaders.glsl("set.spv", set), "descriptor set 1 binding 2");
+    let constants = set.replace("set = 1, binding = 2", "push_constant");
+    refuses(&shaders.glsl("constants.spv", &constants), "push constants");
+
+    let fragment = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+        OpEntryPoint Fragment %1 \"main\"\nOpExecutionMode %1 OriginUpperLeft\n\
+        %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%1 = OpFunction %2 None %3\n%4 = OpLabel\n\
+        OpReturn\nOpFunctionEnd\n";
+    let fragment = common::assemble(fragment, "vulkan1.1");
+    refuses(&shaders.file("fragment.spv", bytemuck::cast_slice(&fragment)), "Fragment 'main'");
+
+    // An Xfb mode that nothing is decorated for, and two vertex shaders to choose from.
+    let vertex = "OpCapability Shader\nOpCapability TransformFeedback\n\
+        OpMemoryModel Logical GLSL450\nOpEntryPoint Vertex %1 \"main\"\n\
+        OpExecutionMode %1 Xfb\n%2 = OpTypeVoid\n%3 = OpTypeFunction %2\n\
+        %1 = OpFunction %2 None %3\n%4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
+    let nothing = common::assemble(vertex, "vulkan1.1");
+    refuses(&shaders.file("nothing.spv", bytemuck::cast_slice(&nothing)), "nothing to capture");
+    let two =
+        vertex.replace("OpExecutionMode", "OpEntryPoint Vertex %1 \"other\"\nOpExecutionMode");
+    let two = common::assemble(&two, "vulkan1.1");
+    refuses(&shaders.file("two.spv", bytemuck::cast_slice(&two)), "'other'");
+}
+
+#[test]
+fn bad_arguments_are_refused_by_name() {
+    vkxfb(&["probe", "--topology", "patch-list"]).refuses(&["patch-list"]);
+    vkxfb(&["probe", "--topology", "triangles"]).refuses(&["'triangles'"]);
+    vkxfb(&["probe", "--backend", "magic"]).refuses(&["native, vertex, compute"]);
+    vkxfb(&["probe", "--vertices", "-1"]).refuses(&["-1"]);
+    vkxfb(&["probe", "--vertices", "4294967296"]).refuses(&["4294967296"]);
+    vkxfb(&["probe", "--quick", "--device", "nothing like it"])
+        .refuses(&["nothing like it", "there are: 0: "]);
+    vkxfb(&["probe", "--quick", "--device", "999"]).refuses(&["999", "there are: 0: "]);
+}
+
+#[test]
+fn draws_of_any_size_run_or_are_refused() {
+    for (vertices, instances) in [
+        ("4294967295", "4294967295"),
+        ("4294967295", "1"),
+        ("1", "4294967295"),
+        ("0", "4294967295"),
+        ("4294967295", "0"),
+    ] {
+        vkxfb(&["probe", "--vertices", vertices, "--instances", instances])
+            .refuses(&[&format!("{vertices} vertices x {instances}"), "the limit is"]);
+    }
+    for nothing in [["--vertices", "0"], ["--instances", "0"]] {
+        let mut arguments = vec!["probe", "--device", "0", "--quick", "--json"];
+        arguments.extend(["--shader", "identify"]);
+        arguments.extend(nothing);
+        assert_covers(&vkxfb(&arguments).exits(0).json(), &Backend::ALL);
+    }
+}
+
+#[test]
+fn a_machine_without_drivers_is_told_so() {
+    for arguments in [&["info"][..], &["probe"], &["probe", "--profile", "bifrost"]] {
+        let mut command = command(arguments);
+        command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+        Ran::new(command.output().unwrap()).refuses(&["no driver"]);
+    }
+}
+
+#[test]
+fn the_self_test_needs_no_driver() {
+    let run = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+        Ran::new(command.output().unwrap()).exits(0)
+    };
+    let text = run(&["probe", "--self-test"]).stdout;
+    assert!(text.ends_with(" faults recognised\n"), "{text}");
+    let json = run(&["probe", "--self-test", "--json"]).json();
+    assert!(json.as_array().unwrap().iter().all(|check| check["passed"] == true));
+}
+
+#[test]
+fn files_are_written_whole_or_refused_before_the_run() {
+    let shaders = Shaders::new();
+    let (page, bug) = (shaders.path("page.html"), shaders.path("bug.md"));
+    let mut arguments = vec!["probe", "--quick", "--shader", "identify"];
+    arguments.extend(["--html", page.to_str().unwrap(), "--report", bug.to_str().unwrap()]);
+    let ran = vkxfb(&arguments).exits(0);
+    assert!(std::fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
+    assert!(!bug.exists(), "there is nothing to report");
+    assert!(ran.stderr.contains("nothing to report"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(shaders.0.path()).unwrap().count(), 1, "nothing else stays");
+
+    let nowhere = shaders.path("missing/file");
+    let nowhere = nowhere.to_str().unwrap();
+    for option in ["--html", "--report"] {
+        // The table would be on standard output, had it run.
+        vkxfb(&["probe", "--quick", option, nowhere]).refuses(&["cannot write", nowhere]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_pipe_is_no_error_and_a_full_disk_is() {
+    let mut child = command(&["probe", "--self-test"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(&["info"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    Ran::new(output.wait_with_output().unwrap()).refuses(&["standard output"]);
+}
+
+#[test]
+fn a_shader_is_lowered_and_inspected() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec4 position;
+        layout(location = 3) out mat2 matrix;
+        void main() { matrix = mat2(position.x); gl_Position = position; }";
+    let shader = shaders.glsl("plain.spv", source);
+    let json =
+        vkxfb(&["inspect", &shader, "--varyings", "gl_Position,matrix", "--json"]).exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 32);
+    assert_eq!(json["varyings"][1]["type"], "mat2");
+    assert_eq!(json["varyings"][1]["gl_type"], "GL_FLOAT_MAT2");
+    assert_eq!(json["outputs"][1]["location"], 3);
+    assert_eq!(json["locations_left"], 30);
+    let inspect = ["inspect", &shader, "--varyings", "matrix", "--separate"];
+    let text = vkxfb(&inspect).exits(0).stdout;
+    assert!(text.contains("mat2") && text.contains("locations used: 3 4"), "{text}");
+    assert!(!text.contains("GL_"), "{text}");
+    let text = vkxfb(&[&inspect[..], &["--gl"]].concat()).exits(0).stdout;
+    assert!(text.contains("GL_FLOAT_MAT2") && text.contains("buffer index"), "{text}");
+
+    for backend in ["native", "vertex", "compute"] {
+        let lowered = shaders.path("lowered.spv");
+        let mut arguments = vec!["lower", &shader, "--backend", backend, "--varyings", "matrix"];
+        arguments.extend(["-o", lowered.to_str().unwrap(), "--text"]);
+        let text = vkxfb(&arguments).exits(0).stdout;
+        let stores = if backend == "native" { "XfbStride" } else { "xfb_store_record" };
+        assert!(text.contains(stores), "{text}");
+        let bytes = std::fs::read(&lowered).unwrap();
+        common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
+    }
+    let push = source
+        .replace(
+            "void main()",
+            "layout(push_constant) uniform P { float a; vec4 b; } p;\nvoid main()",
+        )
+        .replace("gl_Position = position", "gl_Position = position * p.b");
+    let push = shaders.glsl("push.spv", &push);
+    let text = vkxfb(&["inspect", &push]).exits(0).stdout;
+    assert!(text.contains("push constants") && text.contains("a (not read)"), "{text}");
+    let json = vkxfb(&["inspect", &push, "--json"]).exits(0).json();
+    assert_eq!(json["push_constants"][1]["offset"], 16);
+    for (backend, start) in [("native", 0), ("vertex", 16), ("compute", 16)] {
+        let lowered = shaders.path("push.out.spv");
+        let mut arguments = vec!["lower", &push, "--backend", backend, "--varyings", "matrix"];
+        arguments.extend(["-o", lowered.to_str().unwrap(), "--json"]);
+        let json = vkxfb(&arguments).exits(0).json();
+        assert_eq!(json["push_constants"], serde_json::json!({ "start": start, "end": 32 }));
+    }
+    let split = vkxfb(&["split-blocks", &shader, "--text"]).exits(0).stdout;
+    assert!(split.contains("matrix"), "{split}");
+    let block = "#version 450\nlayout(location = 2) out Block { vec4 a; mat2 b; } block;
+        void main() { block.a = vec4(0); gl_Position = vec4(0); }";
+    let block = shaders.glsl("block.spv", block);
+    let json = vkxfb(&["split-blocks", &block, "--json"]).exits(0).json();
+    let locations: Vec<_> =
+        json["members"].as_array().unwrap().iter().map(|m| &m["location"]).collect();
+    assert_eq!(locations, [2, 3]);
+    let vertex_shader = vkxfb(&["broadcast-color", &shader, "--text"]);
+    vertex_shader.refuses(&["plain.spv", "no fragment shader"]);
+    vkxfb(&["lower", &shader, "--backend", "compute"]).refuses(&["--output", "--text"]);
+}
+
+#[test]
+fn what_is_captured_of_nothing_is_told() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec3 position;
+        layout(location = 3) out mat2 matrix;
+        layout(location = 5, component = 1) out vec2 low;
+        layout(location = 5, component = 3) out float high;
+        layout(location = 6) out Block { dvec3 wide; float list[3]; } block;
+        void main() { gl_Position = vec4(position, 1); }";
+    let shader = shaders.glsl("plain.spv", source);
+    // There is still an interface to be seen.
+    let text = vkxfb(&["inspect", &shader]).exits(0).stdout;
+    for part in ["lacks the execution mode Xfb", "--varyings", "@3", "mat2", "@Position", "vec4"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let json = vkxfb(&["inspect", &shader, "--json"]).exits(0).json();
+    assert!(json["nothing_captured"].as_str().unwrap().contains("Xfb"), "{json}");
+    assert_eq!(json["inputs"][0]["type"], "vec3");
+    let row = |output: &Value| {
+        let text = |field: &str| output[field].as_str().unwrap_or_default().to_owned();
+        (text("selector"), text("type"), text("name"), output["size"].as_u64())
+    };
+    let outputs: Vec<_> = json["shader_outputs"].as_array().unwrap().iter().map(row).collect();
+    for (selector, ty, name, size) in [
+        ("@3", "mat2", "matrix", 16),
+        ("@5.yz", "vec2", "low", 8),
+        ("@5.w", "float", "high", 4),
+        ("@6", "dvec3", "block.wide", 24),
+        ("@8", "float[3]", "block.list", 12),
+        ("@Position", "vec4", "gl_Position", 16),
+    ] {
+        let row = (selector.to_owned(), ty.to_owned(), name.to_owned(), Some(size));
+        assert!(outputs.contains(&row), "no {row:?} in {outputs:?}");
+        // Both forms are taken, and lead to the same.
+        let by =
+            |output| vkxfb(&["inspect", &shader, "--varyings", output, "--json"]).exits(0).json();
+        let (by_place, by_name) = (by(selector), by(name));
+        for field in ["buffers", "outputs"] {
+            assert_eq!(by_place[field], by_name[field], "{selector}");
+        }
+    }
+
+    // Who has to capture something is told how, and which outputs there are.
+    let lower = ["lower", &shader, "--backend", "compute", "--text"];
+    vkxfb(&lower).refuses(&["plain.spv", "execution mode Xfb", "--varyings", "vkxfb inspect"]);
+    vkxfb(&[&lower[..], &["--varyings", "colour"]].concat()).refuses(&[
+        "'colour'",
+        "matrix (@3), low (@5.yz), high (@5.w), block.wide (@6), block.list (@8)",
+        "gl_Position (@Position)",
+    ]);
+}
+
+#[test]
+fn a_list_may_have_spaces() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let json = vkxfb(&["inspect", &shader, "--varyings", "copied, indices ,@0.xy", "--json"]);
+    assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 32);
+    // As a shell hands over what is not quoted.
+    let json = vkxfb(&["inspect", "--varyings", "copied,", "indices", &shader, "--json"]);
+    assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
+    vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
+    vkxfb(&["bench", "--topology", "triangle-list, triangles"]).refuses(&["'triangles'"]);
+    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
+}
+
+/// An element of an array alone has to become an output of its own, and 16 locations and Position are more
+/// than every device has.
+#[test]
+fn output_components_of_the_device_are_an_argument() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) out vec4 all[14];
+        layout(location = 14) out mat2x4 matrix[1];
+        void main() { gl_Position = vec4(1); }";
+    let shader = shaders.glsl("full.spv", source);
+    let arguments = ["lower", &shader, "--backend", "native", "--varyings", "all[2]", "--text"];
+    vkxfb(&arguments).refuses(&["1 output locations", "64 components"]);
+    let wider = [&arguments[..], &["--max-output-components", "128"]].concat();
+    let text = vkxfb(&wider).exits(0).stdout;
+    assert!(text.contains("OpDecorate %xfb_0_0 Location 16"), "{text}");
+    // What may be decorated where it is needs no location.
+    let whole = ["lower", &shader, "--backend", "native", "--varyings", "matrix", "--text"];
+    vkxfb(&whole).exits(0);
+}
+
+#[test]
+fn records_and_constants_are_taken() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "shader.spv",
+        "
+        #version 450
+        layout(constant_id = 4) const int COUNT = 2;
+        layout(location = 11) out vec2 list[COUNT];
+        layout(location = 0) out vec4 colour;
+        void main() {
+            for (int i = 0; i < COUNT; i++) list[i] = vec2(i);
+            gl_Position = colour = vec4(1.0);
+        }",
+    );
+    let record = |register: u32, components: u32, dword: u32| {
+        format!(
+            r#"{{ "register_index": {register}, "start_component": 0,
+                 "num_components": {components}, "output_buffer": 0, "dst_offset": {dword} }}"#
+        )
+    };
+    let json = |name: &str, outputs: &[String], more: &str| {
+        let text = format!(r#"{{ "strides": [12], "outputs": [{}]{more} }}"#, outputs.join(","));
+        shaders.file(name, text.as_bytes())
+    };
+    // POS, COL0, VAR0, VAR1, VAR2.
+    let all = json("all.json", &[record(1, 4, 2), record(4, 2, 6)], "");
+    let inspect = ["inspect", &shader, "--records", &all];
+    let constants = ["--constant", "4=3"];
+    let found = vkxfb(&[&inspect[..], &constants, &["--json"]].concat()).exits(0).json();
+    assert_eq!(found["outputs"][0]["location"], 0);
+    assert_eq!(found["outputs"][0]["offset_dwords"], 2);
+    assert_eq!(found["outputs"][1]["name"], "list[2]");
+    assert_eq!(found["buffers"][0]["stride"], 48);
+    assert_eq!(found["locations_used"], serde_json::json!([0, 11, 12, 13]));
+    for backend in ["native", "vertex", "compute"] {
+        let out = shaders.path(backend);
+        let out = out.to_str().unwrap();
+        let lower = ["lower", &shader, "--records", &all, "--backend", backend, "-o", out];
+        vkxfb(&[&lower[..], &constants].concat()).exits(0);
+        let words = vkxfb::spirv::words_from_bytes(&std::fs::read(out).unwrap()).unwrap();
+        common::validate(&words, "vulkan1.1");
+    }
+
+    // By its default the constant is 2, and there is no VAR2.
+    vkxfb(&inspect).refuses(&["all.json", "record 1: register_index is 4"]);
+    vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
+    let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
+    let found = vkxfb(&["inspect", &shader, "--records", &unpacked, "--json"]).exits(0).json();
+    assert_eq!(found["outputs"][0]["name"], "list[1]");
+    for (name, text, said) in [
+        ("type.json", r#"{ "strides": [true], "outputs": [] }"#, "line 1"),
+        ("field.json", r#"{ "strides": [4], "outputs": [], "stride": 4 }"#, "`stride`"),
+        ("strides.json", r#"{ "strides": [4, 4, 4, 4, 4], "outputs": [] }"#, "5 strides"),
+        ("empty.json", r#"{ "strides": [4], "outputs": [] }"#, "nothing to capture"),
+    ] {
+        let file = shaders.file(name, text.as_bytes());
+        vkxfb(&["inspect", &shader, "--records", &file]).refuses(&[said]);
+    }
+    vkxfb(&["inspect", &shader, "--records", "absent.json"]).refuses(&["absent.json"]);
+    for constant in ["4", "4=", "x=1", "4=1.2.3"] {
+        vkxfb(&["inspect", &shader, "--records", &all, "--constant", constant])
+            .refuses(&["3=0.5", constant]);
+    }
+}
+
+#[test]
+fn constants_are_of_the_shader_and_of_its_types() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(constant_id = 4) const int COUNT = 2;
+        layout(constant_id = 7) const float SCALE = 0.5;
+        layout(constant_id = 8) const bool FLIP = true;
+        layout(location = 0) out float list[COUNT];
+        void main() {
+            for (int i = 0; i < COUNT; i++) list[i] = FLIP ? -SCALE : SCALE;
+            gl_Position = vec4(0);
+        }";
+    let shader = shaders.glsl("shader.spv", source);
+    let with = |constants: &str| {
+        let arguments =
+            ["inspect", &shader, "--varyings", "list", "--json", "--constant", constants];
+        vkxfb(&arguments)
+    };
+    let all = "4 (int COUNT = 2), 7 (float SCALE = 0.5), 8 (bool FLIP = true)";
+    with("3=1").refuses(&["shader.spv", "no specialisation constant 3", all]);
+    with("4=0.5").refuses(&["4 (int COUNT = 2) cannot be 0.5"]);
+    with("4=99999999999").refuses(&["4 (int COUNT = 2) cannot be 99999999999", "range"]);
+    with("8=2").refuses(&["8 (bool FLIP = true) cannot be 2"]);
+    let json = with("4=3, 7=1,8=false").exits(0).json();
+    assert_eq!(json["buffers"][0]["stride"], 12);
+    assert_eq!(json["constants"][1]["name"], "SCALE");
+    // A float without a point is a float.
+    let mut lower = vec!["lower", &shader, "--varyings", "list", "--backend", "native", "--text"];
+    lower.extend(["--constant", "7=3"]);
+    let text = vkxfb(&lower).exits(0).stdout;
+    assert!(text.contains("OpConstant %float 3\n"), "{text}");
+    let plain = shaders.glsl("plain.spv", CAPTURES);
+    vkxfb(&["split-blocks", &plain, "--text", "--constant", "1=1"]).refuses(&["it has: none"]);
+}
+
+/// As a model has them: two attributes in one binding, one of their own by instance.
+#[test]
+fn vertex_formats_are_arguments() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) in vec3 position;
+        layout(location = 1) in vec4 colour;
+        layout(location = 2) in uint kind;
+        layout(location = 3) in vec2 offset;
+        layout(location = 0) out vec4 o;
+        void main() { o = vec4(position, kind) + colour * offset.x; gl_Position = o; }";
+    let shader = shaders.glsl("shader.spv", source);
+    let out = shaders.path("out.spv");
+    let lower = |more: &[&str]| {
+        let arguments = ["lower", &shader, "--backend", "compute", "--varyings", "o", "--json"];
+        vkxfb(&[&arguments[..], &["-o", out.to_str().unwrap()], more].concat())
+    };
+    let attributes = |json: &Value| -> Vec<(u64, String, u64, u64)> {
+        let number = |value: &Value| value.as_u64().unwrap();
+        let row = |a: &Value| {
+            let format = a["format"].as_str().unwrap().to_owned();
+            (number(&a["location"]), format, number(&a["binding"]), number(&a["offset"]))
+        };
+        json["attributes"].as_array().unwrap().iter().map(row).collect()
+    };
+    let row = |l, format: &str, b, o| (l, format.to_owned(), b, o);
+
+    // As the shader reads it.
+    let json = lower(&[]).exits(0).json();
+    assert_eq!(
+        attributes(&json),
+        [
+            row(0, "R32G32B32_SFLOAT", 0, 0),
+            row(1, "R32G32B32A32_SFLOAT", 1, 0),
+            row(2, "R32_UINT", 2, 0),
+            row(3, "R32G32_SFLOAT", 3, 0),
+        ]
+    );
+    assert_eq!(json["strides"][0], 16);
+    let packed = std::fs::read(&out).unwrap();
+
+    let formats = "0=R16G16B16_SNORM@0, 1=vk_format_r8g8b8a8_unorm@0+8,2=R16_UINT";
+    let more = [
+        "--attribute",
+        formats,
+        "--attribute",
+        "3=R32G32_SFLOAT@5",
+        "--binding",
+        "5=24/instance:2",
+    ];
+    let json = lower(&more).exits(0).json();
+    assert_eq!(
+        attributes(&json),
+        [
+            row(0, "R16G16B16_SNORM", 0, 0),
+            row(1, "R8G8B8A8_UNORM", 0, 8),
+            row(2, "R16_UINT", 1, 0),
+            row(3, "R32G32_SFLOAT", 5, 0),
+        ]
+    );
+    let bindings: Vec<_> = json["bindings"].as_array().unwrap().iter().collect();
+    let binding = |b: u32, stride: u32, divisor: Option<u32>| serde_json::json!({ "binding": b, "stride": stride, "instance_divisor": divisor });
+    assert_eq!(bindings, [&binding(0, 12, None), &binding(1, 2, None), &binding(5, 24, Some(2))]);
+    let formatted = std::fs::read(&out).unwrap();
+    assert_ne!(formatted, packed, "the formats are compiled in");
+    common::validate(&vkxfb::spirv::words_from_bytes(&formatted).unwrap(), "vulkan1.1");
+
+    lower(&["--attribute", "1=R8G8B8A8_UINT"]).refuses(&["shader.spv", "location 1"]);
+    lower(&["--attribute", "1=R8G8B8A8"]).refuses(&["'R8G8B8A8'", "R8G8B8A8_UNORM"]);
+    lower(&["--attribute", "1"]).refuses(&["LOCATION=FORMAT[@BINDING[+OFFSET]]"]);
+    lower(&["--attribute", "9=R32_UINT"]).refuses(&["no input at location 9", "0, 1, 2, 3"]);
+    lower(&["--attribute", "2=R8_UINT,2=R8_UINT"]).refuses(&["location 2 two formats"]);
+    lower(&["--binding", "5=24"]).refuses(&["no --attribute is read from binding 5"]);
+    let vertex = ["lower", &shader, "--backend", "vertex", "--varyings", "o", "--text"];
+    vkxfb(&[&vertex[..], &["--attribute", "2=R8_UINT"]].concat()).refuses(&["compute backend"]);
+}
+
+#[test]
+fn the_log_tells_of_a_lowering() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let log = |level: &str, backend: &str| {
+        let out = shaders.path("out.spv");
+        let mut command = command(&["lower", &shader, "--backend", backend, "-o"]);
+        command.arg(&out).env("VKXFB_LOG", level).env("NO_COLOR", "1");
+        Ran::new(command.output().unwrap()).exits(0).stderr
+    };
+    for backend in ["native", "vertex", "compute"] {
+        let text = log("debug", backend);
+        for part in [&format!("backend=\"{backend}\""), "shader.spv", "layout", "Some(32)"] {
+            assert!(text.contains(part), "{backend}: no {part} in {text}");
+        }
+        // Where each output goes is told at length only to who asks for it.
+        assert!(!text.contains("\"copied\""), "{text}");
+        assert!(log("trace", backend).contains("\"copied\""), "{backend}");
+        assert_eq!(log("warn", backend), "");
+    }
+    assert!(log("debug", "compute").contains("workgroup_size=64"));
+}
+
+#[test]
+fn a_colour_is_broadcast() {
+    let shaders = Shaders::new();
+    let source = "#version 450\nlayout(location = 0) out vec4 c; void main() { c = vec4(1); }";
+    let words = common::compile_stage("frag", source, &[]);
+    let shader = shaders.file("colour.spv", bytemuck::cast_slice(&words));
+    let text = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--text"]).exits(0).stdout;
+    assert!(text.contains("gl_FragData[2]") || text.contains("gl_FragData_2_"), "{text}");
+    let json = vkxfb(&["broadcast-color", &shader, "--attachments", "3", "--json"]).exits(0).json();
+    assert_eq!(json["added"][1]["location"], 2);
+    vkxfb(&["broadcast-color", &shader, "--attachments", "9", "--text"]).refuses(&["9", "8"]);
+}
+
+#[test]
+fn transform_feedback_is_stripped() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("shader.spv", CAPTURES);
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    let json = vkxfb(&["strip-xfb", &shader, "-o", out, "--json"]).exits(0).json();
+    assert_eq!(json["stripped"], true);
+    let text = vkxfb(&["strip-xfb", out, "--text"]).exits(0).stdout;
+    assert!(!text.contains("Xfb") && !text.contains("TransformFeedback"), "{text}");
+    let json = vkxfb(&["strip-xfb", out, "--json"]).exits(0).json();
+    assert_eq!(json["stripped"], false);
+}
+
+/// A tessellation evaluation shader and a geometry shader, which the driver alone captures.
+#[test]
+fn other_stages_are_captured_natively() {
+    let shaders = Shaders::new();
+    let compile = |stage: &str, source: &str| {
+        let words = common::compile_stage(stage, source, &[]);
+        shaders.file(&format!("{stage}.spv"), bytemuck::cast_slice(&words))
+    };
+    let evaluation = compile(
+        "tese",
+        "#version 450
+        layout(isolines, point_mode) in;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 0) out Block { vec2 a; vec3 b; } block;
+        void main() { block.a = vec2(1.0); block.b = gl_TessCoord; }",
+    );
+    let geometry = compile(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 3, stream = 2, xfb_buffer = 1, xfb_offset = 0) out vec4 c;
+        void main() { c = vec4(2.0); EmitStreamVertex(2); }",
+    );
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    let text = vkxfb(&["inspect", &evaluation]).exits(0).stdout;
+    assert!(text.starts_with("tessellation evaluation shader 'main'"), "{text}");
+    let text = vkxfb(&["inspect", &geometry]).exits(0).stdout;
+    assert!(text.contains("buffer 1: 16 bytes a vertex of stream 2"), "{text}");
+    let json = vkxfb(&["split-blocks", &evaluation, "--json"]).exits(0).json();
+    assert_eq!(json["members"][1]["location"], 2);
+    for (file, captures) in [(&evaluation, "block.b,@1"), (&geometry, "@3.yz")] {
+        for more in [&[][..], &["--varyings", captures]] {
+            let lower = ["lower", file, "--backend", "native", "-o", out];
+            vkxfb(&[&lower[..], more].concat()).exits(0);
+            let bytes = std::fs::read(out).unwrap();
+            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+        }
+        for backend in ["vertex", "compute"] {
+            let lower = ["lower", file, "--backend", backend, "--text"];
+            vkxfb(&lower).refuses(&["'main' can be captured on the native backend only"]);
+        }
+        let lower = ["lower", file, "--backend", "native", "--text", "--stage", "vertex"];
+        vkxfb(&lower).refuses(&["no vertex shader; it has: ", "'main'"]);
+        vkxfb(&["probe", "--quick", "--shader", file]).refuses(&["native backend only"]);
+    }
+    let other = ["split-blocks", &geometry, "--text", "--stage", "tessellation-evaluation"];
+    vkxfb(&other).refuses(&["no tessellation evaluation shader; it has: Geometry 'main'"]);
+}
+
+/// What is not read is named, with what makes SPIR-V of it.
+#[test]
+fn other_sources_are_refused_by_name() {
+    let shaders = Shaders::new();
+    let hlsl = b"float4 main(float4 p : POSITION) : SV_Position { return p; }";
+    for (name, content, what) in [
+        ("a.spvasm", &b"OpCapability Shader"[..], "spirv-as"),
+        ("a.txt", b"; SPIR-V\n; Version: 1.0", "spirv-as"),
+        ("a.hlsl", hlsl, "dxc -spirv"),
+        ("hlsl.vs", hlsl, "dxc -spirv"),
+        ("a.slang", b"[shader(\"vertex\")] float4 f() : SV_Position", "slangc"),
+        ("a.frag", b"#version 450\nvoid main() {}", "a fragment shader"),
+        ("a.comp", b"#version 450\nvoid main() {}", "a compute shader"),
+        ("a.geom", b"#version 450\nvoid main() {}", "glslang -V"),
+        ("a.dxil", b"DXBC1234", "DirectX"),
+        ("a.spv", b"some text", ".vert, .glsl"),
+        ("a.png", b"\x89PNG\r\n", ".vert, .glsl"),
+    ] {
+        let file = shaders.file(name, content);
+        vkxfb(&["inspect", &file]).refuses(&[name, what]);
+        vkxfb(&["lower", &file, "--backend", "compute", "--text"]).refuses(&[name, what]);
+    }
+    let fragment = shaders.path("a.frag");
+    vkxfb(&["broadcast-color", fragment.to_str().unwrap(), "--text"]).refuses(&["glslang -V"]);
+    let wgsl = shaders.file("a.wgsl", b"@vertex fn main() {}");
+    vkxfb(&["probe", "--quick", "--shader", &wgsl]).refuses(&["a.wgsl", "SPIR-V modules"]);
+    let glsl = b"#version 450\nvoid main() { gl_Position = vec4(0); }";
+    for name in ["a.vs", "a.VSH", "a", "shader.txt"] {
+        vkxfb(&["inspect", &shaders.file(name, glsl)]).exits(0);
+    }
+}
+
+/// By their extension; whatever is SPIR-V is taken as that.
+#[test]
+fn sources_are_compiled() {
+    let shaders = Shaders::new();
+    let wgsl = shaders.file(
+        "a.wgsl",
+        b"struct Out { @builtin(position) p: vec4f, @location(3) colour: vec3f }
+          @group(1) @binding(2) var<uniform> tint: vec3f;
+          @vertex fn main() -> Out { return Out(vec4f(), tint); }",
+    );
+    let glsl = shaders.file(
+        "a.vert",
+        b"#version 450
+          out gl_PerVertex { vec4 gl_Position; };
+          layout(set = 1, binding = 2) uniform Tint { vec3 tint; };
+          layout(location = 3) out vec3 colour;
+          void main() { colour = tint; gl_Position = vec4(1); }",
+    );
+    let out = shaders.path("out.spv");
+    let out = out.to_str().unwrap();
+    for file in [&wgsl, &glsl] {
+        let ran = vkxfb(&["inspect", file, "--varyings", "colour", "--json"]).exits(0);
+        let json = ran.json();
+        assert_eq!(json["outputs"][0]["location"], 3, "{json}");
+        for backend in ["vertex", "compute"] {
+            let lower = ["lower", file, "--varyings", "colour", "--backend", backend, "-o", out];
+            vkxfb(&lower).exits(0);
+            let bytes = std::fs::read(out).unwrap();
+            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+        }
+    }
+    let spirv = shaders.glsl("spirv.vert", CAPTURES);
+    vkxfb(&["inspect", &spirv]).exits(0);
+    let decorated = shaders.file("xfb.vert", CAPTURES.trim_start().as_bytes());
+    vkxfb(&["inspect", &decorated]).refuses(&[
+        "xfb.vert: 3:",
+        "xfb_buffer",
+        "--varyings",
+        "glslang",
+    ]);
+    let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
+    vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
+    // naga panics at this one, of which nothing but the error is seen.
+    let huge = b"#version 450\nvoid main() { float a[2000000000][2]; }";
+    vkxfb(&["inspect", &shaders.file("huge.vert", huge)]).refuses(&["huge.vert: naga fails"]);
+}

@@ -1,0 +1,374 @@
+//! Records: where they lie, what they should hold, and which vertex one holds instead.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
+
+use vkxfb::capture::MAX_XFB_BUFFERS;
+
+use crate::sentinel;
+
+use super::spans::split_record;
+use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};
+
+/// A captured buffer that outputs go to.
+pub(super) struct Buffer<'a> {
+    pub captured: &'a CapturedBuffer<'a>,
+    /// Bytes of a record, not 0.
+    pub stride: usize,
+    /// Bytes of a record that outputs define, adjacent runs merged.
+    pub defined: Vec<Range<usize>>,
+    /// Bytes of a record that no output covers.
+    pub gaps: Vec<Range<usize>>,
+    /// What the vertices write.
+    records: &'a [u8],
+    /// The first record, in bytes of the allocation.
+    pub start: usize,
+    /// The end of the last one.
+    pub end: usize,
+    by_content: OnceCell<HashMap<u64, u32>>,
+}
+
+/// Everything about one capture.
+pub(super) struct Capture<'a> {
+    pub expectation: &'a Expectation<'a>,
+    pub buffers: Vec<Buffer<'a>>,
+    /// Buffers that are bound, and that nothing is captured to.
+    pub idle: Vec<&'a CapturedBuffer<'a>>,
+    by_content: OnceCell<HashMap<u64, u32>>,
+}
+
+impl<'a> Capture<'a> {
+    pub fn new(
+        expectation: &'a Expectation<'a>,
+        captured: &'a [CapturedBuffer<'a>],
+    ) -> Result<Self, DiagnoseError> {
+        let needed = expectation.topology.primitive_count(expectation.vertex_count)
+            * u64::from(expectation.instance_count);
+        let written = expectation.primitives_written;
+        if written > needed {
+            return Err(DiagnoseError::Primitives { written, needed });
+        }
+        let mut seen = [false; MAX_XFB_BUFFERS];
+        let mut buffers = Vec::new();
+        let mut idle = Vec::new();
+        for captured in captured {
+            let index = captured.buffer as usize;
+            match seen.get_mut(index) {
+                None => return Err(DiagnoseError::NoSuchBuffer(captured.buffer)),
+                Some(true) => return Err(DiagnoseError::BufferTwice(captured.buffer)),
+                Some(seen) => *seen = true,
+            }
+            let size = captured.bytes.len() as u64;
+            if captured.bound.start > captured.bound.end || captured.bound.end > size {
+                return Err(DiagnoseError::BoundRange {
+                    buffer: captured.buffer,
+                    bound: captured.bound.clone(),
+                    size,
+                });
+            }
+            match expectation.layout.strides[index] {
+                Some(stride) if stride > 0 => {
+                    buffers.push(Buffer::new(expectation, captured, stride)?);
+                }
+                _ => idle.push(captured),
+            }
+        }
+        Ok(Self { expectation, buffers, idle, by_content: OnceCell::new() })
+    }
+
+    /// Whether nothing differs at all.
+    pub fn is_right(&self) -> bool {
+        self.buffers.iter().all(|b| {
+            self.records_are_right(b) && b.gaps_are_untouched() && b.surroundings_are_untouched()
+        }) && self.idle.iter().all(|c| is_untouched(c, 0..c.bytes.len()))
+            && super::surroundings::counters_are_right(self)
+    }
+
+    fn records_are_right(&self, buffer: &Buffer<'_>) -> bool {
+        let e = self.expectation;
+        let of_instance = (e.vertex_count as usize) * buffer.stride;
+        let outputs = e.topology.output_count(e.vertex_count);
+        let written = buffer.captured.bytes.get(buffer.start..buffer.end).unwrap_or_default();
+        let mut captured = written.chunks_exact(buffer.stride);
+        for instance in buffer.records.chunks_exact(of_instance.max(1)) {
+            for (output, record) in (0..outputs).zip(&mut captured) {
+                let vertex = e.topology.gather(e.provoking, output) as usize;
+                let expected = &instance[vertex * buffer.stride..][..buffer.stride];
+                if !buffer.defined.iter().all(|r| record[r.clone()] == expected[r.clone()]) {
+                    return false;
+                }
+            }
+        }
+        captured.next().is_none()
+    }
+
+    pub fn vertices_per_primitive(&self) -> u64 {
+        u64::from(self.expectation.topology.vertices_per_primitive())
+    }
+
+    pub fn primitives_per_instance(&self) -> u64 {
+        self.expectation.topology.primitive_count(self.expectation.vertex_count)
+    }
+
+    /// Primitives that the draw has, written or not.
+    pub fn primitives_needed(&self) -> u64 {
+        self.primitives_per_instance() * u64::from(self.expectation.instance_count)
+    }
+
+    /// The instance of a primitive, and its number there. Primitives that no draw has are counted on
+    /// in the last instance.
+    pub fn locate(&self, primitive: u64) -> (u32, u64) {
+        let per_instance = self.primitives_per_instance();
+        let last = u64::from(self.expectation.instance_count.saturating_sub(1));
+        let instance = primitive.checked_div(per_instance).unwrap_or(0).min(last);
+        (u32::try_from(instance).unwrap_or(u32::MAX), primitive - instance * per_instance)
+    }
+
+    /// The vertices of a primitive, in order; none for one that the draw does not have.
+    pub fn expected(&self, primitive: u64) -> Vec<VertexRef> {
+        if primitive >= self.primitives_needed() {
+            return Vec::new();
+        }
+        let e = self.expectation;
+        let m = self.vertices_per_primitive();
+        let (instance, primitive) = self.locate(primitive);
+        (primitive * m..(primitive + 1) * m)
+            .map(|output| VertexRef {
+                instance,
+                vertex: u32::try_from(e.topology.gather(e.provoking, output)).unwrap_or(u32::MAX),
+            })
+            .collect()
+    }
+
+    /// Whether a record lies inside the bound range of every buffer.
+    pub fn has_room_for(&self, record: u64) -> bool {
+        self.buffers.iter().all(|b| {
+            let end = (b.start as u64).saturating_add((record + 1).saturating_mul(b.stride as u64));
+            end <= b.captured.bound.end
+        })
+    }
+
+    /// Whether a record holds that vertex in every buffer.
+    pub fn holds(&self, record: u64, vertex: VertexRef) -> bool {
+        self.buffers.iter().all(|b| b.holds(self.expectation, record, vertex))
+    }
+
+    pub fn is_untouched(&self, record: u64) -> bool {
+        self.buffers.iter().all(|b| b.is_untouched(record))
+    }
+
+    /// What a record holds. `expected` and `mates`, the vertices of the same primitive, are preferred
+    /// over others with the same outputs.
+    pub fn decode(&self, record: u64, expected: Option<VertexRef>, mates: &[VertexRef]) -> Slot {
+        let near = || expected.iter().chain(mates).copied();
+        if let Some(vertex) = near().find(|v| self.holds(record, *v)) {
+            return Slot::Vertex(vertex);
+        }
+        if self.is_untouched(record) {
+            return Slot::Untouched;
+        }
+        if let Some(vertex) = self.find(&self.buffers, &self.by_content, record, expected) {
+            return Slot::Vertex(vertex);
+        }
+        let parts: Vec<_> = self.buffers.iter().map(|b| self.part(b, record, near())).collect();
+        if parts.len() > 1 && parts.iter().all(|(_, part)| part.is_some()) {
+            return Slot::Torn(parts.into_iter().map(|(b, part)| (b, part.flatten())).collect());
+        }
+        Slot::Unknown {
+            wrong_outputs: expected.map_or_else(Vec::new, |v| self.wrong_outputs(record, v)),
+        }
+    }
+
+    /// What one buffer alone says of a record: no vertex's (`None`), untouched (`Some(None)`), or a
+    /// vertex.
+    fn part(
+        &self,
+        buffer: &Buffer<'_>,
+        record: u64,
+        mut near: impl Iterator<Item = VertexRef>,
+    ) -> (u32, Option<Option<VertexRef>>) {
+        let first = near.next();
+        let vertex = first
+            .into_iter()
+            .chain(near)
+            .find(|v| buffer.holds(self.expectation, record, *v))
+            .or_else(|| self.find(std::slice::from_ref(buffer), &buffer.by_content, record, first));
+        let part = match vertex {
+            Some(vertex) => Some(Some(vertex)),
+            None => buffer.is_untouched(record).then_some(None),
+        };
+        (buffer.captured.buffer, part)
+    }
+
+    /// Looks a record up by what it holds in `buffers`.
+    fn find(
+        &self,
+        buffers: &[Buffer<'_>],
+        by_content: &OnceCell<HashMap<u64, u32>>,
+        record: u64,
+        expected: Option<VertexRef>,
+    ) -> Option<VertexRef> {
+        let e = self.expectation;
+        let count = u64::from(e.vertex_count) * u64::from(e.instance_count);
+        let by_content = by_content.get_or_init(|| {
+            let mut by_content = HashMap::new();
+            for index in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+                let hash = hash(buffers, |b| b.record_of(e, split(index, e.vertex_count)));
+                by_content.entry(hash).or_insert(index);
+            }
+            by_content
+        });
+        let index = *by_content.get(&hash(buffers, |b| b.captured_record(record)))?;
+        let found = split(index, e.vertex_count);
+        let holds = |v: &VertexRef| buffers.iter().all(|b| b.holds(e, record, *v));
+        // Where instances write the same, the one at hand is meant.
+        let here = expected.map(|x| VertexRef { instance: x.instance, ..found });
+        here.filter(holds).or(Some(found).filter(holds))
+    }
+
+    fn wrong_outputs(&self, record: u64, vertex: VertexRef) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for b in &self.buffers {
+            let captured = b.captured_record(record).unwrap_or_default();
+            let expected = b.record_of(self.expectation, vertex).unwrap_or_default();
+            let outputs = self.expectation.layout.outputs.iter().enumerate();
+            for (_, output) in outputs.filter(|(index, output)| {
+                output.buffer == b.captured.buffer && !self.expectation.undefined.contains(index)
+            }) {
+                let range = output.offset as usize..(output.offset + output.size()) as usize;
+                if captured.get(range.clone()) != expected.get(range) {
+                    wrong.push(output.name.clone().unwrap_or_else(|| {
+                        format!("buffer {} offset {}", output.buffer, output.offset)
+                    }));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// Buffer and offset from the start of its bound range of the first wrong byte of a record.
+    pub fn first_wrong_byte(&self, record: u64, expected: Option<VertexRef>) -> (u32, i64) {
+        for b in &self.buffers {
+            let at = b.start + record as usize * b.stride;
+            let Some(captured) = b.captured_record(record) else { continue };
+            let wrong = match expected.and_then(|v| b.record_of(self.expectation, v)) {
+                Some(e) => b.defined.iter().flat_map(Range::clone).find(|i| captured[*i] != e[*i]),
+                None => sentinel::first_touched(b.captured.buffer, at as u64, captured)
+                    .map(|touched| touched as usize - at),
+            };
+            if let Some(wrong) = wrong {
+                return (b.captured.buffer, b.offset_in_bound((at + wrong) as u64));
+            }
+        }
+        (self.buffers.first().map_or(0, |b| b.captured.buffer), 0)
+    }
+}
+
+impl<'a> Buffer<'a> {
+    fn new(
+        expectation: &Expectation<'a>,
+        captured: &'a CapturedBuffer<'a>,
+        stride: u32,
+    ) -> Result<Self, DiagnoseError> {
+        let (buffer, bound, position) = (captured.buffer, &captured.bound, captured.position);
+        let (defined, gaps) =
+            split_record(expectation.layout, expectation.undefined, buffer, stride)?;
+        let records = expectation.records[buffer as usize];
+        let stride = u64::from(stride);
+        let vertices = u64::from(expectation.vertex_count) * u64::from(expectation.instance_count);
+        let expected = vertices.saturating_mul(stride);
+        let found = records.len() as u64;
+        if found != expected {
+            return Err(DiagnoseError::Records { buffer, expected, found });
+        }
+        let m = u64::from(expectation.topology.vertices_per_primitive());
+        let needed = (expectation.primitives_written * m).saturating_mul(stride);
+        let size = bound.end - bound.start;
+        if position.saturating_add(needed) > size && needed > 0 {
+            return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
+        }
+        // A position beyond the range is legal, and leaves room for nothing.
+        let start = bound.start + position.min(size);
+        Ok(Self {
+            captured,
+            stride: stride as usize,
+            defined,
+            gaps,
+            records,
+            start: start as usize,
+            end: (start + needed) as usize,
+            by_content: OnceCell::new(),
+        })
+    }
+
+    /// Bytes from the start of the bound range to byte `at` of the allocation.
+    pub fn offset_in_bound(&self, at: u64) -> i64 {
+        from_bound(self.captured, at)
+    }
+
+    /// The bytes of a record, as far as the allocation has them.
+    pub fn captured_record(&self, record: u64) -> Option<&'a [u8]> {
+        let at = usize::try_from(record).ok()?.checked_mul(self.stride)?.checked_add(self.start)?;
+        self.captured.bytes.get(at..at.checked_add(self.stride)?)
+    }
+
+    fn record_of(&self, e: &Expectation<'_>, v: VertexRef) -> Option<&'a [u8]> {
+        let index = v.instance as usize * e.vertex_count as usize + v.vertex as usize;
+        self.records.get(index * self.stride..(index + 1) * self.stride)
+    }
+
+    fn holds(&self, e: &Expectation<'_>, record: u64, vertex: VertexRef) -> bool {
+        match (self.captured_record(record), self.record_of(e, vertex)) {
+            (Some(c), Some(e)) => self.defined.iter().all(|r| c[r.clone()] == e[r.clone()]),
+            _ => false,
+        }
+    }
+
+    fn is_untouched(&self, record: u64) -> bool {
+        let at = self.start + record as usize * self.stride;
+        self.defined.iter().all(|r| is_untouched(self.captured, at + r.start..at + r.end))
+    }
+
+    fn gaps_are_untouched(&self) -> bool {
+        self.gaps.is_empty()
+            || (self.start..self.end).step_by(self.stride).all(|at| {
+                self.gaps.iter().all(|r| is_untouched(self.captured, at + r.start..at + r.end))
+            })
+    }
+
+    fn surroundings_are_untouched(&self) -> bool {
+        is_untouched(self.captured, 0..self.start)
+            && is_untouched(self.captured, self.end..self.captured.bytes.len())
+    }
+}
+
+/// Bytes from the start of the bound range to byte `at` of the allocation.
+pub(super) fn from_bound(captured: &CapturedBuffer<'_>, at: u64) -> i64 {
+    at.cast_signed().wrapping_sub(captured.bound.start.cast_signed())
+}
+
+/// Whether a range of an allocation still holds its sentinel.
+pub(super) fn is_untouched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> bool {
+    let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
+    sentinel::first_touched(captured.buffer, range.start as u64, bytes).is_none()
+}
+
+fn split(index: u32, vertex_count: u32) -> VertexRef {
+    VertexRef { instance: index / vertex_count, vertex: index % vertex_count }
+}
+
+fn hash<'a>(
+    buffers: &[Buffer<'a>],
+    mut record: impl FnMut(&Buffer<'a>) -> Option<&'a [u8]>,
+) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for b in buffers {
+        let bytes = record(b).unwrap_or_default();
+        for range in &b.defined {
+            hasher.write(bytes.get(range.clone()).unwrap_or_default());
+        }
+    }
+    hasher.finish()
+}

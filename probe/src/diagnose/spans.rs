@@ -1,0 +1,51 @@
+//! Which bytes of a record outputs define, and which nobody may touch.
+
+use std::ops::Range;
+
+use vkxfb::capture::Layout;
+
+use super::DiagnoseError;
+
+/// A record of one buffer as the runs of bytes that outputs define, and the gaps that no output covers.
+pub(super) type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
+
+pub(super) fn split_record(
+    layout: &Layout,
+    undefined: &[usize],
+    buffer: u32,
+    stride: u32,
+) -> Result<SplitRecord, DiagnoseError> {
+    let mut outputs: Vec<(Range<usize>, bool)> = layout
+        .outputs
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| o.buffer == buffer)
+        .map(|(index, o)| {
+            let end = u64::from(o.offset) + u64::from(o.size());
+            (o.offset as usize..end as usize, !undefined.contains(&index))
+        })
+        .collect();
+    outputs.sort_by_key(|(range, _)| range.start);
+    let mut defined: Vec<Range<usize>> = Vec::new();
+    let mut gaps = Vec::new();
+    let mut end = 0;
+    for (range, is_defined) in outputs {
+        if range.end > stride as usize {
+            let end = u32::try_from(range.end).unwrap_or(u32::MAX);
+            return Err(DiagnoseError::Output { buffer, end, stride });
+        }
+        if range.start > end {
+            gaps.push(end..range.start);
+        }
+        match defined.last_mut() {
+            _ if !is_defined => {}
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => defined.push(range.clone()),
+        }
+        end = end.max(range.end);
+    }
+    if end < stride as usize {
+        gaps.push(end..stride as usize);
+    }
+    Ok((defined, gaps))
+}

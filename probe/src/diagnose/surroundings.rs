@@ -1,0 +1,157 @@
+//! Differences outside the records: guards, gaps, what lies before and behind, and the counters.
+
+use std::ops::Range;
+
+use crate::sentinel;
+
+use super::decode::{Buffer, Capture, from_bound};
+use super::faults::Finding;
+use super::{CapturedBuffer, Fault, primitives};
+
+/// Whether every counter that was read back stands where it should.
+pub(super) fn counters_are_right(capture: &Capture<'_>) -> bool {
+    counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
+}
+
+/// Each buffer with the counter that it ends with.
+fn counters<'a>(capture: &'a Capture<'_>) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
+    let written = capture.expectation.primitives_written;
+    let records = written.saturating_mul(capture.vertices_per_primitive());
+    let appended = move |b: &Buffer<'_>| records.saturating_mul(b.stride as u64);
+    let captured = capture.buffers.iter().map(move |b| (b.captured, appended(b)));
+    captured.chain(capture.idle.iter().map(|c| (*c, 0))).map(|(captured, appended)| {
+        let counter = captured.position.saturating_add(appended);
+        (captured, u32::try_from(counter).unwrap_or(u32::MAX))
+    })
+}
+
+pub(super) fn findings(capture: &Capture<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for buffer in &capture.buffers {
+        findings.extend(overruns(buffer));
+        findings.extend(gap(capture, buffer));
+        findings.extend(behind(capture, buffer));
+    }
+    for idle in &capture.idle {
+        findings.extend(
+            touched(idle, 0..idle.bytes.len())
+                .map(|at| overrun(idle, at, "in a buffer that nothing is captured to".to_owned())),
+        );
+    }
+    for (captured, expected) in counters(capture) {
+        if let Some(counter) = captured.counter.filter(|c| *c != expected) {
+            findings.push(Finding {
+                fault: Fault::WrongCounter,
+                place: capture.expectation.primitives_written,
+                first: None,
+                buffer: captured.buffer,
+                byte_offset: i64::from(counter),
+                note: Some(format!(
+                    "the counter of buffer {} is {counter} instead of {expected}",
+                    captured.buffer
+                )),
+            });
+        }
+    }
+    findings
+}
+
+/// The first touched byte of a range of the allocation.
+fn touched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> Option<u64> {
+    let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
+    sentinel::first_touched(captured.buffer, range.start as u64, bytes)
+}
+
+fn overrun(captured: &CapturedBuffer<'_>, at: u64, place: String) -> Finding {
+    Finding {
+        fault: Fault::Overrun,
+        place: 0,
+        first: None,
+        buffer: captured.buffer,
+        byte_offset: from_bound(captured, at),
+        note: Some(format!("buffer {}: written {place}", captured.buffer)),
+    }
+}
+
+fn behind_by(bytes: u64) -> String {
+    match bytes {
+        0 => "right behind".to_owned(),
+        1 => "one byte behind".to_owned(),
+        _ => format!("{bytes} bytes behind"),
+    }
+}
+
+fn overruns(buffer: &Buffer<'_>) -> Option<Finding> {
+    let captured = buffer.captured;
+    let bound = captured.bound.start as usize..captured.bound.end as usize;
+    let behind = || {
+        let at = touched(captured, bound.end..captured.bytes.len())?;
+        let by = at - captured.bound.end;
+        Some(overrun(captured, at, format!("{} the end of the bound range", behind_by(by))))
+    };
+    let before = || {
+        let at = touched(captured, 0..bound.start)?;
+        let by = captured.bound.start - at;
+        Some(overrun(captured, at, format!("{by} bytes before the bound range")))
+    };
+    let below = || {
+        let at = touched(captured, bound.start..buffer.start)?;
+        let by = buffer.start as u64 - at;
+        Some(overrun(captured, at, format!("{by} bytes before the position to start from")))
+    };
+    behind().or_else(before).or_else(below)
+}
+
+fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
+    if buffer.gaps.is_empty() {
+        return None;
+    }
+    let m = capture.vertices_per_primitive();
+    (0u64..).zip((buffer.start..buffer.end).step_by(buffer.stride)).find_map(|(record, start)| {
+        let at = buffer
+            .gaps
+            .iter()
+            .find_map(|gap| touched(buffer.captured, start + gap.start..start + gap.end))?;
+        let primitive = record / m;
+        let mut diff = primitives::trace(capture, primitive, capture.expected(primitive));
+        diff.fault = Some(Fault::TouchedGap);
+        Some(Finding {
+            fault: Fault::TouchedGap,
+            place: primitive,
+            first: Some(diff),
+            buffer: buffer.captured.buffer,
+            byte_offset: buffer.offset_in_bound(at),
+            note: Some(format!(
+                "buffer {}: byte {} of a record of {} is no output's, and has changed",
+                buffer.captured.buffer,
+                at - start as u64,
+                buffer.stride
+            )),
+        })
+    })
+}
+
+/// Data behind the last expected record, inside the bound range.
+fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
+    let end = buffer.captured.bound.end as usize;
+    let at = touched(buffer.captured, buffer.end..end)?;
+    let m = capture.vertices_per_primitive();
+    let record = (at - buffer.start as u64) / buffer.stride as u64;
+    let place = record / m;
+    let diff = capture.has_room_for((place + 1) * m - 1).then(|| {
+        // Nothing is expected there, even where a primitive was clamped away.
+        primitives::trace(capture, place, Vec::new())
+    });
+    Some(Finding {
+        fault: Fault::ExtraPrimitive,
+        place,
+        first: diff,
+        buffer: buffer.captured.buffer,
+        byte_offset: buffer.offset_in_bound(at),
+        note: Some(format!(
+            "buffer {}: written {} the last primitive",
+            buffer.captured.buffer,
+            behind_by(at - buffer.end as u64)
+        )),
+    })
+}

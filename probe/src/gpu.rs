@@ -1,0 +1,540 @@
+//! A headless device for the probe, tests, examples and benches: it owns what the runtime leaves to
+//! an application. Every submission is waited for, so nothing of it is ever in flight between two
+//! calls.
+
+mod allocator;
+mod buffers;
+mod capture;
+mod draws;
+mod error;
+mod fetching;
+mod instance;
+mod messages;
+mod options;
+mod timing;
+mod tools;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::{ext, vk};
+use vkxfb::internal::{no_kernels, vulkan_error};
+use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::{
+    Barrier, Capabilities, Context, Kernels, MemoryAllocator, RuntimeError, required_features,
+};
+
+#[doc(hidden)]
+pub use self::capture::Step;
+pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
+pub use self::draws::DrawFeatures;
+pub use self::error::GpuError;
+pub use self::fetching::Robustness;
+pub use self::messages::Message;
+pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
+pub use self::timing::{MemoryLimits, Timestamps};
+
+use self::allocator::OwnAllocator;
+use self::instance::Instance;
+
+/// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
+/// there, and it is waited for.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The devices of this machine.
+///
+/// # Errors
+/// [`GpuError::NoLoader`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
+/// [`GpuError::NoValidationLayer`], or a failed query.
+pub fn devices(profile: Profile, validation: bool) -> Result<Vec<DeviceInfo>, GpuError> {
+    let instance = Instance::new(profile, validation)?;
+    Ok(instance.devices(profile)?.into_iter().map(|(_, info)| info).collect())
+}
+
+/// Whether the device still works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing is in flight.
+    Idle,
+    /// It is lost, and everything may be destroyed.
+    Lost,
+    /// A submission may still run, so that nothing may be destroyed: what it uses is leaked.
+    Hung,
+}
+
+/// A device with a queue, a command buffer and memory.
+pub struct Gpu {
+    context: Context,
+    device_index: usize,
+    device_count: usize,
+    profile: Profile,
+    physical_device: vk::PhysicalDevice,
+    staging: Option<u32>,
+    robustness: Robustness,
+    draw_features: DrawFeatures,
+    queue: vk::Queue,
+    queue_family: u32,
+    command_pool: vk::CommandPool,
+    command_buffer: vk::CommandBuffer,
+    fence: vk::Fence,
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    kernels: Kernels,
+    allocator: Option<OwnAllocator>,
+    timeout: Duration,
+    omitted: Option<Step>,
+    state: State,
+    /// Last: destroyed when everything above is.
+    instance: Instance,
+}
+
+impl Gpu {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// Those of [`devices`]; [`GpuError::UnknownDevice`], [`GpuError::NoQueue`],
+    /// [`GpuError::NoBackend`], or a failed command.
+    pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
+        let instance = Instance::new(options.profile, options.validation)?;
+        let devices = instance.devices(options.profile)?;
+        let device_count = devices.len();
+        let (physical_device, info) = options::select(devices, options.device.as_ref())?;
+        // SAFETY: the device is of the instance.
+        let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
+        let draw_features = match options.profile {
+            // SAFETY: the device is of the instance.
+            Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
+            Profile::Bifrost => DrawFeatures::default(),
+        };
+        let mut caps = info.capabilities;
+        if options.resources == Resources::Descriptors {
+            caps.buffer_device_address = None;
+        }
+        if let Some(most) = options.storage_buffers {
+            caps.limits.max_storage_buffers = caps.limits.max_storage_buffers.min(most);
+        }
+        if let Some(most) = options.workgroup_invocations {
+            let limits = &mut caps.limits;
+            limits.max_workgroup_invocations = limits.max_workgroup_invocations.min(most);
+        }
+        // SAFETY: the device is of the instance.
+        let families =
+            unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
+        let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+        let queue_family = (0u32..)
+            .zip(&families)
+            .find_map(|(i, family)| family.queue_flags.contains(wanted).then_some(i))
+            .ok_or_else(|| GpuError::NoQueue { device: caps.device_name.clone() })?;
+
+        let backends = match options.profile {
+            Profile::Full => caps.available(),
+            Profile::Bifrost => vec![Backend::Compute],
+        };
+        if backends.is_empty() {
+            let reasons =
+                Backend::ALL.into_iter().filter_map(|b| caps.availability(b).err()).collect();
+            return Err(GpuError::NoBackend(reasons));
+        }
+        let required =
+            required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
+        // What shaders under test use, and no backend needs.
+        let features = match options.profile {
+            Profile::Full => vk::PhysicalDeviceFeatures::default()
+                .robust_buffer_access(options.robustness)
+                .shader_int64(caps.shader_int64)
+                .shader_float64(caps.shader_float64)
+                .shader_clip_distance(caps.shader_clip_distance)
+                .shader_cull_distance(caps.shader_cull_distance),
+            Profile::Bifrost => vk::PhysicalDeviceFeatures::default(),
+        };
+        let layer = ext::shader_viewport_index_layer::NAME;
+        let mut extensions = match options.profile {
+            Profile::Full if caps.has_extension(layer) => vec![layer],
+            _ => Vec::new(),
+        };
+        let features = draw_features.core(features);
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(queue_family)
+            .queue_priorities(&[1.0])];
+        let mut create = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let mut robustness2 = robustness.features();
+        if robustness.is_any() {
+            create = create.push_next(&mut robustness2);
+            extensions.push(ext::robustness2::NAME);
+        }
+        let device = draw_features
+            .with_create_info(create, &extensions, |create, extensions| {
+                required.with_create_info(create, extensions, &features, |info| {
+                    // SAFETY: everything that is enabled is there.
+                    unsafe { instance.raw.create_device(physical_device, info, None) }
+                })
+            })
+            .map_err(vulkan_error("vkCreateDevice"))?;
+        // SAFETY: the device was created so.
+        let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
+            Ok(mut context) => {
+                if options.profile == Profile::Bifrost {
+                    context.set_indirect_dispatch(false);
+                    context.set_indirect_draws(false);
+                }
+                context
+            }
+            Err(error) => {
+                // SAFETY: nothing was made of the device.
+                unsafe { device.destroy_device(None) };
+                return Err(error.into());
+            }
+        };
+        let timeout = match context.capabilities().device_type {
+            vk::PhysicalDeviceType::CPU => Duration::MAX,
+            _ => TIMEOUT,
+        };
+        // SAFETY: the family has a queue.
+        let queue = unsafe { device.get_device_queue(queue_family, 0) };
+        // From here on dropping it cleans up; null handles may be destroyed.
+        let mut gpu = Self {
+            context,
+            device_index: info.index,
+            device_count,
+            profile: options.profile,
+            physical_device,
+            staging: options.staging,
+            robustness,
+            draw_features,
+            queue,
+            queue_family,
+            command_pool: vk::CommandPool::null(),
+            command_buffer: vk::CommandBuffer::null(),
+            fence: vk::Fence::null(),
+            render_pass: vk::RenderPass::null(),
+            framebuffer: vk::Framebuffer::null(),
+            kernels: no_kernels(),
+            allocator: None,
+            timeout,
+            omitted: None,
+            state: State::Idle,
+            instance,
+        };
+        gpu.create_objects()?;
+        tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
+        Ok(gpu)
+    }
+
+    fn create_objects(&mut self) -> Result<(), GpuError> {
+        let device = self.context.device().clone();
+        // SAFETY: they are of each other, and live until the device is dropped.
+        let allocator =
+            unsafe { OwnAllocator::new(&self.instance.raw, self.physical_device, &self.context) }?;
+        self.allocator = Some(allocator);
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
+        let subpasses =
+            [vk::SubpassDescription::default()
+                .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
+        let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+        // SAFETY: the device is live; nothing has a precondition beyond that.
+        unsafe {
+            self.command_pool = device
+                .create_command_pool(&pool, None)
+                .map_err(vulkan_error("vkCreateCommandPool"))?;
+            let allocate = vk::CommandBufferAllocateInfo::default()
+                .command_pool(self.command_pool)
+                .level(vk::CommandBufferLevel::PRIMARY)
+                .command_buffer_count(1);
+            self.command_buffer = device
+                .allocate_command_buffers(&allocate)
+                .map_err(vulkan_error("vkAllocateCommandBuffers"))?
+                .first()
+                .copied()
+                .unwrap_or_default();
+            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
+            self.fence = device
+                .create_fence(&vk::FenceCreateInfo::default(), None)
+                .map_err(vulkan_error("vkCreateFence"))?;
+            self.render_pass = device
+                .create_render_pass(&pass, None)
+                .map_err(vulkan_error("vkCreateRenderPass"))?;
+            let frame = vk::FramebufferCreateInfo::default()
+                .render_pass(self.render_pass)
+                .width(1)
+                .height(1)
+                .layers(1);
+            self.framebuffer = device
+                .create_framebuffer(&frame, None)
+                .map_err(vulkan_error("vkCreateFramebuffer"))?;
+        }
+        Ok(())
+    }
+
+    /// What captures are recorded with.
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// [`Context::set_max_workgroups_per_axis`]
+    pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
+        self.context.set_max_workgroups_per_axis(workgroups);
+    }
+
+    /// [`Context::omit_barrier`]
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
+        // SAFETY: the caller's contract.
+        unsafe { self.context.omit_barrier(barrier) };
+    }
+
+    /// What the device can do, by the profile.
+    pub fn capabilities(&self) -> &Capabilities {
+        self.context.capabilities()
+    }
+
+    /// What shaders without descriptor sets of their own are lowered for; by default for backends that do
+    /// not ask.
+    ///
+    /// # Errors
+    /// Those of [`Context::compute_target`].
+    pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
+        match backend {
+            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
+            Backend::Compute => {
+                let target = self.context.compute_target(0)?;
+                Ok(compute::Target { staging: self.staging.unwrap_or(target.staging), ..target })
+            }
+        }
+    }
+
+    /// The backends that the device was opened for.
+    pub fn backends(&self) -> &[Backend] {
+        self.context.enabled().backends()
+    }
+
+    /// Place of the device in the loader's order.
+    pub const fn device_index(&self) -> usize {
+        self.device_index
+    }
+
+    /// Devices that the loader has.
+    pub const fn device_count(&self) -> usize {
+        self.device_count
+    }
+
+    /// The profile that it was opened with.
+    pub const fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// What of draws beyond the plainest is enabled.
+    pub const fn draw_features(&self) -> DrawFeatures {
+        self.draw_features
+    }
+
+    /// The instance, to load functions that the runtime does not call.
+    pub const fn instance(&self) -> &ash::Instance {
+        &self.instance.raw
+    }
+
+    /// A render pass of one subpass without attachments.
+    pub const fn render_pass(&self) -> vk::RenderPass {
+        self.render_pass
+    }
+
+    /// A framebuffer of one pixel for it.
+    pub const fn framebuffer(&self) -> vk::Framebuffer {
+        self.framebuffer
+    }
+
+    /// How long a submission may take.
+    pub const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// Leaves out a step of [`capture`](Self::capture), or with `None` none: tests prove by it that each is
+    /// missed.
+    #[doc(hidden)]
+    pub const fn omit_step(&mut self, step: Option<Step>) {
+        self.omitted = step;
+    }
+
+    /// What the validation layer has said since the last call.
+    pub fn take_messages(&self) -> Vec<Message> {
+        self.instance.messages.take()
+    }
+
+    /// Destroys everything and returns what the validation layer has said since the last
+    /// [`take_messages`](Self::take_messages), up to the end: objects that were not destroyed, too.
+    pub fn close(self) -> Vec<Message> {
+        let messages = Arc::clone(&self.instance.messages);
+        drop(self);
+        messages.take()
+    }
+
+    /// The queue, and its family. It has graphics and compute.
+    pub const fn queue(&self) -> (vk::Queue, u32) {
+        (self.queue, self.queue_family)
+    }
+
+    /// The kernels of the device, with which they are destroyed.
+    pub fn kernels(&self) -> Kernels {
+        self.kernels.clone()
+    }
+
+    /// Enters a render pass instance of [`render_pass`](Self::render_pass).
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance.
+    pub unsafe fn begin_render_pass(&self, cmd: vk::CommandBuffer) {
+        // SAFETY: the caller's contract.
+        unsafe { begin_render_pass(&self.context, cmd, self.render_pass, self.framebuffer) };
+    }
+
+    /// Records, submits and waits.
+    ///
+    /// # Errors
+    /// The closure's, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a
+    /// loss or a timeout the device takes no more.
+    pub fn submit<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        let result = self.record(record)?;
+        self.submit_and_wait()?;
+        Ok(result)
+    }
+
+    /// The same, with the allocator of the device: for an [`Arena`](vkxfb::runtime::Arena) that is
+    /// [growing](vkxfb::runtime::Arena::growing).
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn submit_growing<R>(
+        &mut self,
+        record: impl FnOnce(
+            &Context,
+            &mut (dyn MemoryAllocator + Send + Sync),
+            vk::CommandBuffer,
+        ) -> Result<R, RuntimeError>,
+    ) -> Result<R, GpuError> {
+        let mut allocator = self.allocator.take().ok_or(GpuError::NoDevice)?;
+        let result = self.submit(|ctx, cmd| Ok(record(ctx, &mut allocator, cmd)?));
+        self.allocator = Some(allocator);
+        result
+    }
+
+    fn record<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        if self.state != State::Idle {
+            return Err(GpuError::DeviceLost { during: "an earlier submission" });
+        }
+        let device = self.context.device();
+        let cmd = self.command_buffer;
+        let begin = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: nothing is in flight; the handles are the device's.
+        unsafe {
+            device
+                .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
+                .map_err(vulkan_error("vkResetCommandPool"))?;
+            device
+                .begin_command_buffer(cmd, &begin)
+                .map_err(vulkan_error("vkBeginCommandBuffer"))?;
+        }
+        // Where it fails, the next reset of the pool takes back what it recorded.
+        let result = record(&self.context, cmd)?;
+        // SAFETY: as above; the closure left the command buffer recording.
+        unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
+        Ok(result)
+    }
+
+    fn submit_and_wait(&mut self) -> Result<(), GpuError> {
+        if self.omitted == Some(Step::Submission) {
+            return Ok(());
+        }
+        let device = self.context.device();
+        let buffers = [self.command_buffer];
+        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        // Whatever fails below leaves it unknown whether the device is done, but for its loss.
+        let failed = |call, result| match result {
+            vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
+            vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
+            result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
+        };
+        // SAFETY: the command buffer is executable and the fence is not signalled.
+        let result = unsafe {
+            match device.queue_submit(self.queue, &submit, self.fence) {
+                Ok(()) => device
+                    .wait_for_fences(&[self.fence], true, timeout)
+                    .map_err(|result| failed("vkWaitForFences", result))
+                    .and_then(|()| {
+                        let reset = device.reset_fences(&[self.fence]);
+                        // The device is done, but there is no fence for a next submission.
+                        reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
+                    }),
+                // Out of memory leaves everything as it was before the call.
+                Err(
+                    result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
+                    | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
+                ) => Err((State::Idle, failed("vkQueueSubmit", result).1)),
+                Err(result) => Err(failed("vkQueueSubmit", result)),
+            }
+        };
+        result.map_err(|(state, error)| {
+            self.state = state;
+            error
+        })
+    }
+}
+
+/// Enters a render pass instance that covers one pixel. [`Gpu::begin_render_pass`] does it with the device's own.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance; the handles are of the device.
+pub unsafe fn begin_render_pass(
+    ctx: &Context,
+    cmd: vk::CommandBuffer,
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+) {
+    let info = vk::RenderPassBeginInfo::default()
+        .render_pass(render_pass)
+        .framebuffer(framebuffer)
+        .render_area(vk::Rect2D {
+            offset: vk::Offset2D { x: 0, y: 0 },
+            extent: vk::Extent2D { width: 1, height: 1 },
+        });
+    // SAFETY: the caller's contract.
+    unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.state == State::Hung {
+            std::mem::forget(self.allocator.take());
+            self.instance.leak();
+            return;
+        }
+        let device = self.context.device();
+        // SAFETY: every submission was waited for, and a lost device may be destroyed. The objects
+        // are destroyed before what they were made of.
+        unsafe {
+            if self.state == State::Idle {
+                let _ = device.device_wait_idle();
+            }
+            // Whoever still has them needs a live device to record with them.
+            self.kernels.clone().destroy(&self.context);
+            device.destroy_framebuffer(self.framebuffer, None);
+            device.destroy_render_pass(self.render_pass, None);
+            device.destroy_fence(self.fence, None);
+            device.destroy_command_pool(self.command_pool, None);
+            self.allocator = None;
+            device.destroy_device(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! Memory of a [`Gpu`]: buffers, and their way to and from the host.
+
+use std::ops::Range;
+
+use ash::vk;
+use vkxfb::internal::{ContextId, HasContext, check_limit, query_pool_size};
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
+    QueryKind, QueryPool,
+};
+
+use super::{Gpu, GpuError, State};
+
+impl Gpu {
+    /// The context with the allocator; both live until the device is dropped.
+    fn parts(&mut self) -> Result<(&Context, &mut dyn MemoryAllocator), GpuError> {
+        match &mut self.allocator {
+            Some(allocator) => Ok((&self.context, allocator)),
+            None => Err(GpuError::NoDevice),
+        }
+    }
+
+    /// Whether an object was made with this device, so that it can be used with it and destroyed.
+    fn owns(&self, context: ContextId) -> bool {
+        context == self.context.context_id()
+    }
+
+    /// Whether an object can be destroyed: it was made with this device, which is done with it.
+    fn destroys(&self, context: ContextId) -> bool {
+        let owns = self.owns(context);
+        if !owns {
+            tracing::warn!("an object of another device is leaked");
+        }
+        owns && self.state != State::Hung
+    }
+
+    /// Checks that the device has what a buffer is used for.
+    fn check_usage(&self, usage: vk::BufferUsageFlags) -> Result<(), GpuError> {
+        use vk::BufferUsageFlags as Usage;
+        let mut known = Usage::TRANSFER_SRC
+            | Usage::TRANSFER_DST
+            | Usage::UNIFORM_TEXEL_BUFFER
+            | Usage::STORAGE_TEXEL_BUFFER
+            | Usage::UNIFORM_BUFFER
+            | Usage::STORAGE_BUFFER
+            | Usage::INDEX_BUFFER
+            | Usage::VERTEX_BUFFER
+            | Usage::INDIRECT_BUFFER;
+        if self.context.has_addresses() {
+            known |= Usage::SHADER_DEVICE_ADDRESS;
+        }
+        if self.context.enabled().has(Backend::Native) {
+            known |=
+                Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        }
+        if self.draw_features.conditional_rendering {
+            known |= Usage::CONDITIONAL_RENDERING_EXT;
+        }
+        match known.contains(usage) {
+            true => Ok(()),
+            false => Err(GpuError::BufferUsage { usage: usage & !known }),
+        }
+    }
+
+    /// Checks that a device takes a buffer of that size.
+    fn check_size(&self, what: &str, size: u64) -> Result<(), GpuError> {
+        let max = self.memory_limits().max_buffer;
+        let limit = "the lesser of maxBufferSize and maxMemoryAllocationSize";
+        Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
+    }
+
+    /// Creates a buffer. Those in device memory can always be copied from and to.
+    ///
+    /// # Errors
+    /// [`GpuError::BufferUsage`] for what the device was not opened for; [`GpuError::Runtime`] for more bytes than
+    /// it takes, and for a failed command or allocation.
+    pub fn create_buffer(
+        &mut self,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        location: MemoryLocation,
+    ) -> Result<Buffer, GpuError> {
+        self.check_usage(usage)?;
+        self.check_size("a buffer", size)?;
+        let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+        let (ctx, allocator) = self.parts()?;
+        let desc = BufferDesc { name: "vkxfb probe", size, usage: usage | copies, location };
+        // SAFETY: the device is live and the allocator is its; usage and size were checked.
+        Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
+    }
+
+    /// Destroys a buffer. One of another device is leaked, with a warning, and so is memory of another allocator.
+    pub fn destroy_buffer(&mut self, buffer: Buffer) {
+        if !self.destroys(buffer.context_id()) {
+            return;
+        }
+        if let Ok((ctx, allocator)) = self.parts() {
+            // SAFETY: it is of this device, and nothing is in flight.
+            unsafe { buffer.destroy(ctx, allocator) };
+        }
+    }
+
+    /// Lends a buffer of [`create_buffer`](Self::create_buffer) to `f`.
+    pub(super) fn with_buffer<R>(
+        &mut self,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        location: MemoryLocation,
+        f: impl FnOnce(&mut Self, &mut Buffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        let mut buffer = self.create_buffer(size, usage, location)?;
+        let result = f(self, &mut buffer);
+        self.destroy_buffer(buffer);
+        result
+    }
+
+    /// Makes queries for captures on the compute backend.
+    ///
+    /// # Errors
+    /// [`GpuError::Runtime`]: without the compute backend, for more bytes than the device takes, and for a failed
+    /// command or allocation.
+    pub fn create_query_pool(
+        &mut self,
+        kind: QueryKind,
+        count: u32,
+    ) -> Result<QueryPool, GpuError> {
+        self.check_size("a query pool", query_pool_size(count))?;
+        let (ctx, allocator) = self.parts()?;
+        // SAFETY: the device is live and the allocator is its.
+        Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
+    }
+
+    /// Destroys queries, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    pub fn destroy_query_pool(&mut self, pool: QueryPool) {
+        if !self.destroys(pool.context_id()) {
+            return;
+        }
+        if let Ok((ctx, allocator)) = self.parts() {
+            // SAFETY: they are of this device, and nothing is in flight.
+            unsafe { pool.destroy(ctx, allocator) };
+        }
+    }
+
+    /// Makes an arena.
+    ///
+    /// # Errors
+    /// [`GpuError::Runtime`] for more bytes than the device takes, and for a failed command or allocation.
+    pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
+        self.check_size("the arena's upload memory", desc.upload)?;
+        self.check_size("the arena's scratch memory", desc.scratch)?;
+        let (ctx, allocator) = self.parts()?;
+        // SAFETY: the device is live and the allocator is its.
+        Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
+    }
+
+    /// Destroys an arena, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    pub fn destroy_arena(&mut self, arena: Arena) {
+        if !self.destroys(arena.context_id()) {
+            return;
+        }
+        if let Ok((ctx, allocator)) = self.parts() {
+            // SAFETY: it is of this device, and nothing is in flight.
+            unsafe { arena.destroy(ctx, allocator) };
+        }
+    }
+
+    /// Destroys a pipeline that was made with [`context`](Self::context). Another is leaked, with a warning.
+    pub fn destroy_pipeline(&self, pipeline: Pipeline) {
+        if !self.destroys(pipeline.context_id()) {
+            return;
+        }
+        // SAFETY: it is of this device, and nothing is in flight.
+        unsafe { pipeline.destroy(&self.context) };
+    }
+
+    /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
+    /// allocation.
+    pub fn write(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), GpuError> {
+        let len = bytes.len() as u64;
+        let range = offset..offset.saturating_add(len);
+        self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_DST, &range)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let usage = vk::BufferUsageFlags::empty();
+        self.with_buffer(len, usage, MemoryLocation::Upload, |gpu, staging| {
+            // SAFETY: the device does not use it yet.
+            copy_into(unsafe { staging.mapped_mut() }, 0, bytes);
+            gpu.submit(|ctx, cmd| {
+                let region = vk::BufferCopy { src_offset: 0, dst_offset: offset, size: len };
+                let (from, to) = (staging.raw(), buffer.raw());
+                // SAFETY: the range is inside both; later submissions wait for this one.
+                unsafe { ctx.device().cmd_copy_buffer(cmd, from, to, &[region]) };
+                Ok(())
+            })
+        })
+    }
+
+    /// Copies bytes out of a buffer in device memory.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
+    /// allocation.
+    pub fn read(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>, GpuError> {
+        self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_SRC, &range)?;
+        let size = range.end - range.start;
+        if size == 0 {
+            return Ok(Vec::new());
+        }
+        let usage = vk::BufferUsageFlags::empty();
+        self.with_buffer(size, usage, MemoryLocation::Readback, |gpu, readback| {
+            gpu.submit(|ctx, cmd| {
+                let region = vk::BufferCopy { src_offset: range.start, dst_offset: 0, size };
+                let (from, to) = (buffer.raw(), readback.raw());
+                // SAFETY: the range is inside both; earlier submissions are done.
+                unsafe {
+                    ctx.device().cmd_copy_buffer(cmd, from, to, &[region]);
+                    transfer_to_host(ctx, cmd);
+                }
+                Ok(())
+            })?;
+            gpu.host_bytes(readback)
+        })
+    }
+
+    /// Checks that a buffer is of this device, can be copied so, and holds a range.
+    fn check_copy(
+        &self,
+        buffer: &Buffer,
+        usage: vk::BufferUsageFlags,
+        range: &Range<u64>,
+    ) -> Result<(), GpuError> {
+        if !self.owns(buffer.context_id()) {
+            return Err(GpuError::ForeignBuffer);
+        }
+        if !buffer.usage().contains(usage) {
+            return Err(GpuError::BufferUsage { usage });
+        }
+        match range.start <= range.end && range.end <= buffer.size() {
+            true => Ok(()),
+            false => {
+                let Range { start, end } = *range;
+                Err(GpuError::OutOfRange { start, end, size: buffer.size() })
+            }
+        }
+    }
+
+    /// What a readback buffer holds, once the submission that wrote it was waited for.
+    pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
+        // SAFETY: the buffer was made with the context; nothing is in flight.
+        unsafe {
+            readback.invalidate(&self.context)?;
+            Ok(readback.mapped().to_vec())
+        }
+    }
+}
+
+/// Makes what copies wrote visible to the host.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance.
+pub(super) unsafe fn transfer_to_host(ctx: &Context, cmd: vk::CommandBuffer) {
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+        .dst_access_mask(vk::AccessFlags::HOST_READ);
+    // SAFETY: the caller's contract.
+    unsafe {
+        ctx.device().cmd_pipeline_barrier(
+            cmd,
+            vk::PipelineStageFlags::TRANSFER,
+            vk::PipelineStageFlags::HOST,
+            vk::DependencyFlags::empty(),
+            &[barrier],
+            &[],
+            &[],
+        );
+    }
+}
+
+/// Copies `bytes` to byte `start` of `target`, which holds them.
+pub(super) fn copy_into(target: &mut [u8], start: u64, bytes: &[u8]) {
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    let range = start..start.saturating_add(bytes.len());
+    match target.get_mut(range) {
+        Some(range) => range.copy_from_slice(bytes),
+        None => debug_assert!(false, "{} bytes do not fit at {start}", bytes.len()),
+    }
+}

@@ -1,0 +1,97 @@
+//! Where each request has its bytes in the buffers that all share.
+
+use vkxfb::runtime::{Buffer, Captured};
+
+use super::{CaptureRequest, CaptureResult};
+use crate::gpu::GpuError;
+use crate::gpu::buffers::copy_into;
+use crate::sentinel::Fill;
+
+/// Alignment of a slot in bytes.
+pub(super) const SLOT: u64 = 64;
+
+/// What lies between slots: a read past the end of vertex data finds it.
+const FILL: u8 = 0xA5;
+
+/// Where the slots of the requests lie.
+#[derive(Default)]
+pub(super) struct Slots {
+    /// Bytes of all slots.
+    pub(super) size: u64,
+}
+
+impl Slots {
+    /// Takes the next slot and returns its start.
+    pub(super) fn take(&mut self, len: usize) -> u64 {
+        let start = self.size;
+        // Never empty, so that the start of each lies within the buffer.
+        self.size += (len as u64).max(1).next_multiple_of(SLOT);
+        start
+    }
+}
+
+/// A request with the starts of its slots.
+pub(super) struct Placed<'a> {
+    pub(super) request: &'a CaptureRequest<'a>,
+    pub(super) targets: Vec<Option<u64>>,
+    pub(super) vertices: Vec<u64>,
+}
+
+/// Checks that every bound range lies within the bytes of its target.
+pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Result<(), GpuError> {
+    for (buffer, target) in request.buffers.iter().enumerate() {
+        let Some(target) = target else { continue };
+        let (offset, size, len) = (target.offset, target.size, target.initial.len() as u64);
+        if offset.checked_add(size).is_none_or(|end| end > len) {
+            return Err(GpuError::TargetRange { capture, buffer, offset, size, len });
+        }
+    }
+    Ok(())
+}
+
+/// Fills the slots, and the memory that is read back.
+pub(super) fn fill(
+    placed: &[Placed<'_>],
+    initial: &mut Buffer,
+    vertices: &mut Buffer,
+    back: &mut Buffer,
+) {
+    // SAFETY: nothing is in flight, and these buffers were not submitted yet.
+    let (initial, vertices, back) =
+        unsafe { (initial.mapped_mut(), vertices.mapped_mut(), back.mapped_mut()) };
+    Fill::BeforeSubmission.fill(back);
+    initial.fill(FILL);
+    vertices.fill(FILL);
+    for place in placed {
+        for (target, start) in place.request.buffers.iter().zip(&place.targets) {
+            if let (Some(target), Some(start)) = (target, start) {
+                copy_into(initial, *start, target.initial);
+            }
+        }
+        for (data, start) in place.request.vertex_data.iter().zip(&place.vertices) {
+            copy_into(vertices, *start, data.bytes);
+        }
+    }
+}
+
+/// Takes the slots of each request out of what was read back.
+pub(super) fn results(
+    placed: &[Placed<'_>],
+    captured: Vec<Captured>,
+    bytes: &[u8],
+) -> Vec<CaptureResult> {
+    let slot = |start: u64, len: usize| {
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        bytes.get(start..start.saturating_add(len)).unwrap_or_default().to_vec()
+    };
+    placed
+        .iter()
+        .zip(captured)
+        .map(|(place, captured)| CaptureResult {
+            captured,
+            buffers: (place.request.buffers.iter().zip(&place.targets))
+                .map(|(target, start)| Some(slot((*start)?, target.as_ref()?.initial.len())))
+                .collect(),
+        })
+        .collect()
+}

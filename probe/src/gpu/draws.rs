@@ -1,0 +1,146 @@
+//! What the device has of the draws that an application may record: no backend needs it, and native
+//! captures of those draws do. What the runtime knows of it is in
+//! [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
+
+use std::ffi::CStr;
+
+use ash::{ext, vk};
+
+use super::DeviceInfo;
+
+/// Optional features of draws that a device was opened with: all that it has, on the profile
+/// [`Full`](super::Profile::Full).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DrawFeatures {
+    /// `fullDrawIndexUint32`: indices above 2^24.
+    pub full_draw_index_uint32: bool,
+    /// `drawIndirectFirstInstance`: indirect commands whose `firstInstance` is not 0.
+    pub indirect_first_instance: bool,
+    /// `indexTypeUint8` of [`VK_EXT_index_type_uint8`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_index_type_uint8.html)
+    pub index_type_uint8: bool,
+    /// `multiDraw` of [`VK_EXT_multi_draw`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_multi_draw.html)
+    pub multi_draw: bool,
+    /// `primitiveTopologyListRestart` of
+    /// [`VK_EXT_primitive_topology_list_restart`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitive_topology_list_restart.html)
+    pub list_restart: bool,
+    /// `primitivesGeneratedQuery`, and that with a discarding rasterizer, of
+    /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
+    pub primitives_generated_query: bool,
+    /// `conditionalRendering` of
+    /// [`VK_EXT_conditional_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_conditional_rendering.html)
+    pub conditional_rendering: bool,
+    /// `dynamicRendering` of
+    /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html),
+    /// on a device of Vulkan 1.3, whose core has it
+    pub dynamic_rendering: bool,
+    /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) counts.
+    pub pipeline_statistics_query: bool,
+}
+
+impl DrawFeatures {
+    /// What a device has.
+    ///
+    /// # Safety
+    /// The device is of the instance.
+    pub(super) unsafe fn query(
+        instance: &ash::Instance,
+        device: vk::PhysicalDevice,
+        info: &DeviceInfo,
+    ) -> Self {
+        let caps = &info.capabilities;
+        if caps.api_version < vk::API_VERSION_1_1 {
+            return Self::default();
+        }
+        let mut uint8 = vk::PhysicalDeviceIndexTypeUint8FeaturesEXT::default();
+        let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default();
+        let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default();
+        let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default();
+        if caps.has_extension(ext::index_type_uint8::NAME) {
+            features = features.push_next(&mut uint8);
+        }
+        if caps.has_extension(ext::multi_draw::NAME) {
+            features = features.push_next(&mut multi);
+        }
+        if caps.has_extension(ext::primitive_topology_list_restart::NAME) {
+            features = features.push_next(&mut restart);
+        }
+        if caps.has_extension(ext::primitives_generated_query::NAME) {
+            features = features.push_next(&mut generated);
+        }
+        if caps.has_extension(ext::conditional_rendering::NAME) {
+            features = features.push_next(&mut conditional);
+        }
+        // SAFETY: the caller's contract; only structures of extensions that the device has are chained.
+        unsafe { instance.get_physical_device_features2(device, &mut features) };
+        let core = features.features;
+        Self {
+            full_draw_index_uint32: core.full_draw_index_uint32 == vk::TRUE,
+            indirect_first_instance: core.draw_indirect_first_instance == vk::TRUE,
+            index_type_uint8: uint8.index_type_uint8 == vk::TRUE,
+            multi_draw: multi.multi_draw == vk::TRUE,
+            list_restart: restart.primitive_topology_list_restart == vk::TRUE,
+            primitives_generated_query: generated.primitives_generated_query == vk::TRUE
+                && generated.primitives_generated_query_with_rasterizer_discard == vk::TRUE,
+            conditional_rendering: conditional.conditional_rendering == vk::TRUE,
+            dynamic_rendering: caps.api_version >= vk::API_VERSION_1_3 && caps.dynamic_rendering,
+            pipeline_statistics_query: core.pipeline_statistics_query == vk::TRUE,
+        }
+    }
+
+    /// `features` with those of them that are core features.
+    pub(super) fn core(self, features: vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
+        features
+            .full_draw_index_uint32(self.full_draw_index_uint32)
+            .draw_indirect_first_instance(self.indirect_first_instance)
+            .pipeline_statistics_query(self.pipeline_statistics_query)
+    }
+
+    /// Calls `f` with `info` and the extensions that have to be enabled, the features chained.
+    pub(super) fn with_create_info<R>(
+        self,
+        info: vk::DeviceCreateInfo<'_>,
+        extensions: &[&'static CStr],
+        f: impl FnOnce(vk::DeviceCreateInfo<'_>, &[&CStr]) -> R,
+    ) -> R {
+        let mut names: Vec<&CStr> = extensions.to_vec();
+        let mut uint8 =
+            vk::PhysicalDeviceIndexTypeUint8FeaturesEXT::default().index_type_uint8(true);
+        let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
+        let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default()
+            .primitive_topology_list_restart(true);
+        let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
+            .primitives_generated_query(true)
+            .primitives_generated_query_with_rasterizer_discard(true);
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
+            .conditional_rendering(true);
+        let mut rendering =
+            vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        let mut info = info;
+        if self.dynamic_rendering {
+            info = info.push_next(&mut rendering);
+        }
+        if self.index_type_uint8 {
+            names.push(ext::index_type_uint8::NAME);
+            info = info.push_next(&mut uint8);
+        }
+        if self.multi_draw {
+            names.push(ext::multi_draw::NAME);
+            info = info.push_next(&mut multi);
+        }
+        if self.list_restart {
+            names.push(ext::primitive_topology_list_restart::NAME);
+            info = info.push_next(&mut restart);
+        }
+        if self.primitives_generated_query {
+            names.push(ext::primitives_generated_query::NAME);
+            info = info.push_next(&mut generated);
+        }
+        if self.conditional_rendering {
+            names.push(ext::conditional_rendering::NAME);
+            info = info.push_next(&mut conditional);
+        }
+        f(info, &names)
+    }
+}

@@ -1,0 +1,129 @@
+//! Why there is no device, or no result.
+
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::runtime::{RuntimeError, Unavailable};
+
+use super::DeviceSelector;
+
+/// Why there is no device, or no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// The Vulkan loader is not installed.
+    #[error("no Vulkan loader on this machine (libvulkan.so.1 or vulkan-1.dll): {reason}")]
+    NoLoader {
+        /// What the dynamic linker said.
+        reason: String,
+    },
+    /// The loader found no driver.
+    #[error("the Vulkan loader found no driver (no usable ICD; see VK_DRIVER_FILES)")]
+    NoDriver,
+    /// The drivers have no device.
+    #[error("no Vulkan device: the loader has drivers, but none found a device")]
+    NoDevice,
+    /// No device answers the selector.
+    #[error("no device '{selector}'; there are: {}", .available.join(", "))]
+    UnknownDevice {
+        /// What was asked for.
+        selector: DeviceSelector,
+        /// Index and name of each device.
+        available: Vec<String>,
+    },
+    /// The validation layer is not installed.
+    #[error("VK_LAYER_KHRONOS_validation is not installed")]
+    NoValidationLayer,
+    /// The instance lacks an extension.
+    #[error("the Vulkan instance has no {name}")]
+    MissingInstanceExtension {
+        /// The extension.
+        name: String,
+    },
+    /// No queue family does graphics and compute.
+    #[error("{device} has no queue family for graphics and compute")]
+    NoQueue {
+        /// Name of the device.
+        device: String,
+    },
+    /// The device runs no backend at all.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    NoBackend(Vec<Unavailable>),
+    /// The device was lost.
+    #[error("the device was lost during {during}")]
+    DeviceLost {
+        /// The command that said so.
+        during: &'static str,
+    },
+    /// The device did not finish in time.
+    #[error("the device did not finish within {0:?}")]
+    Timeout(Duration),
+    /// A target's bound range passes its bytes.
+    #[error(
+        "capture {capture}: the range of buffer {buffer}, {offset} + {size}, passes its {len} bytes"
+    )]
+    TargetRange {
+        /// Index of the request.
+        capture: usize,
+        /// Index of the buffer.
+        buffer: usize,
+        /// Start of the range in bytes.
+        offset: u64,
+        /// Length of the range in bytes.
+        size: u64,
+        /// Bytes that there are.
+        len: u64,
+    },
+    /// A range that passes the end of its buffer.
+    #[error("bytes {start}..{end} of a buffer of {size}")]
+    OutOfRange {
+        /// First byte.
+        start: u64,
+        /// Behind the last byte.
+        end: u64,
+        /// Bytes of the buffer.
+        size: u64,
+    },
+    /// A buffer of another device.
+    #[error("the buffer is one of another device")]
+    ForeignBuffer,
+    /// A buffer for something that the device was not opened for, or that the buffer was not made for.
+    #[error("the buffer cannot be used for {usage:?}")]
+    BufferUsage {
+        /// What it cannot be used for.
+        usage: vk::BufferUsageFlags,
+    },
+    /// A capture could not be recorded.
+    #[error("capture {capture}")]
+    Capture {
+        /// Index of the request.
+        capture: usize,
+        /// Why.
+        #[source]
+        source: RuntimeError,
+    },
+    /// The runtime refused, or Vulkan did.
+    #[error(transparent)]
+    Runtime(RuntimeError),
+}
+
+impl From<RuntimeError> for GpuError {
+    fn from(error: RuntimeError) -> Self {
+        match error {
+            RuntimeError::Vulkan { call, result: vk::Result::ERROR_DEVICE_LOST } => {
+                Self::DeviceLost { during: call }
+            }
+            error => Self::Runtime(error),
+        }
+    }
+}
+
+impl GpuError {
+    /// The same of a request further back.
+    pub(super) fn offset_capture(mut self, by: usize) -> Self {
+        if let Self::TargetRange { capture, .. } | Self::Capture { capture, .. } = &mut self {
+            *capture += by;
+        }
+        self
+    }
+}

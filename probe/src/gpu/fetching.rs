@@ -1,0 +1,76 @@
+//! What the device's own vertex input offers: formats, and what it makes of vertex buffers that are too
+//! short, or null.
+
+use ash::{ext, vk};
+use vkxfb::vertex_input::VertexFormat;
+
+use super::instance::Instance;
+use super::{DeviceInfo, Gpu, OpenOptions, Profile};
+
+/// Features of
+/// [`VK_EXT_robustness2`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_robustness2.html)
+/// that a device was opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Robustness {
+    /// `robustBufferAccess2`
+    pub buffer_access2: bool,
+    /// `nullDescriptor`
+    pub null_descriptor: bool,
+}
+
+impl Robustness {
+    /// What a device has of what the options ask for.
+    ///
+    /// # Safety
+    /// The device is of the instance.
+    pub(super) unsafe fn query(
+        instance: &Instance,
+        device: vk::PhysicalDevice,
+        info: &DeviceInfo,
+        options: &OpenOptions,
+    ) -> Self {
+        let caps = &info.capabilities;
+        let is_there =
+            caps.api_version >= vk::API_VERSION_1_1 && caps.has_extension(ext::robustness2::NAME);
+        if !is_there || !options.robustness || options.profile != Profile::Full {
+            return Self::default();
+        }
+        let mut found = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut found);
+        // SAFETY: the caller's contract; the device has the extension.
+        unsafe { instance.raw.get_physical_device_features2(device, &mut features) };
+        Self {
+            buffer_access2: found.robust_buffer_access2 == vk::TRUE,
+            null_descriptor: found.null_descriptor == vk::TRUE,
+        }
+    }
+
+    /// Whether the extension has to be enabled.
+    pub(super) const fn is_any(self) -> bool {
+        self.buffer_access2 || self.null_descriptor
+    }
+
+    /// For the pNext chain of the device.
+    pub(super) fn features(self) -> vk::PhysicalDeviceRobustness2FeaturesEXT<'static> {
+        vk::PhysicalDeviceRobustness2FeaturesEXT::default()
+            .robust_buffer_access2(self.buffer_access2)
+            .null_descriptor(self.null_descriptor)
+    }
+}
+
+impl Gpu {
+    /// What of `VK_EXT_robustness2` is enabled, see
+    /// [`OpenOptions::robustness`](super::OpenOptions::robustness).
+    pub const fn robustness(&self) -> Robustness {
+        self.robustness
+    }
+
+    /// Whether graphics pipelines may read that format: `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
+    pub fn has_vertex_format(&self, format: VertexFormat) -> bool {
+        let (instance, format) = (&self.instance.raw, vk::Format::from_raw(format.as_raw()));
+        // SAFETY: the device is of the instance.
+        let properties =
+            unsafe { instance.get_physical_device_format_properties(self.physical_device, format) };
+        properties.buffer_features.contains(vk::FormatFeatureFlags::VERTEX_BUFFER)
+    }
+}

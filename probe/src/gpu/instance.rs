@@ -1,0 +1,215 @@
+//! The loader, an instance, and its physical devices.
+
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+use ash::{ext, khr, vk};
+use vkxfb::internal::vulkan_error;
+use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
+
+use super::messages::{Messages, messenger_info};
+use super::tools::tools;
+use super::{DeviceInfo, GpuError, Profile};
+
+/// The validation layer.
+const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Highest Vulkan version that is asked for.
+const MAX_API_VERSION: u32 = vk::API_VERSION_1_3;
+
+/// An instance with its messenger, destroyed together.
+pub(super) struct Instance {
+    pub(super) entry: ash::Entry,
+    pub(super) raw: ash::Instance,
+    pub(super) api_version: u32,
+    messenger: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    /// Outlives the messenger, which points to it.
+    pub(super) messages: Arc<Messages>,
+    leaked: bool,
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if self.leaked {
+            // The messenger stays, and so does what it points to; so does the driver's code.
+            std::mem::forget((Arc::clone(&self.messages), self.entry.clone()));
+            return;
+        }
+        // SAFETY: everything that was made of the instance is destroyed by now.
+        unsafe {
+            if let Some((debug_utils, messenger)) = self.messenger.take() {
+                debug_utils.destroy_debug_utils_messenger(messenger, None);
+            }
+            self.raw.destroy_instance(None);
+        }
+    }
+}
+
+/// Names of the instance extensions of the implementation, or of a layer.
+fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, GpuError> {
+    // SAFETY: no precondition.
+    let properties = unsafe { entry.enumerate_instance_extension_properties(layer) }
+        .map_err(vulkan_error("vkEnumerateInstanceExtensionProperties"))?;
+    let names = properties.iter().filter_map(|p| p.extension_name_as_c_str().ok());
+    Ok(names.map(CStr::to_owned).collect())
+}
+
+fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
+    // SAFETY: no precondition.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }
+        .map_err(vulkan_error("vkEnumerateInstanceLayerProperties"))?;
+    Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
+}
+
+/// Whether any driver answers: a loader without one has hardly any extension, and would otherwise be
+/// blamed for what it lacks.
+fn has_driver(entry: &ash::Entry) -> bool {
+    // SAFETY: nothing is enabled, and the instance is destroyed before anything is made of it.
+    unsafe {
+        match entry.create_instance(&vk::InstanceCreateInfo::default(), None) {
+            Ok(instance) => {
+                instance.destroy_instance(None);
+                true
+            }
+            Err(result) => result != vk::Result::ERROR_INCOMPATIBLE_DRIVER,
+        }
+    }
+}
+
+impl Instance {
+    /// Creates an instance, with the validation layer if `validation`.
+    pub(super) fn new(profile: Profile, validation: bool) -> Result<Self, GpuError> {
+        // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
+        let entry = unsafe { ash::Entry::load() }
+            .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?;
+        // SAFETY: no precondition.
+        let loader = unsafe { entry.try_enumerate_instance_version() }
+            .map_err(vulkan_error("vkEnumerateInstanceVersion"))?
+            .unwrap_or(vk::API_VERSION_1_0);
+        let api_version = match profile {
+            Profile::Full => loader.min(MAX_API_VERSION),
+            Profile::Bifrost => vk::API_VERSION_1_0,
+        };
+
+        let available = extensions(&entry, None)?;
+        let has = |name: &CStr| available.iter().any(|a| a.as_c_str() == name);
+        let mut names: Vec<&CStr> = RequiredFeatures::instance_extensions(api_version).to_vec();
+        if let Some(missing) = names.iter().find(|name| !has(name)) {
+            if !has_driver(&entry) {
+                return Err(GpuError::NoDriver);
+            }
+            let name = missing.to_string_lossy().into_owned();
+            return Err(GpuError::MissingInstanceExtension { name });
+        }
+        // A 1.0 device of a later instance is asked by the extension all the same.
+        let properties2 = khr::get_physical_device_properties2::NAME;
+        if has(properties2) && !names.contains(&properties2) {
+            names.push(properties2);
+        }
+        let mut flags = vk::InstanceCreateFlags::empty();
+        // In every profile: a loader hides such devices from those who do not ask.
+        if has(khr::portability_enumeration::NAME) {
+            names.push(khr::portability_enumeration::NAME);
+            flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
+        }
+        let mut layers = Vec::new();
+        if validation {
+            if !has_layer(&entry, VALIDATION_LAYER)? {
+                return Err(GpuError::NoValidationLayer);
+            }
+            layers.push(VALIDATION_LAYER);
+            let of_layer = extensions(&entry, Some(VALIDATION_LAYER))?;
+            for name in [ext::debug_utils::NAME, ext::validation_features::NAME] {
+                if !has(name) && !of_layer.iter().any(|a| a.as_c_str() == name) {
+                    let name = name.to_string_lossy().into_owned();
+                    return Err(GpuError::MissingInstanceExtension { name });
+                }
+                names.push(name);
+            }
+        }
+
+        let messages = Arc::new(Messages::default());
+        let mut messenger = messenger_info(&messages);
+        let enables = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+        let mut features =
+            vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
+        let app = vk::ApplicationInfo::default()
+            .application_name(c"vkxfb")
+            .engine_name(c"vkxfb")
+            .api_version(api_version);
+        let name_pointers: Vec<_> = names.iter().map(|n| n.as_ptr()).collect();
+        let layer_pointers: Vec<_> = layers.iter().map(|n| n.as_ptr()).collect();
+        let mut info = vk::InstanceCreateInfo::default()
+            .flags(flags)
+            .application_info(&app)
+            .enabled_extension_names(&name_pointers)
+            .enabled_layer_names(&layer_pointers);
+        if validation {
+            // Chained, the messenger also hears the creation and the destruction of the instance.
+            info = info.push_next(&mut features).push_next(&mut messenger);
+        }
+        // SAFETY: layers and extensions are there, and `messages` outlives the instance.
+        let raw = unsafe { entry.create_instance(&info, None) }.map_err(|result| match result {
+            vk::Result::ERROR_INCOMPATIBLE_DRIVER => GpuError::NoDriver,
+            result => RuntimeError::Vulkan { call: "vkCreateInstance", result }.into(),
+        })?;
+        tracing::debug!(?profile, validation, extensions = ?names, "instance");
+        let mut instance =
+            Self { entry, raw, api_version, messenger: None, messages, leaked: false };
+        if validation {
+            let debug_utils = ext::debug_utils::Instance::new(&instance.entry, &instance.raw);
+            let info = messenger_info(&instance.messages);
+            // SAFETY: the extension is enabled, and `messages` outlives the messenger.
+            let messenger = unsafe { debug_utils.create_debug_utils_messenger(&info, None) }
+                .map_err(vulkan_error("vkCreateDebugUtilsMessengerEXT"))?;
+            instance.messenger = Some((debug_utils, messenger));
+        }
+        Ok(instance)
+    }
+
+    /// Leaves the instance alive when this is dropped.
+    pub(super) const fn leak(&mut self) {
+        self.leaked = true;
+    }
+
+    /// The physical devices, in the loader's order, with their capabilities by the profile.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDevice`], or a failed query.
+    pub(super) fn devices(
+        &self,
+        profile: Profile,
+    ) -> Result<Vec<(vk::PhysicalDevice, DeviceInfo)>, GpuError> {
+        // SAFETY: the instance is live.
+        let devices = match unsafe { self.raw.enumerate_physical_devices() } {
+            Ok(devices) => devices,
+            // What loaders say where every driver failed to start.
+            Err(vk::Result::ERROR_INITIALIZATION_FAILED) => return Err(GpuError::NoDevice),
+            Err(result) => {
+                let call = "vkEnumeratePhysicalDevices";
+                return Err(RuntimeError::Vulkan { call, result }.into());
+            }
+        };
+        if devices.is_empty() {
+            return Err(GpuError::NoDevice);
+        }
+        devices
+            .into_iter()
+            .enumerate()
+            .map(|(index, device)| {
+                // SAFETY: the device is of the instance, whose version is given.
+                let mut capabilities = unsafe {
+                    Capabilities::query(&self.entry, &self.raw, self.api_version, device)
+                }?;
+                // SAFETY: the device is of the instance, which is of that loader and version.
+                let tools = unsafe {
+                    tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
+                };
+                if profile == Profile::Bifrost {
+                    capabilities.restrict_to_floor();
+                }
+                Ok((device, DeviceInfo { index, capabilities, tools }))
+            })
+            .collect()
+    }
+}

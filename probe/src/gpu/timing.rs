@@ -1,0 +1,161 @@
+//! How long the device works, how much it works, and how much memory it has.
+
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::runtime::Context;
+
+use super::{Gpu, GpuError, State};
+
+/// Timestamps of the device's queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timestamps {
+    /// `timestampValidBits` of the queue family, at least 1.
+    pub valid_bits: u32,
+    /// `timestampPeriod`: nanoseconds of a step.
+    pub period: f32,
+}
+
+impl Timestamps {
+    /// Nanoseconds from one timestamp to a later one, through at most one overflow.
+    pub fn nanoseconds(&self, [start, end]: [u64; 2]) -> f64 {
+        let unused = 64 - self.valid_bits.min(64);
+        let mask = u64::MAX.checked_shr(unused).unwrap_or(0);
+        (end.wrapping_sub(start) & mask) as f64 * f64::from(self.period)
+    }
+}
+
+/// What limits buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// Bytes of the largest `DEVICE_LOCAL` heap.
+    pub device_heap: u64,
+    /// Bytes of the largest buffer: `maxBufferSize`, and `maxMemoryAllocationSize`, where the device
+    /// states them.
+    pub max_buffer: u64,
+}
+
+impl Gpu {
+    /// Timestamps, where the device's queue has them.
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        let raw = &self.instance.raw;
+        // SAFETY: the device is of the instance.
+        let (families, properties) = unsafe {
+            (
+                raw.get_physical_device_queue_family_properties(self.physical_device),
+                raw.get_physical_device_properties(self.physical_device),
+            )
+        };
+        let family = families.get(usize::try_from(self.queue_family).ok()?)?;
+        let (valid_bits, period) =
+            (family.timestamp_valid_bits, properties.limits.timestamp_period);
+        (valid_bits > 0 && period > 0.0).then_some(Timestamps { valid_bits, period })
+    }
+
+    /// How much memory there is.
+    pub fn memory_limits(&self) -> MemoryLimits {
+        let raw = &self.instance.raw;
+        let version = self.capabilities().api_version;
+        let mut max_buffer = u64::MAX;
+        if version >= vk::API_VERSION_1_1 {
+            let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
+            let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
+            let mut properties =
+                vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance3);
+            if version >= vk::API_VERSION_1_3 {
+                properties = properties.push_next(&mut maintenance4);
+            }
+            // SAFETY: the device is of the instance, and of the versions that have the structures.
+            unsafe { raw.get_physical_device_properties2(self.physical_device, &mut properties) };
+            for limit in [maintenance3.max_memory_allocation_size, maintenance4.max_buffer_size] {
+                if limit != 0 {
+                    max_buffer = max_buffer.min(limit);
+                }
+            }
+        }
+        // SAFETY: as above.
+        let memory = unsafe { raw.get_physical_device_memory_properties(self.physical_device) };
+        let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
+        let heaps = memory.memory_heaps_as_slice().iter().filter(|h| h.flags.contains(local));
+        MemoryLimits { device_heap: heaps.map(|h| h.size).max().unwrap_or(0), max_buffer }
+    }
+
+    /// As [`submit`](Self::submit), and tells how long it took from the submission until the device
+    /// was done, by the host's clock.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn submit_timed<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<(R, Duration), GpuError> {
+        let result = self.record(record)?;
+        let start = Instant::now();
+        self.submit_and_wait()?;
+        Ok((result, start.elapsed()))
+    }
+
+    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` where
+    /// [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query) is not enabled.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), or a failed command.
+    pub fn submit_counted<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<(R, Option<u64>), GpuError> {
+        if !self.draw_features().pipeline_statistics_query {
+            return Ok((self.submit(record)?, None));
+        }
+        let device = self.context().device().clone();
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
+        // SAFETY: the device is live, and has the feature.
+        let pool = unsafe { device.create_query_pool(&info, None) }
+            .map_err(vulkan_error("vkCreateQueryPool"))?;
+        let result = self.submit(|ctx, cmd| {
+            let flags = vk::QueryControlFlags::empty();
+            // SAFETY: outside of a render pass instance; the pool lives until the submission ends.
+            unsafe {
+                ctx.device().cmd_reset_query_pool(cmd, pool, 0, 1);
+                ctx.device().cmd_begin_query(cmd, pool, 0, flags);
+            }
+            let result = record(ctx, cmd)?;
+            // SAFETY: as above.
+            unsafe { ctx.device().cmd_end_query(cmd, pool, 0) };
+            Ok(result)
+        });
+        let mut invocations = [0_u64];
+        let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        let counted = result.and_then(|result| {
+            // SAFETY: the query has ended, and the submission with it.
+            unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
+                .map_err(vulkan_error("vkGetQueryPoolResults"))?;
+            Ok((result, Some(invocations[0])))
+        });
+        // Where the submission hangs, it may still use the pool.
+        if self.state != State::Hung {
+            // SAFETY: nothing uses the pool any more.
+            unsafe { device.destroy_query_pool(pool, None) };
+        }
+        counted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_overflow_at_their_valid_bits() {
+        let of = |valid_bits| Timestamps { valid_bits, period: 2.0 };
+        assert_eq!(of(64).nanoseconds([10, 15]), 10.0);
+        assert_eq!(of(64).nanoseconds([u64::MAX, 4]), 10.0);
+        assert_eq!(of(36).nanoseconds([(1 << 36) - 1, 4]), 10.0);
+        // Bits beyond are not looked at.
+        assert_eq!(of(36).nanoseconds([1 << 40, 5 | 1 << 50]), 10.0);
+    }
+}

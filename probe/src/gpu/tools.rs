@@ -1,0 +1,62 @@
+//! What stands between the program and the driver.
+
+use std::ffi::CStr;
+
+use ash::{Entry, Instance, ext, vk};
+use vkxfb::runtime::Capabilities;
+
+use super::Tool;
+
+/// The tools of a device, of Vulkan 1.3 or `VK_EXT_tooling_info`; otherwise, and where it fails, none.
+///
+/// # Safety
+/// The device is of the instance, which is live, of that version and of the entry; the capabilities are the device's
+/// own.
+pub(super) unsafe fn tools(
+    entry: &Entry,
+    instance: &Instance,
+    api_version: u32,
+    device: vk::PhysicalDevice,
+    capabilities: &Capabilities,
+) -> Vec<Tool> {
+    let name = if api_version.min(capabilities.device_api_version) >= vk::API_VERSION_1_3 {
+        c"vkGetPhysicalDeviceToolProperties"
+    } else if capabilities.has_extension(ext::tooling_info::NAME) {
+        c"vkGetPhysicalDeviceToolPropertiesEXT"
+    } else {
+        return Vec::new();
+    };
+    // By hand, for ash's tables have a function that panics where there is none.
+    // SAFETY: the caller's contract; the name says the type.
+    let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
+        entry
+            .get_instance_proc_addr(instance.handle(), name.as_ptr())
+            .map(|function| std::mem::transmute(function))
+    };
+    let Some(get) = get else { return Vec::new() };
+    let mut count = 0;
+    // SAFETY: the caller's contract; there is room for as many as is said.
+    let found = unsafe {
+        if get(device, &mut count, std::ptr::null_mut()) != vk::Result::SUCCESS {
+            return Vec::new();
+        }
+        let mut found = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
+        if get(device, &mut count, found.as_mut_ptr()) != vk::Result::SUCCESS {
+            return Vec::new();
+        }
+        found.truncate(count as usize);
+        found
+    };
+    found.iter().map(Tool::from).collect()
+}
+
+impl From<&vk::PhysicalDeviceToolProperties<'_>> for Tool {
+    fn from(tool: &vk::PhysicalDeviceToolProperties<'_>) -> Self {
+        let text = |text: Result<&CStr, _>| text.unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            name: text(tool.name_as_c_str()),
+            description: text(tool.description_as_c_str()),
+            layer: text(tool.layer_as_c_str()),
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Pictures of the topologies: which primitives there are, and in which order each is written.
+//!
+//! Vertices stand as in the specification's figures
+//! ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)),
+//! those that only serve as adjacency in grey. A primitive has its number, a dot at the vertex that
+//! is written first, and arrows on to the others. So its winding can be seen, and a rotation can be
+//! told from a flip.
+//!
+//! What was captured is drawn beside what was expected, over the same vertices; primitives that
+//! differ are red, dashed where nothing was written. All numbers are those of the draw: a picture of
+//! primitive 70000 shows a few of its neighbours, not the 70000 before it.
+
+#![forbid(unsafe_code)]
+
+mod panel;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use svg::Document;
+use svg::node::element::{Group, Rectangle, Style, Text, Title};
+
+use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
+use panel::Panel;
+use stage::Stage;
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+/// The style sheet of the pictures. A page that has them inline needs it once.
+pub const STYLE: &str = include_str!("picture.css");
+
+/// Width of a panel in user units.
+const WIDTH: f32 = 400.0;
+/// Height of the head of a panel.
+const HEAD: f32 = 46.0;
+/// Height of a line below the panels.
+const LINE: f32 = 18.0;
+
+/// The name as Vulkan has it, without the prefix.
+pub fn title(topology: PrimitiveTopology) -> String {
+    topology.name().replace('-', "_").to_uppercase()
+}
+
+/// Vertices that the pictures of a topology have room for: with so many, an instance is shown whole.
+pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
+    u32::try_from(Stage::new(topology, 0).vertices.len()).unwrap_or(u32::MAX)
+}
+
+/// One topology as it should be captured, to be put into a page that has [`STYLE`].
+pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
+    let stage = Stage::new(topology, 0);
+    let height = HEAD + stage.height;
+    let name = title(topology);
+    let subtitle = subtitle(topology, &stage, provoking);
+    let group = expected_panel(&stage, provoking, &name, &subtitle, height);
+    document(WIDTH, height, &name, Usage::Inline).add(group).to_string()
+}
+
+/// What was expected of the primitives around a fault, beside what was captured. To be put into a page
+/// that has [`STYLE`].
+pub fn comparison(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    mismatch: &Mismatch,
+) -> String {
+    mismatch_document(topology, provoking, mismatch, Usage::Inline).to_string()
+}
+
+/// What was expected of an instance, and what each backend captured of it, as a picture each: of
+/// [`super::diagnose::trace`]s. To be put into a page that has [`STYLE`].
+pub fn traces(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    captured: &[(Backend, &[PrimitiveDiff])],
+) -> Vec<String> {
+    let name = title(topology);
+    let picture = |shown: &Shown<'_>, panel: Group, what: &str| {
+        let height = HEAD + shown.stage.height;
+        document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline).add(panel).to_string()
+    };
+    let mut pictures = Vec::new();
+    for (by, diffs) in captured {
+        let shown = shown(topology, diffs);
+        if pictures.is_empty() {
+            pictures.push(picture(&shown, shown.expected(provoking), "expected"));
+        }
+        let title = format!("captured, {by}");
+        pictures.push(picture(&shown, shown.captured(&title), &title));
+    }
+    pictures
+}
+
+/// A [`comparison`] as a file of its own.
+pub fn comparison_file(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    mismatch: &Mismatch,
+) -> String {
+    mismatch_document(topology, provoking, mismatch, Usage::File).to_string()
+}
+
+/// All topologies as they should be captured, as a file of its own.
+pub fn overview(provoking: ProvokingVertex) -> String {
+    const COLUMNS: usize = 2;
+    const GUTTER: f32 = 16.0;
+    let stages = PrimitiveTopology::ALL.map(|topology| (topology, Stage::new(topology, 0)));
+    let width = GUTTER + (WIDTH + GUTTER) * COLUMNS as f32;
+    let mut y = 64.0;
+    let mut panels = Group::new();
+    for row in stages.chunks(COLUMNS) {
+        let height = row.iter().map(|(_, s)| s.height).fold(0.0, f32::max) + HEAD;
+        for (column, (topology, stage)) in row.iter().enumerate() {
+            let x = GUTTER + (WIDTH + GUTTER) * column as f32;
+            let subtitle = subtitle(*topology, stage, provoking);
+            let panel = expected_panel(stage, provoking, &title(*topology), &subtitle, height);
+            panels = panels.add(card(x, y, WIDTH, height)).add(translated(panel, x, y));
+        }
+        y += height + GUTTER;
+    }
+    let name = "What transform feedback writes";
+    document(width, y, name, Usage::File)
+        .add(text(GUTTER + 2.0, 28.0, "xf-title", name))
+        .add(text(GUTTER + 2.0, 48.0, "xf-note", KEY))
+        .add(panels)
+        .to_string()
+}
+
+/// How to read a picture.
+pub const KEY: &str = "The dot is the vertex written first, the arrows lead to the next ones. Grey \
+                       vertices are adjacency: never written.";
+
+fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVertex) -> String {
+    let m = topology.vertices_per_primitive();
+    let count = stage.primitives;
+    let last = match provoking {
+        ProvokingVertex::First => "",
+        ProvokingVertex::Last => ", the last provokes",
+    };
+    let plural = if m == 1 { "vertex" } else { "vertices" };
+    format!("{} vertices, {count} primitives of {m} {plural}{last}", stage.vertices.len())
+}
+
+fn expected_panel(
+    stage: &Stage,
+    provoking: ProvokingVertex,
+    title: &str,
+    subtitle: &str,
+    height: f32,
+) -> Group {
+    let m = u64::from(stage.topology.vertices_per_primitive());
+    let mut panel = Panel::new(stage, "xf-expected");
+    for primitive in stage.first..stage.first + stage.primitives {
+        let vertices = (primitive * m..(primitive + 1) * m)
+            .map(|output| stage.topology.gather(provoking, output))
+            .collect::<Vec<_>>();
+        panel.right(primitive, &vertices);
+    }
+    // In the middle of what a taller neighbour leaves.
+    let spare = (height - HEAD - stage.height) / 2.0;
+    headed(translated(panel.finish(), 0.0, spare), title, subtitle)
+}
+
+/// Expected and captured, side by side, and below them what differs.
+fn mismatch_document(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    mismatch: &Mismatch,
+    usage: Usage,
+) -> Document {
+    let shown = shown(topology, &mismatch.excerpt);
+    let captions = captions(mismatch, &shown.diffs);
+    let below = HEAD + shown.stage.height;
+    let height = below + captions.len() as f32 * LINE + 6.0;
+    let description = format!("{}, expected and captured", title(topology));
+    let mut document = document(WIDTH * 2.0, height, &description, usage)
+        .add(shown.expected(provoking))
+        .add(translated(shown.captured("captured"), WIDTH, 0.0));
+    for (line, caption) in captions.iter().enumerate() {
+        let y = below + line as f32 * LINE + 10.0;
+        document = document.add(text(16.0, y, "xf-caption", caption));
+    }
+    document
+}
+
+/// The primitives of one instance that there is room for, and the stage for them.
+struct Shown<'a> {
+    stage: Stage,
+    diffs: Vec<&'a PrimitiveDiff>,
+}
+
+fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
+    let instance = diffs.first().map_or(0, |diff| diff.instance);
+    let of_instance = || diffs.iter().filter(|diff| diff.instance == instance);
+    let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
+    let mut stage = Stage::new(topology, first / 2 * 2);
+    let end = stage.first + stage.primitives;
+    let diffs: Vec<_> =
+        of_instance().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
+    stage.keep(|vertex| {
+        diffs.iter().any(|diff| {
+            diff.expected.iter().any(|v| u64::from(v.vertex) == vertex)
+                || diff.captured.iter().any(|s| vertex_of(s, diff.instance) == Some(vertex))
+        })
+    });
+    Shown { stage, diffs }
+}
+
+impl Shown<'_> {
+    /// The panel of what was expected.
+    fn expected(&self, provoking: ProvokingVertex) -> Group {
+        let Self { stage, diffs } = self;
+        // Only what was really expected: an excerpt may end before the stage does.
+        let mut panel = Panel::new(stage, "xf-expected");
+        for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
+            let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
+            panel.right(diff.primitive, &vertices);
+        }
+        let instance = diffs.first().map_or(0, |diff| diff.instance);
+        let head = format!("{}: expected", title(stage.topology));
+        let convention = format!("instance {instance}, the {provoking} vertex provokes");
+        headed(panel.finish(), &head, &convention)
+    }
+
+    /// The panel of what was captured.
+    fn captured(&self, head: &str) -> Group {
+        let Self { stage, diffs } = self;
+        let mut panel = Panel::new(stage, "xf-captured");
+        for diff in diffs {
+            panel.captured(diff);
+        }
+        let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
+            true => "differences in red",
+            // Where the order is not promised, a rotation is no difference.
+            false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
+            false => "as expected",
+        };
+        headed(panel.finish(), head, note)
+    }
+}
+
+/// The fault that the capture goes by, the first of every other kind, and how many more there are.
+fn captions(mismatch: &Mismatch, shown: &[&PrimitiveDiff]) -> Vec<String> {
+    let mut captions = Vec::new();
+    let note = mismatch.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
+    let mut named = vec![mismatch.fault];
+    match &mismatch.first {
+        Some(first) => captions.push(caption(first, mismatch.fault)),
+        None => captions.push(format!("{}{note}", mismatch.fault)),
+    }
+    if mismatch.first.is_some()
+        && let Some(note) = &mismatch.note
+    {
+        captions.push(note.clone());
+    }
+    for diff in shown {
+        match diff.fault {
+            Some(fault) if !named.contains(&fault) && mismatch.also.contains(&fault) => {
+                named.push(fault);
+                captions.push(caption(diff, fault));
+            }
+            _ => {}
+        }
+    }
+    let wrong = shown.iter().filter(|diff| diff.fault.is_some()).count();
+    let told = named.len() - usize::from(mismatch.first.is_none());
+    if wrong > told {
+        captions.push(format!("{} more of the primitives shown differ", wrong - told));
+    }
+    captions
+}
+
+fn caption(diff: &PrimitiveDiff, fault: Fault) -> String {
+    let (expected, captured) = (diff.expected_text(), diff.captured_text());
+    format!("primitive {}: {fault}. Expected {expected}, captured {captured}", diff.primitive)
+}
+
+fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
+    Group::new()
+        .add(text(16.0, 24.0, "xf-title", title))
+        .add(text(16.0, 41.0, "xf-note", subtitle))
+        .add(translated(panel, 0.0, HEAD))
+}
+
+/// Whether a picture brings its style sheet along.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Usage {
+    Inline,
+    File,
+}
+
+fn document(width: f32, height: f32, name: &str, usage: Usage) -> Document {
+    let document = Document::new();
+    let document = match usage {
+        Usage::Inline => document,
+        Usage::File => document.add(Style::new(STYLE)),
+    };
+    document
+        .set("class", "xf")
+        .set("role", "img")
+        .set("viewBox", (0, 0, width, height))
+        .set("width", width)
+        .set("height", height)
+        .add(Title::new(name))
+        .add(Rectangle::new().set("class", "xf-page").set("width", width).set("height", height))
+}
+
+fn card(x: f32, y: f32, width: f32, height: f32) -> Rectangle {
+    Rectangle::new()
+        .set("class", "xf-card")
+        .set("x", x)
+        .set("y", y)
+        .set("width", width)
+        .set("height", height)
+        .set("rx", 8)
+}
+
+fn translated(group: Group, x: f32, y: f32) -> Group {
+    Group::new().set("transform", format!("translate({x} {y})")).add(group)
+}
+
+fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
+    // XML has no way to write control characters, which names of outputs may contain.
+    let content = content.replace(char::is_control, "\u{fffd}");
+    Text::new(content).set("class", class).set("x", x).set("y", y)
+}
+
+fn is_as_expected(diff: &PrimitiveDiff) -> bool {
+    diff.captured.iter().map(Slot::vertex).eq(diff.expected.iter().copied().map(Some))
+}
+
+/// The vertex that a slot holds, if it is one of that instance.
+fn vertex_of(slot: &Slot, instance: u32) -> Option<u64> {
+    match slot {
+        Slot::Vertex(VertexRef { instance: i, vertex }) if *i == instance => {
+            Some(u64::from(*vertex))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,250 @@
+//! Where the vertices of a topology stand.
+
+use vkxfb::topology::PrimitiveTopology;
+
+use super::WIDTH;
+
+/// A place in a panel, in user units, y downwards.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    pub x: f32,
+    pub y: f32,
+}
+
+impl Point {
+    pub const fn new(x: f32, y: f32) -> Self {
+        Self { x, y }
+    }
+
+    /// The point that is `t` of the way to `other`.
+    pub fn towards(self, other: Self, t: f32) -> Self {
+        Self::new(self.x + (other.x - self.x) * t, self.y + (other.y - self.y) * t)
+    }
+
+    pub fn distance(self, other: Self) -> f32 {
+        (other.x - self.x).hypot(other.y - self.y)
+    }
+
+    /// The point that is `by` nearer to `other`.
+    pub fn nearer(self, other: Self, by: f32) -> Self {
+        match self.distance(other) {
+            0.0 => self,
+            distance => self.towards(other, by / distance),
+        }
+    }
+}
+
+/// A vertex and its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    /// Number in the instance.
+    pub vertex: u64,
+    pub at: Point,
+    /// Whether no primitive shown captures it.
+    pub adjacency: bool,
+}
+
+/// The vertices of a few primitives of a topology.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub topology: PrimitiveTopology,
+    /// The first primitive shown, even.
+    pub first: u64,
+    /// How many there are.
+    pub primitives: u64,
+    pub height: f32,
+    pub vertices: Vec<Placed>,
+    /// Pairs of places that adjacency joins.
+    pub adjacency: Vec<(Point, Point)>,
+}
+
+const MARGIN: f32 = 34.0;
+const TOP: f32 = 34.0;
+const BOTTOM: f32 = 144.0;
+
+/// `i` of `n` places from left to right.
+fn column(i: u64, n: u64) -> f32 {
+    MARGIN + (WIDTH - 2.0 * MARGIN) * i as f32 / (n.max(2) - 1) as f32
+}
+
+/// Bottom, top, bottom and so on: the zigzag of strips.
+fn zigzag(i: u64, n: u64) -> Point {
+    Point::new(column(i, n), if i.is_multiple_of(2) { BOTTOM } else { TOP })
+}
+
+/// The middle of `i` of `n` equal parts of the width.
+fn part(i: u64, n: u64) -> f32 {
+    WIDTH * (i as f32 + 0.5) / n as f32
+}
+
+impl Stage {
+    /// A few primitives from `first` on, which has to be even.
+    pub fn new(topology: PrimitiveTopology, first: u64) -> Self {
+        use PrimitiveTopology as T;
+        let mut stage = Self {
+            topology,
+            first,
+            primitives: 0,
+            height: BOTTOM + 30.0,
+            vertices: Vec::new(),
+            adjacency: Vec::new(),
+        };
+        match topology {
+            T::PointList => stage.points(),
+            T::LineList => stage.lines(),
+            T::LineStrip => stage.strip(6, 7, 1),
+            T::TriangleStrip => stage.strip(6, 8, 1),
+            T::TriangleList => stage.triangles(),
+            T::TriangleFan => stage.fan(),
+            T::LineListWithAdjacency => stage.lines_with_adjacency(),
+            T::LineStripWithAdjacency => stage.line_strip_with_adjacency(),
+            T::TriangleListWithAdjacency => stage.triangles_with_adjacency(),
+            T::TriangleStripWithAdjacency => stage.triangle_strip_with_adjacency(),
+        }
+        stage
+    }
+
+    /// Where a vertex stands, if it is shown.
+    pub fn place(&self, vertex: u64) -> Option<Point> {
+        self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
+    }
+
+    /// Leaves away vertices that the draw does not have, and the adjacency that they had.
+    pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
+        let gone: Vec<_> = self
+            .vertices
+            .iter()
+            .filter(|v| !v.adjacency && !kept(v.vertex))
+            .map(|v| v.at)
+            .collect();
+        let lonely: Vec<_> =
+            self.adjacency.iter().filter(|(_, to)| gone.contains(to)).map(|(at, _)| *at).collect();
+        let goes = |at: &Point| gone.contains(at) || lonely.contains(at);
+        self.vertices.retain(|v| !goes(&v.at));
+        self.adjacency.retain(|(at, _)| !goes(at));
+    }
+
+    fn put(&mut self, vertex: u64, at: Point) {
+        self.vertices.push(Placed { vertex, at, adjacency: false });
+    }
+
+    fn put_adjacency(&mut self, vertex: u64, at: Point, joined: &[Point]) {
+        self.vertices.push(Placed { vertex, at, adjacency: true });
+        self.adjacency.extend(joined.iter().map(|to| (at, *to)));
+    }
+
+    fn points(&mut self) {
+        self.primitives = 8;
+        self.height = 130.0;
+        for i in 0..self.primitives {
+            let y = if i % 2 == 0 { 92.0 } else { 58.0 };
+            self.put(self.first + i, Point::new(column(i, self.primitives), y));
+        }
+    }
+
+    fn lines(&mut self) {
+        self.primitives = 4;
+        for i in 0..self.primitives {
+            let x = part(i, self.primitives);
+            self.put((self.first + i) * 2, Point::new(x - 20.0, BOTTOM));
+            self.put((self.first + i) * 2 + 1, Point::new(x + 20.0, TOP));
+        }
+    }
+
+    /// `count` vertices in a zigzag; `step` of them lie between the first of two primitives.
+    fn strip(&mut self, primitives: u64, count: u64, step: u64) {
+        self.primitives = primitives;
+        for i in 0..count {
+            self.put(self.first * step + i, zigzag(i, count));
+        }
+    }
+
+    fn triangles(&mut self) {
+        self.primitives = 3;
+        for i in 0..self.primitives {
+            let (x, first) = (part(i, self.primitives), (self.first + i) * 3);
+            self.put(first, Point::new(x - 43.0, BOTTOM));
+            self.put(first + 1, Point::new(x, TOP));
+            self.put(first + 2, Point::new(x + 43.0, BOTTOM));
+        }
+    }
+
+    fn fan(&mut self) {
+        self.primitives = 6;
+        self.height = 216.0;
+        let hub = Point::new(WIDTH / 2.0, 186.0);
+        self.put(0, hub);
+        for i in 0..=self.primitives {
+            let turn = i as f32 / self.primitives as f32;
+            let angle = std::f32::consts::PI * (0.96 - 0.92 * turn);
+            let at = Point::new(hub.x + 166.0 * angle.cos(), hub.y - 152.0 * angle.sin());
+            self.put(self.first + 1 + i, at);
+        }
+    }
+
+    fn lines_with_adjacency(&mut self) {
+        self.primitives = 2;
+        for i in 0..self.primitives {
+            let (x, first) = (part(i, self.primitives), (self.first + i) * 4);
+            let at = |dx: f32, y: f32| Point::new(x + dx, y);
+            let (a, b) = (at(-30.0, BOTTOM - 6.0), at(30.0, TOP + 6.0));
+            self.put_adjacency(first, at(-74.0, TOP + 32.0), &[a]);
+            self.put(first + 1, a);
+            self.put(first + 2, b);
+            self.put_adjacency(first + 3, at(74.0, BOTTOM - 32.0), &[b]);
+        }
+    }
+
+    fn line_strip_with_adjacency(&mut self) {
+        self.strip(5, 8, 1);
+        let last = self.vertices.len() - 1;
+        for (end, next) in [(0, 1), (last, last - 1)] {
+            self.vertices[end].adjacency = true;
+            self.adjacency.push((self.vertices[end].at, self.vertices[next].at));
+        }
+    }
+
+    fn triangles_with_adjacency(&mut self) {
+        self.primitives = 2;
+        self.height = 226.0;
+        for i in 0..self.primitives {
+            let (x, first) = (part(i, self.primitives), (self.first + i) * 6);
+            let at = |dx: f32, y: f32| Point::new(x + dx, y);
+            let (a, b, c) = (at(-56.0, 152.0), at(0.0, 42.0), at(56.0, 152.0));
+            self.put(first, a);
+            self.put_adjacency(first + 1, at(-74.0, 58.0), &[a, b]);
+            self.put(first + 2, b);
+            self.put_adjacency(first + 3, at(74.0, 58.0), &[b, c]);
+            self.put(first + 4, c);
+            self.put_adjacency(first + 5, at(0.0, 202.0), &[c, a]);
+        }
+    }
+
+    /// Even vertices form a strip. The odd vertex 2i + 3 lies across the edge (2i, 2i + 4) of
+    /// primitive i, which is an outer one; the first and the last lie beyond the ends of the strip.
+    fn triangle_strip_with_adjacency(&mut self) {
+        self.primitives = 4;
+        self.height = 246.0;
+        let items = self.primitives + 2;
+        let (inset, first) = (62.0, self.first * 2);
+        let at = |i: u64| {
+            let x = inset + (WIDTH - 2.0 * inset) * i as f32 / (items - 1) as f32;
+            Point::new(x, if i.is_multiple_of(2) { 168.0 } else { 70.0 })
+        };
+        for i in 0..items {
+            self.put(first + 2 * i, at(i));
+        }
+        // In the middle of a strip that edge belongs to a primitive that is not shown.
+        if self.first == 0 {
+            self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
+        }
+        for i in 0..self.primitives {
+            let y = if i % 2 == 0 { 218.0 } else { 24.0 };
+            let outer = Point::new(at(i + 1).x, y);
+            self.put_adjacency(first + 2 * i + 3, outer, &[at(i), at(i + 2)]);
+        }
+        let end = Point::new(WIDTH - 30.0, 148.0);
+        let last = [at(items - 2), at(items - 1)];
+        self.put_adjacency(first + 2 * self.primitives + 3, end, &last);
+    }
+}

@@ -1,0 +1,216 @@
+//! What a probe runs: backends x shaders x conventions x topologies, and the draws of each.
+
+#![forbid(unsafe_code)]
+
+use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::lower::{Backend, compute};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::shaders::ProbeShader;
+use super::subject::{Subject, SubjectError};
+
+/// Vertex counts up to 13 see every way in which a primitive can be incomplete, and two odd and two even
+/// primitives of every strip; 1000 passes several workgroups.
+const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
+/// The same in short.
+const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
+/// More than one, and odd.
+const INSTANCE_COUNTS: [u32; 2] = [1, 3];
+
+/// The list and the strip that are drawn past the workgroup limit.
+const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
+    [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
+
+/// Bytes of records and captures that one batch may take. The large draws take most of it; several
+/// copies of it are in memory at a time.
+pub const MAX_BATCH_BYTES: u64 = 1 << 30;
+
+/// Draws that would take too much memory, or overflow what counts it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
+     {bytes} bytes: the limit is {MAX_BATCH_BYTES}"
+)]
+pub struct BatchTooLarge {
+    /// Name of the shader.
+    pub shader: String,
+    /// Topology of the draws.
+    pub topology: PrimitiveTopology,
+    /// The most vertices of an instance.
+    pub vertex_count: u32,
+    /// The most instances.
+    pub instance_count: u32,
+    /// Bytes that they take, at most `u64::MAX`.
+    pub bytes: u64,
+}
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Who captures.
+    pub backends: Vec<Backend>,
+    /// The shaders.
+    pub subjects: Vec<Subject>,
+    /// The conventions.
+    pub provoking: Vec<ProvokingVertex>,
+    /// The topologies.
+    pub topologies: Vec<PrimitiveTopology>,
+    /// Vertices of an instance.
+    pub vertex_counts: Vec<u32>,
+    /// Instances of a draw.
+    pub instance_counts: Vec<u32>,
+    /// Vertices of the draws past the workgroup limit, which only the first shader captures.
+    pub large: Option<u32>,
+    /// Bytes of the largest capture buffer of the compute backend:
+    /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws that take
+    /// more are left out.
+    pub max_capture_buffer: u64,
+}
+
+/// The cases that one pair of pipelines captures.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'a> {
+    /// Who captures.
+    pub backend: Backend,
+    /// The shader.
+    pub subject: &'a Subject,
+    /// The convention.
+    pub provoking: ProvokingVertex,
+    /// The topology.
+    pub topology: PrimitiveTopology,
+}
+
+impl Group<'_> {
+    /// Checks that a batch fits into memory, before anything is allocated for it.
+    ///
+    /// # Errors
+    /// [`BatchTooLarge`]
+    pub fn check(&self, batch: &[(u32, u32)]) -> Result<(), BatchTooLarge> {
+        let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+        let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
+        let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
+        let inputs: u64 =
+            self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
+        // Draws of nothing count as well: devices and drivers walk over their instances.
+        let vertices = |vertices: u32, instances: u32| {
+            u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
+        };
+        let per_primitive = u64::from(self.topology.vertices_per_primitive());
+        let captures = batch.iter().map(|&(v, i)| {
+            let captured = (self.topology.primitive_count(v).saturating_add(1))
+                .saturating_mul(i.max(1).into())
+                .saturating_mul(per_primitive);
+            let inputs = inputs.saturating_mul(u64::from(v.max(i)));
+            captured.saturating_mul(strides).saturating_add(inputs)
+        });
+        let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
+        let bytes = captures.fold(records, u64::saturating_add);
+        if bytes <= MAX_BATCH_BYTES {
+            return Ok(());
+        }
+        let (shader, topology) = (self.subject.name.clone(), self.topology);
+        Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes })
+    }
+}
+
+impl Plan {
+    /// Everything that a device allows: all topologies, both conventions, the probe's own shaders, and
+    /// draws that pass `max_workgroups`.
+    ///
+    /// # Errors
+    /// None that is not a mistake of this crate.
+    pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
+        Ok(Self {
+            backends: backends.to_vec(),
+            subjects: ProbeShader::all()
+                .into_iter()
+                .map(Subject::built_in)
+                .collect::<Result<_, _>>()?,
+            provoking: ProvokingVertex::ALL.to_vec(),
+            topologies: PrimitiveTopology::ALL.to_vec(),
+            vertex_counts: VERTEX_COUNTS.to_vec(),
+            instance_counts: INSTANCE_COUNTS.to_vec(),
+            large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
+            max_capture_buffer: MAX_BUFFER_SIZE,
+        })
+    }
+
+    /// Leaves out what takes long.
+    pub fn quick(&mut self) {
+        self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
+        self.large = None;
+    }
+
+    /// Checks every batch, so that a run need not start for what it cannot finish.
+    ///
+    /// # Errors
+    /// The first [`BatchTooLarge`].
+    pub fn check(&self) -> Result<(), BatchTooLarge> {
+        self.groups().try_for_each(|group| {
+            self.batches(&group).iter().try_for_each(|batch| group.check(batch))
+        })
+    }
+
+    /// The groups, in the order in which they run.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        self.backends.iter().flat_map(move |backend| {
+            self.subjects.iter().flat_map(move |subject| {
+                self.provoking.iter().flat_map(move |provoking| {
+                    self.topologies.iter().map(move |topology| Group {
+                        backend: *backend,
+                        subject,
+                        provoking: *provoking,
+                        topology: *topology,
+                    })
+                })
+            })
+        })
+    }
+
+    /// Vertex and instance counts of a group's draws, in batches that are submitted together.
+    pub fn batches(&self, group: &Group<'_>) -> Vec<Vec<(u32, u32)>> {
+        let small = self
+            .vertex_counts
+            .iter()
+            .flat_map(|vertices| self.instance_counts.iter().map(|i| (*vertices, *i)))
+            .collect();
+        let is_first = self.subjects.first().is_some_and(|first| first.name == group.subject.name);
+        let strides = group.subject.layout.strides.iter().flatten();
+        let stride = strides.max().copied().unwrap_or(0);
+        let large = self.large.filter(|vertices| {
+            let bytes = group.topology.output_count(*vertices) * u64::from(stride);
+            let fits = group.backend != Backend::Compute || bytes <= self.max_capture_buffer;
+            fits && is_first
+                && group.subject.has_formulas()
+                && group.provoking == ProvokingVertex::First
+                && LARGE_TOPOLOGIES.contains(&group.topology)
+        });
+        let mut batches = vec![small];
+        batches.extend(large.map(|vertices| vec![(vertices, 1)]));
+        batches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plans_fit_and_hostile_draws_do_not() {
+        let mut plan = Plan::full(&Backend::ALL, 65535).unwrap();
+        plan.check().unwrap();
+        plan.quick();
+        plan.check().unwrap();
+        for (vertices, instances) in
+            [(u32::MAX, 1), (1, u32::MAX), (0, u32::MAX), (u32::MAX, 0), (u32::MAX, u32::MAX)]
+        {
+            plan.vertex_counts = vec![vertices];
+            plan.instance_counts = vec![instances];
+            for group in plan.groups() {
+                let error = group.check(&[(vertices, instances)]).unwrap_err();
+                assert!(error.bytes > MAX_BATCH_BYTES, "{error}");
+            }
+            assert!(plan.check().is_err());
+        }
+    }
+}

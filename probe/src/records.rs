@@ -1,0 +1,195 @@
+//! Comparing the records that two backends capture of one shader.
+//!
+//! The same source owes equal bits as a vertex and as a compute shader for integers and moves, and
+//! equality within the precision of the
+//! [SPIR-V environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation)
+//! for the rest of floating point. A probe does not know what a shader computes, so it allows floats a
+//! stated distance. What the shader does not write is undefined where the driver captures it, and 0 elsewhere
+//! ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
+
+#![forbid(unsafe_code)]
+
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::lower::Backend;
+use vkxfb::vertex_input::NumericClass;
+
+use super::subject::Subject;
+
+/// Units in the last place by which floats of two backends may differ. The environment's table allows
+/// single operations up to 16; shaders chain them.
+const MAX_ULP: u64 = 256;
+
+/// Records that differ by more than precision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the points that it captures differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
+)]
+pub struct RecordsDiffer {
+    /// Name or id of the output.
+    pub output: String,
+    /// Number of the record.
+    pub record: usize,
+    /// Capture buffer.
+    pub buffer: u32,
+    /// Where the component lies, in bytes from the first record.
+    pub byte_offset: u64,
+    /// The component that was captured.
+    pub found: u64,
+    /// That of the other backend.
+    pub expected: u64,
+}
+
+/// The records of a shader, as a backend captured them.
+#[derive(Debug, Clone, Copy)]
+pub struct Records<'a> {
+    /// The backend.
+    pub backend: Backend,
+    /// By capture buffer.
+    pub buffers: &'a [Vec<u8>; MAX_XFB_BUFFERS],
+}
+
+/// Differences between the records of two backends that are none of a backend's doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Floats that differ in precision.
+    pub imprecise: u64,
+    /// The most units in the last place by which one does.
+    pub largest_ulp: u64,
+    /// Components that differ, which the shader may leave undefined.
+    pub undefined: u64,
+    /// The output of the first of them, its name or id.
+    pub first_undefined: Option<String>,
+}
+
+impl Differences {
+    /// They in words, a sentence each that begins behind the names of the backends.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.imprecise > 0 {
+            notes.push(format!(
+                "differ in precision, by {} ULP at most, in {} floats",
+                self.largest_ulp, self.imprecise
+            ));
+        }
+        if let Some(first) = &self.first_undefined {
+            notes.push(format!(
+                "differ in {} components that the shader leaves undefined, the first of {first}",
+                self.undefined
+            ));
+        }
+        notes
+    }
+}
+
+/// Compares records of a shader.
+///
+/// # Errors
+/// [`RecordsDiffer`]
+pub fn compare(
+    subject: &Subject,
+    found: &Records<'_>,
+    expected: &Records<'_>,
+) -> Result<Differences, RecordsDiffer> {
+    let layout = &subject.layout;
+    let mut differences = Differences::default();
+    for (index, output) in layout.outputs.iter().enumerate() {
+        let buffer = output.buffer as usize;
+        let Some(stride) = layout.strides.get(buffer).copied().flatten() else { continue };
+        let name = || output.name.clone().unwrap_or_else(|| output.variable.to_string());
+        let may_be_undefined = subject.reads_undefined || subject.unwritten.contains(&index);
+        let pairs = found.buffers[buffer]
+            .chunks_exact(stride as usize)
+            .zip(expected.buffers[buffer].chunks_exact(stride as usize));
+        for (record, (found_record, expected_record)) in pairs.enumerate() {
+            for component in 0..output.components {
+                let size = (output.bits / 8) as usize;
+                let at = output.offset as usize + component as usize * size;
+                let found_number = number(found_record, at, size);
+                let expected_number = number(expected_record, at, size);
+                if found_number == expected_number {
+                    continue;
+                }
+                let distance = match output.class {
+                    NumericClass::Float => ulp_distance(output.bits, found_number, expected_number),
+                    NumericClass::Uint | NumericClass::Sint => None,
+                };
+                // What is not 0 where it would be 0 without the shader was written.
+                let is_undefined = may_be_undefined
+                    && match (found.backend, expected.backend) {
+                        (Backend::Native, Backend::Native) => true,
+                        (Backend::Native, _) => expected_number == 0,
+                        (_, Backend::Native) => found_number == 0,
+                        _ => false,
+                    };
+                match distance {
+                    Some(ulp) if ulp <= MAX_ULP => {
+                        differences.imprecise += 1;
+                        differences.largest_ulp = differences.largest_ulp.max(ulp);
+                    }
+                    _ if is_undefined => {
+                        differences.undefined += 1;
+                        differences.first_undefined.get_or_insert_with(name);
+                    }
+                    _ => {
+                        return Err(RecordsDiffer {
+                            output: name(),
+                            record,
+                            buffer: buffer as u32,
+                            byte_offset: record as u64 * u64::from(stride) + at as u64,
+                            found: found_number,
+                            expected: expected_number,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(differences)
+}
+
+/// A component at a byte of a record; 0 behind its end.
+fn number(record: &[u8], at: usize, size: usize) -> u64 {
+    let mut bytes = [0; 8];
+    if let Some(component) = record.get(at..at + size) {
+        bytes[..size].copy_from_slice(component);
+    }
+    u64::from_le_bytes(bytes)
+}
+
+/// Representable values between two floats of 32 or 64 bits, or `None` where only one is a number.
+fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
+    let is_nan = |value: u64| match bits {
+        64 => f64::from_bits(value).is_nan(),
+        _ => f32::from_bits(value as u32).is_nan(),
+    };
+    match (is_nan(a), is_nan(b)) {
+        (true, true) => return Some(0),
+        (false, false) => {}
+        _ => return None,
+    }
+    // Floats in the order of their values.
+    let sign = 1u64 << (bits - 1);
+    let ordered = |value: u64| match value & sign {
+        0 => i128::from(value),
+        _ => -i128::from(value & !sign),
+    };
+    u64::try_from((ordered(a) - ordered(b)).unsigned_abs()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_representable_values() {
+        let ulp = |a: f32, b: f32| ulp_distance(32, a.to_bits().into(), b.to_bits().into());
+        assert_eq!(ulp(1.0, 1.0 + f32::EPSILON), Some(1));
+        assert_eq!(ulp(0.0, -0.0), Some(0));
+        assert_eq!(ulp(f32::from_bits(1), -f32::from_bits(1)), Some(2));
+        assert_eq!(ulp(f32::NAN, -f32::NAN), Some(0));
+        assert_eq!(ulp(f32::NAN, 1.0), None);
+        let ulp = |a: f64, b: f64| ulp_distance(64, a.to_bits(), b.to_bits());
+        assert_eq!(ulp(1.0, 1.0 + f64::EPSILON), Some(1));
+        assert_eq!(ulp(f64::MAX, -f64::MAX).map(|distance| distance >> 63), Some(1));
+    }
+}

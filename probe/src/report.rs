@@ -1,0 +1,371 @@
+//! The result of a probe run: what people, scripts and bug trackers are given.
+//!
+//! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once a case, and hands the report
+//! to whatever shows it. Results are kept by backend and topology, in a [`Cell`]; mismatches in full,
+//! as far as [`MAX_FAILURES`] goes. Everything is written through [`write_atomically`]: a file is
+//! there as a whole or not at all.
+
+#![forbid(unsafe_code)]
+
+mod bug;
+mod case;
+mod file;
+mod footnotes;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+
+use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
+
+pub use bug::{BugReport, bug_report};
+pub use case::Case;
+pub use file::{check_writable, write_atomically};
+pub(super) use footnotes::Footnotes;
+
+/// Version of the JSON; raised where the meaning of a field changes or one goes away.
+pub const SCHEMA: u32 = 1;
+
+/// Version of vkxfb.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Mismatches kept in full; the rest is only counted.
+pub const MAX_FAILURES: usize = 64;
+
+fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(backend.name())
+}
+
+fn serialize_display<T: std::fmt::Display, S: Serializer>(
+    value: &T,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.collect_str(value)
+}
+
+/// The device under test, as it names itself.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct DeviceInfo {
+    /// Place in the loader's order, where there are others: what `--device` takes.
+    pub index: Option<usize>,
+    /// `VkPhysicalDeviceProperties::deviceName`.
+    pub name: String,
+    /// `VkPhysicalDeviceDriverProperties`: name and info.
+    pub driver: String,
+    /// `VkPhysicalDeviceProperties::driverVersion`, as the vendor writes it.
+    pub driver_version: String,
+    /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
+    pub api_version: String,
+    /// `VkPhysicalDeviceProperties::vendorID`.
+    pub vendor_id: u32,
+    /// `VkPhysicalDeviceProperties::deviceID`.
+    pub device_id: u32,
+    /// Limits and features that decide about the capture, by their Vulkan names.
+    pub limits: BTreeMap<String, String>,
+}
+
+/// A case that came out wrong.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failure {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// What.
+    pub case: Case,
+    /// What is wrong with it.
+    pub mismatch: Mismatch,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// What a draw was captured as, right or wrong: the subject of a picture.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trace {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// What.
+    pub case: Case,
+    /// The primitives of its first instance.
+    pub primitives: Vec<PrimitiveDiff>,
+}
+
+/// The cases of one topology on one backend.
+#[derive(Debug, Clone, Serialize)]
+pub struct Cell {
+    /// Who captured.
+    #[serde(serialize_with = "serialize_backend")]
+    pub backend: Backend,
+    /// Topology of the cases.
+    #[serde(serialize_with = "serialize_display")]
+    pub topology: PrimitiveTopology,
+    /// Cases that ran, whatever came of them.
+    pub run: u32,
+    /// Cases that came out right, legally rotated ones included.
+    pub passed: u32,
+    /// Cases with legally rotated triangles, and nothing else.
+    pub rotated: u32,
+    /// Cases that could not be captured.
+    pub errors: u32,
+    /// The first of these errors.
+    pub first_error: Option<String>,
+    /// Why cases were left out: the first reason given.
+    pub skipped: Option<String>,
+    /// The first case that came out wrong.
+    pub first_failure: Option<Failure>,
+}
+
+impl Cell {
+    /// Cases that came out wrong.
+    pub const fn failed(&self) -> u32 {
+        self.run - self.passed - self.errors
+    }
+}
+
+/// What a run amounts to: the exit status of `vkxfb probe`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Everything that ran is right.
+    AllRight = 0,
+    /// At least one case came out wrong.
+    Mismatches = 1,
+    /// Nothing came out wrong, but nothing ran, some case could not be captured, or the validation
+    /// layer objected.
+    CouldNotRun = 2,
+}
+
+impl Outcome {
+    /// The outcome of two runs together: a mismatch outweighs what could not run.
+    pub const fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
+            (Self::CouldNotRun, _) | (_, Self::CouldNotRun) => Self::CouldNotRun,
+            (Self::AllRight, Self::AllRight) => Self::AllRight,
+        }
+    }
+
+    /// The exit status.
+    pub const fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProbeReport {
+    /// The device under test.
+    pub device: DeviceInfo,
+    /// Name of the device profile that the run was held to, empty for none.
+    pub profile: String,
+    /// How captures by compute had to reach memory, empty where the device had the choice.
+    pub resources: String,
+    /// Results by backend and topology, in the order in which they were first recorded.
+    pub cells: Vec<Cell>,
+    /// The first [`MAX_FAILURES`] cases that came out wrong.
+    pub mismatches: Vec<Failure>,
+    /// Cases that came out wrong, all of them.
+    pub mismatch_count: u32,
+    /// A small capture of each topology on each backend, to be drawn.
+    pub traces: Vec<Trace>,
+    /// What else there is to say, each once: for example that backends differ in precision.
+    pub notes: Vec<String>,
+    /// What the validation layer objected to, each message once.
+    pub validation: Vec<String>,
+    /// Seconds that the run took.
+    pub elapsed_s: f64,
+}
+
+impl ProbeReport {
+    /// Of a run that is about to start.
+    pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
+        Self {
+            device,
+            profile: profile.into(),
+            resources: String::new(),
+            cells: Vec::new(),
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            traces: Vec::new(),
+            notes: Vec::new(),
+            validation: Vec::new(),
+            elapsed_s: 0.0,
+        }
+    }
+
+    /// The results of a topology on a backend, where there are any.
+    pub fn cell(&self, backend: Backend, topology: PrimitiveTopology) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.backend == backend && c.topology == topology)
+    }
+
+    fn cell_mut(&mut self, backend: Backend, topology: PrimitiveTopology) -> &mut Cell {
+        let found = |c: &Cell| c.backend == backend && c.topology == topology;
+        let index = self.cells.iter().position(found).unwrap_or_else(|| {
+            self.cells.push(Cell {
+                backend,
+                topology,
+                run: 0,
+                passed: 0,
+                rotated: 0,
+                errors: 0,
+                first_error: None,
+                skipped: None,
+                first_failure: None,
+            });
+            self.cells.len() - 1
+        });
+        &mut self.cells[index]
+    }
+
+    /// A case was captured and compared.
+    pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
+        let cell = self.cell_mut(backend, case.topology);
+        match verdict {
+            Verdict::Match => {
+                cell.run += 1;
+                cell.passed += 1;
+            }
+            Verdict::RotationAllowed { .. } => {
+                cell.run += 1;
+                cell.passed += 1;
+                cell.rotated += 1;
+            }
+            Verdict::Mismatch(mismatch) => {
+                let command = self.command(case, Some(backend));
+                self.record_failure(Failure {
+                    backend,
+                    case: case.clone(),
+                    mismatch: *mismatch,
+                    command,
+                });
+            }
+        }
+    }
+
+    /// A case's records are not those of another backend. It takes both to see it again.
+    pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
+        let command = self.command(case, None);
+        self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
+    }
+
+    fn command(&self, case: &Case, backend: Option<Backend>) -> String {
+        let command = case.command(backend, self.device.index, &self.profile);
+        match self.resources.as_str() {
+            "" => command,
+            resources => format!("{command} --resources {resources}"),
+        }
+    }
+
+    fn record_failure(&mut self, failure: Failure) {
+        let cell = self.cell_mut(failure.backend, failure.case.topology);
+        cell.run += 1;
+        cell.first_failure.get_or_insert_with(|| failure.clone());
+        self.mismatch_count += 1;
+        if self.mismatches.len() < MAX_FAILURES {
+            self.mismatches.push(failure);
+        }
+    }
+
+    /// A case could not be captured: a pipeline was refused, the device was lost.
+    pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
+        let cell = self.cell_mut(backend, case.topology);
+        cell.run += 1;
+        cell.errors += 1;
+        cell.first_error.get_or_insert_with(|| error.into());
+    }
+
+    /// Cases of a topology are left out on a backend, for want of what `reason` names.
+    pub fn skip(
+        &mut self,
+        backend: Backend,
+        topology: PrimitiveTopology,
+        reason: impl Into<String>,
+    ) {
+        self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
+    }
+
+    /// Whether a capture of that case would be drawn: the first of its topology on a backend that fits a
+    /// picture, see [`super::picture::vertex_count`].
+    pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
+        let is_alike = |t: &Trace| t.backend == backend && t.case.topology == case.topology;
+        case.vertex_count == super::picture::vertex_count(case.topology)
+            && !self.traces.iter().any(is_alike)
+    }
+
+    /// Keeps what [`super::diagnose::trace`] made of a case's first instance, if it is wanted.
+    pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
+        if self.wants_trace(backend, case) {
+            self.traces.push(Trace { backend, case: case.clone(), primitives });
+        }
+    }
+
+    /// Something that is no fault, and that a reader should know.
+    pub fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Cases that ran.
+    pub fn cases_run(&self) -> u32 {
+        self.cells.iter().map(|c| c.run).sum()
+    }
+
+    /// What the run amounts to.
+    pub fn outcome(&self) -> Outcome {
+        if self.mismatch_count > 0 {
+            Outcome::Mismatches
+        } else if self.cases_run() == 0
+            || self.cells.iter().any(|c| c.errors > 0)
+            || !self.validation.is_empty()
+        {
+            Outcome::CouldNotRun
+        } else {
+            Outcome::AllRight
+        }
+    }
+}
+
+/// Reports for machines, one a device, as indented JSON with a line break at the end.
+///
+/// # Errors
+/// None that a report can cause; `serde_json`'s are passed on.
+pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Device<'a> {
+        outcome: Outcome,
+        #[serde(flatten)]
+        report: &'a ProbeReport,
+    }
+    #[derive(Serialize)]
+    struct Root<'a> {
+        schema: u32,
+        tool_version: &'static str,
+        outcome: Outcome,
+        reports: Vec<Device<'a>>,
+    }
+    let root = Root {
+        schema: SCHEMA,
+        tool_version: TOOL_VERSION,
+        outcome: outcome(reports),
+        reports: reports.iter().map(|r| Device { outcome: r.outcome(), report: r }).collect(),
+    };
+    Ok(serde_json::to_string_pretty(&root)? + "\n")
+}
+
+/// Reports as one HTML file that needs no other, see [`super::html`].
+pub fn to_html(reports: &[ProbeReport]) -> String {
+    super::html::render(reports)
+}
+
+/// What the runs amount to together; without a run, that nothing could run.
+pub fn outcome(reports: &[ProbeReport]) -> Outcome {
+    let outcomes = reports.iter().map(ProbeReport::outcome);
+    outcomes.reduce(Outcome::worse).unwrap_or(Outcome::CouldNotRun)
+}

@@ -1,0 +1,79 @@
+//! One draw on one backend, and the command that repeats it.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::serialize_display;
+
+/// One draw that is captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Case {
+    /// Name of the shader.
+    pub shader: String,
+    /// Topology of the draw.
+    #[serde(serialize_with = "serialize_display")]
+    pub topology: PrimitiveTopology,
+    /// Convention of the pipeline.
+    #[serde(serialize_with = "serialize_display")]
+    pub provoking: ProvokingVertex,
+    /// Vertices of one instance.
+    pub vertex_count: u32,
+    /// Instances.
+    pub instance_count: u32,
+    /// Whether the topology was folded into the pipeline by specialisation constants.
+    pub specialized: bool,
+}
+
+impl Case {
+    /// The command that runs this case alone, as a shell takes it. `backend` is left out where it takes
+    /// all of them, `device` where there is only one, `profile` where it is empty.
+    pub fn command(
+        &self,
+        backend: Option<Backend>,
+        device: Option<usize>,
+        profile: &str,
+    ) -> String {
+        let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
+        let mut command = format!(
+            "vkxfb probe{backend} --topology {} --shader {} --provoking {} --vertices {} \
+             --instances {}",
+            self.topology,
+            shell_word(&self.shader),
+            self.provoking,
+            self.vertex_count,
+            self.instance_count
+        );
+        if let Some(device) = device {
+            command.push_str(&format!(" --device {device}"));
+        }
+        if !profile.is_empty() {
+            command.push_str(" --profile ");
+            command.push_str(profile);
+        }
+        command
+    }
+}
+
+/// A path as one word of a shell's command.
+fn shell_word(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
+        write!(
+            f,
+            "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
+             {instance_count}"
+        )?;
+        f.write_str(if self.specialized { ", topology folded in" } else { "" })
+    }
+}

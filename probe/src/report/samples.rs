@@ -1,0 +1,76 @@
+//! A report with something of everything, for the tests of what shows it.
+
+use vkxfb::topology::ProvokingVertex;
+
+use super::*;
+use crate::self_test;
+
+pub(crate) fn sample_report() -> ProbeReport {
+    use PrimitiveTopology as T;
+    let device = DeviceInfo {
+        index: None,
+        name: "Mali-G52 r1 MC1 (Panfrost)".to_owned(),
+        driver: "panvk, Mesa 25.0.7".to_owned(),
+        driver_version: "25.0.7".to_owned(),
+        api_version: "1.0.335".to_owned(),
+        vendor_id: 0x13b5,
+        device_id: 0x7402_1000,
+        limits: [
+            ("maxBoundDescriptorSets", "4"),
+            ("maxComputeWorkGroupCount[0]", "65535"),
+            ("maxComputeWorkGroupInvocations", "256"),
+            ("maxPushConstantsSize", "128"),
+            ("bufferDeviceAddress", "true"),
+            ("vertexPipelineStoresAndAtomics", "false"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into(),
+    };
+    let mut report = ProbeReport::new(device, "bifrost");
+    for topology in T::ALL {
+        let case = Case {
+            shader: "two-buffers".to_owned(),
+            topology,
+            provoking: ProvokingVertex::First,
+            vertex_count: 12,
+            instance_count: 3,
+            specialized: false,
+        };
+        let small = Case { vertex_count: crate::picture::vertex_count(topology), ..case.clone() };
+        for backend in [Backend::Native, Backend::Compute] {
+            report.trace(backend, &small, self_test::sample_trace(topology));
+        }
+        for _ in 0..120 {
+            report.record(Backend::Compute, &case, Verdict::Match);
+        }
+        for (name, verdict) in self_test::samples(topology) {
+            let shown = match topology {
+                T::TriangleStrip => name == "last two vertices swapped",
+                T::TriangleFan => name == "primitive left out",
+                T::LineStripWithAdjacency => name == "bit of one output",
+                T::TriangleList => name == "rotated, and no order promised",
+                T::PointList => name == "first byte of the guard behind",
+                _ => false,
+            };
+            if shown {
+                report.record(Backend::Compute, &case, verdict);
+            }
+        }
+        if topology == T::LineList {
+            report.record_error(Backend::Compute, &case, "ERROR_DEVICE_LOST at vkQueueSubmit");
+        }
+        report.skip(Backend::Native, topology, "no VK_EXT_transform_feedback");
+        if topology.has_adjacency() {
+            report.skip(Backend::Vertex, topology, "no geometryShader");
+        } else {
+            report.skip(
+                Backend::Vertex,
+                topology,
+                "vertexPipelineStoresAndAtomics is not a feature of this device",
+            );
+        }
+    }
+    report.note("two-buffers: compute and native differ by 1 ulp in 3 floats".to_owned());
+    report.elapsed_s = 3.25;
+    report
+}

@@ -1,0 +1,138 @@
+use vkxfb::topology::ProvokingVertex;
+
+use super::samples::sample_report;
+use super::*;
+use std::path::Path;
+
+#[test]
+fn outcomes_are_exit_codes() {
+    let mut report = ProbeReport::new(DeviceInfo::default(), "");
+    let case = Case {
+        shader: "s".to_owned(),
+        topology: PrimitiveTopology::LineStrip,
+        provoking: ProvokingVertex::Last,
+        vertex_count: 5,
+        instance_count: 1,
+        specialized: false,
+    };
+    assert_eq!(report.outcome().exit_code(), 2, "nothing ran");
+    report.skip(Backend::Native, case.topology, "no extension");
+    assert_eq!(report.outcome().exit_code(), 2, "nothing ran");
+    report.record(Backend::Compute, &case, Verdict::Match);
+    assert_eq!(report.outcome().exit_code(), 0);
+    report.record_error(Backend::Compute, &case, "device lost");
+    assert_eq!(report.outcome().exit_code(), 2);
+    let failure = sample_report().mismatches.remove(0);
+    report.record(Backend::Compute, &case, Verdict::Mismatch(Box::new(failure.mismatch)));
+    assert_eq!(report.outcome().exit_code(), 1);
+    let cell = report.cell(Backend::Compute, case.topology).unwrap();
+    assert_eq!((cell.run, cell.passed, cell.errors, cell.failed()), (3, 1, 1, 1));
+}
+
+#[test]
+fn the_command_names_the_device_and_quotes_the_file() {
+    let mut case = sample_report().mismatches.remove(0).case;
+    let end = |command: String| command.split_once(" --shader ").unwrap().1.to_owned();
+    assert_eq!(
+        end(case.command(Some(Backend::Compute), None, "")),
+        "two-buffers --provoking first --vertices 12 --instances 3"
+    );
+    case.shader = "it's mine/a b.spv".to_owned();
+    assert_eq!(
+        end(case.command(Some(Backend::Compute), Some(1), "bifrost")),
+        r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost"
+    );
+}
+
+#[test]
+fn what_the_validation_layer_says_is_no_success() {
+    let mut report = ProbeReport::new(DeviceInfo::default(), "");
+    let case = sample_report().mismatches.remove(0).case;
+    report.record(Backend::Compute, &case, Verdict::Match);
+    assert_eq!(report.outcome(), Outcome::AllRight);
+    report.validation.push("error VUID-x: y".to_owned());
+    assert_eq!(report.outcome(), Outcome::CouldNotRun);
+}
+
+#[test]
+fn json_says_what_failed_where() {
+    let json = to_json(&[sample_report()]).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["schema"], SCHEMA);
+    assert_eq!(value["outcome"], "mismatches");
+    let flipped = value["reports"][0]["mismatches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|m| m["mismatch"]["fault"] == "flipped-winding")
+        .unwrap();
+    assert_eq!(flipped["backend"], "compute");
+    assert_eq!(flipped["case"]["topology"], "triangle-strip");
+    assert_eq!(flipped["mismatch"]["first"]["captured"][1]["vertex"]["vertex"], 2);
+}
+
+#[test]
+fn a_bug_report_has_what_a_driver_engineer_asks_for() {
+    let report = sample_report();
+    let failure = &report.mismatches[1];
+    let text = bug_report(&BugReport {
+        report: &report,
+        failure,
+        spirv: &[0x0723_0203, 0x0001_0300],
+        disassembly: Some("; SPIR-V ```\n; Version: 1.3"),
+    });
+    for part in [
+        report.device.name.as_str(),
+        "panvk, Mesa 25.0.7",
+        "maxPushConstantsSize: 128",
+        failure.command.as_str(),
+        "0302230700030100",
+        "````spirv",
+        "expected v1 v3 v2, captured v1 v2 v3: flipped winding",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    if let Some(directory) = std::env::var_os("VKXFB_GALLERY") {
+        write_atomically(&Path::new(&directory).join("bug.md"), text.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_file_is_written_as_a_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("report.json");
+    write_atomically(&path, b"first").unwrap();
+    write_atomically(&path, b"second").unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"second");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
+    let nowhere = directory.path().join("missing/report.json");
+    assert!(write_atomically(&nowhere, b"third").is_err());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_known_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("page.html");
+    check_writable(&path).unwrap();
+    assert!(!path.exists(), "nothing is written by asking");
+    assert!(check_writable(&directory.path().join("missing/page.html")).is_err());
+    assert!(check_writable(directory.path()).is_err(), "a directory");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_stay_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("page.html"), directory.path().join("link.html"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    write_atomically(&link, b"new").unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    // Another name of the null device, lest a failure of this test harms the machine's.
+    let null = directory.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    check_writable(&null).unwrap();
+    write_atomically(&null, b"gone").unwrap();
+    assert!(!null.metadata().unwrap().is_file());
+}

@@ -1,0 +1,114 @@
+//! What the captures of a batch are held against: the records that the shader writes, vertex by
+//! vertex.
+
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::lower::{Backend, Lowered};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::gpu::Gpu;
+use crate::plan::Group;
+use crate::records::{Records, compare};
+use crate::report::ProbeReport;
+
+use super::case::{GUARD, Prepared};
+use super::{BatchError, capture, make_pipeline};
+
+/// What a shader writes for each vertex of the largest draw of a batch.
+pub(super) struct RecordTable {
+    vertices: u32,
+    instances: u32,
+    strides: [Option<u32>; MAX_XFB_BUFFERS],
+    records: [Vec<u8>; MAX_XFB_BUFFERS],
+}
+
+impl RecordTable {
+    /// The records of a smaller draw.
+    pub(super) fn of(
+        &self,
+        vertices: u32,
+        instances: u32,
+    ) -> [std::borrow::Cow<'_, [u8]>; MAX_XFB_BUFFERS] {
+        std::array::from_fn(|buffer| {
+            let all = &self.records[buffer];
+            if (vertices, instances) == (self.vertices, self.instances) {
+                return all.as_slice().into();
+            }
+            let stride = self.strides[buffer].unwrap_or(0) as usize;
+            let per_instance = self.vertices as usize * stride;
+            let taken = vertices as usize * stride;
+            (0..instances as usize)
+                .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
+                .copied()
+                .collect::<Vec<u8>>()
+                .into()
+        })
+    }
+}
+
+/// The records of shaders from files as the first backend captured them.
+#[derive(Default)]
+pub(super) struct References {
+    first: Vec<(String, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
+}
+
+impl References {
+    /// The records of a group's shader.
+    pub(super) fn table(
+        &mut self,
+        gpu: &mut Gpu,
+        group: &Group<'_>,
+        shader: &Lowered,
+        vertices: u32,
+        instances: u32,
+        report: &mut ProbeReport,
+    ) -> Result<RecordTable, BatchError> {
+        let strides = group.subject.layout.strides;
+        if group.subject.has_formulas() {
+            let records = std::array::from_fn(|buffer| {
+                group.subject.records(buffer, vertices, instances).unwrap_or_default()
+            });
+            return Ok(RecordTable { vertices, instances, strides, records });
+        }
+        // One topology for all backends, and the convention that keeps the order on every device.
+        let (provoking, topology) = match group.subject.writes_point_size() {
+            true => (group.provoking, PrimitiveTopology::PointList),
+            false => (ProvokingVertex::First, PrimitiveTopology::LineList),
+        };
+        let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
+        let list = Group { topology, provoking, ..*group };
+        let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
+        let prepared = [Prepared::new(&list, vertices, instances)];
+        let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
+        gpu.destroy_pipeline(pipeline);
+        let mut buffers = captured?.pop().unwrap_or_default();
+        // What is no capture is no reference either.
+        let [prepared] = prepared;
+        if let Some(mismatch) = prepared.missing_step(&buffers) {
+            return Err(BatchError::MissingStep(Box::new(mismatch)));
+        }
+        buffers.resize(MAX_XFB_BUFFERS, None);
+        let mut buffers = buffers.into_iter();
+        let records: [Vec<u8>; MAX_XFB_BUFFERS] = std::array::from_fn(|buffer| {
+            let bytes = buffers.next().flatten().unwrap_or_default();
+            let stride = strides[buffer].unwrap_or(0) as usize;
+            let size = stride * vertices as usize * instances as usize;
+            bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
+        });
+        let name = &group.subject.name;
+        match self.first.iter().find(|(n, ..)| n == name) {
+            None => self.first.push((name.clone(), group.backend, records.clone())),
+            Some((_, first, reference)) => {
+                let differences = compare(
+                    group.subject,
+                    &Records { backend: group.backend, buffers: &records },
+                    &Records { backend: *first, buffers: reference },
+                )
+                .map_err(|differ| BatchError::Records { differ, first: *first })?;
+                for difference in differences.notes() {
+                    report.note(format!("{name}: {} and {first} {difference}", group.backend));
+                }
+            }
+        }
+        Ok(RecordTable { vertices, instances, strides, records })
+    }
+}

@@ -1,0 +1,240 @@
+//! A right capture, and ways to spoil it.
+
+use std::ops::Range;
+
+use vkxfb::capture::{Layout, MAX_XFB_BUFFERS, Output};
+use vkxfb::spirv::Id;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::NumericClass;
+
+use crate::diagnose::{CapturedBuffer, Expectation, VertexRef};
+use crate::sentinel::{self, Fill};
+
+/// Enough that every topology has two primitives an instance.
+const VERTICES: u32 = 12;
+const INSTANCES: u32 = 3;
+/// Bytes of the guard on each side of a bound range.
+const GUARD: usize = 64;
+
+/// Instance and primitive that are spoilt: an odd one, with others on both sides.
+pub(super) const TARGET: (u32, u64) = (1, 1);
+
+/// A byte of a record of buffer 0 that no output covers, between two that some do.
+pub(super) const INNER_GAP: usize = 17;
+/// The same of buffer 1, behind its only output.
+pub(super) const OUTER_GAP: usize = 9;
+
+struct Buffer {
+    stride: usize,
+    /// Bytes of a record that outputs cover.
+    covered: Vec<Range<usize>>,
+    records: Vec<u8>,
+    allocation: Vec<u8>,
+    counter: u32,
+}
+
+/// A capture of three instances into two buffers.
+pub(super) struct Synthetic {
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    pub preserves_provoking_vertex: bool,
+    layout: Layout,
+    buffers: [Buffer; 2],
+}
+
+/// Buffer 0: a position, a gap of a dword, a colour. Buffer 1: a coordinate, a gap of a dword.
+fn layout() -> Layout {
+    let output = |buffer, offset, components, name: &str| Output {
+        buffer,
+        offset,
+        components,
+        class: NumericClass::Float,
+        bits: 32,
+        location: None,
+        component: 0,
+        variable: Id(0),
+        path: Vec::new(),
+        name: Some(name.to_owned()),
+    };
+    Layout {
+        strides: [Some(32), Some(12), None, None],
+        streams: [0; 4],
+        outputs: vec![
+            output(0, 0, 4, "position"),
+            output(0, 20, 3, "colour"),
+            output(1, 0, 2, "coordinate"),
+        ],
+        varyings: Vec::new(),
+    }
+}
+
+impl Buffer {
+    fn new(layout: &Layout, buffer: u32, written: usize, spare: usize) -> Self {
+        let stride = layout.strides[buffer as usize].unwrap_or_default() as usize;
+        let covered = layout
+            .outputs_of(buffer as usize)
+            .map(|o| o.offset as usize..(o.offset + o.size()) as usize)
+            .collect();
+        // Nothing but the bytes that a vertex has and no other.
+        let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
+        sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
+        // The position is one record in.
+        let bound = (1 + written + spare) * stride;
+        let mut allocation = vec![0; GUARD + bound + GUARD];
+        sentinel::fill(buffer, &mut allocation);
+        Self { stride, covered, records, allocation, counter: ((1 + written) * stride) as u32 }
+    }
+
+    fn start(&self, record: usize) -> usize {
+        GUARD + (1 + record) * self.stride
+    }
+}
+
+impl Synthetic {
+    pub fn new(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Self {
+        let layout = layout();
+        let m = topology.vertices_per_primitive() as usize;
+        let written = (topology.output_count(VERTICES) * u64::from(INSTANCES)) as usize;
+        let buffers = [0, 1].map(|buffer| Buffer::new(&layout, buffer, written, m));
+        let mut capture =
+            Self { topology, provoking, preserves_provoking_vertex: true, layout, buffers };
+        capture.write_all();
+        capture
+    }
+
+    /// Writes every record that the draw writes.
+    pub fn write_all(&mut self) {
+        for record in 0..self.record_count() {
+            let vertex = self.expected(record);
+            self.write(record, vertex);
+        }
+    }
+
+    /// Puts what memory is filled with before a step in place of everything.
+    pub fn refill(&mut self, fill: Fill) {
+        self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
+    }
+
+    pub fn expectation(&self) -> Expectation<'_> {
+        Expectation {
+            topology: self.topology,
+            provoking: self.provoking,
+            preserves_provoking_vertex: self.preserves_provoking_vertex,
+            vertex_count: VERTICES,
+            instance_count: INSTANCES,
+            layout: &self.layout,
+            records: [&self.buffers[0].records, &self.buffers[1].records, &[], &[]],
+            undefined: &[],
+            primitives_written: self.topology.primitive_count(VERTICES) * u64::from(INSTANCES),
+        }
+    }
+
+    pub fn captured(&self) -> [CapturedBuffer<'_>; 2] {
+        [0, 1].map(|buffer| {
+            let b = &self.buffers[buffer];
+            let bound = self.bound(buffer);
+            CapturedBuffer {
+                buffer: buffer as u32,
+                bytes: &b.allocation,
+                bound: bound.start as u64..bound.end as u64,
+                position: b.stride as u64,
+                counter: Some(b.counter),
+            }
+        })
+    }
+
+    pub fn vertices_per_primitive(&self) -> usize {
+        self.topology.vertices_per_primitive() as usize
+    }
+
+    pub fn record_count(&self) -> usize {
+        (self.topology.output_count(VERTICES) * u64::from(INSTANCES)) as usize
+    }
+
+    /// The first record of the primitive that is spoilt.
+    pub fn target_record(&self) -> usize {
+        let (instance, primitive) = TARGET;
+        let primitive = u64::from(instance) * self.topology.primitive_count(VERTICES) + primitive;
+        primitive as usize * self.vertices_per_primitive()
+    }
+
+    pub fn expected(&self, record: usize) -> VertexRef {
+        let outputs = self.topology.output_count(VERTICES);
+        let (instance, output) = (record as u64 / outputs, record as u64 % outputs);
+        VertexRef {
+            instance: instance as u32,
+            vertex: self.topology.gather(self.provoking, output) as u32,
+        }
+    }
+
+    /// A vertex of the same instance that the primitive to be spoilt does not have.
+    pub fn stranger(&self) -> VertexRef {
+        let first = self.target_record();
+        let own = (first..first + self.vertices_per_primitive()).map(|r| self.expected(r).vertex);
+        let own: Vec<_> = own.collect();
+        let vertex = (0..VERTICES).rev().find(|v| !own.contains(v)).unwrap_or_default();
+        VertexRef { instance: TARGET.0, vertex }
+    }
+
+    pub fn write(&mut self, record: usize, vertex: VertexRef) {
+        (0..self.buffers.len()).for_each(|buffer| self.write_buffer(buffer, record, vertex));
+    }
+
+    pub fn write_buffer(&mut self, buffer: usize, record: usize, vertex: VertexRef) {
+        let b = &mut self.buffers[buffer];
+        let from = (vertex.instance * VERTICES + vertex.vertex) as usize * b.stride;
+        let to = b.start(record);
+        for range in &b.covered {
+            b.allocation[to + range.start..to + range.end]
+                .copy_from_slice(&b.records[from + range.start..from + range.end]);
+        }
+    }
+
+    pub fn erase(&mut self, record: usize) {
+        (0..self.buffers.len()).for_each(|buffer| self.erase_buffer(buffer, record));
+    }
+
+    pub fn erase_buffer(&mut self, buffer: usize, record: usize) {
+        let b = &mut self.buffers[buffer];
+        let start = b.start(record);
+        for at in start..start + b.stride {
+            b.allocation[at] = sentinel::byte(buffer as u32, at as u64);
+        }
+    }
+
+    /// Puts the vertices of the primitive to be spoilt in another order.
+    pub fn permute(&mut self, order: &[usize; 3]) {
+        let first = self.target_record();
+        let vertices: Vec<_> =
+            (0..self.vertices_per_primitive()).map(|slot| self.expected(first + slot)).collect();
+        for slot in 0..vertices.len() {
+            self.write(first + slot, vertices[order[slot]]);
+        }
+    }
+
+    /// Turns over one bit of a byte of the allocation.
+    pub fn damage(&mut self, buffer: usize, at: usize) {
+        self.buffers[buffer].allocation[at] ^= 0x20;
+    }
+
+    /// The bound range, in bytes of the allocation.
+    pub fn bound(&self, buffer: usize) -> Range<usize> {
+        GUARD..self.buffers[buffer].allocation.len() - GUARD
+    }
+
+    /// A record, in bytes of the allocation.
+    pub fn record_start(&self, buffer: usize, record: usize) -> usize {
+        self.buffers[buffer].start(record)
+    }
+
+    /// The end of the last record, in bytes of the allocation.
+    pub fn end(&self, buffer: usize) -> usize {
+        self.buffers[buffer].start(self.record_count())
+    }
+
+    pub fn counter_short(&mut self) {
+        let m = self.vertices_per_primitive() as u32;
+        let b = &mut self.buffers[0];
+        b.counter -= m * b.stride as u32;
+    }
+}

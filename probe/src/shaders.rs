@@ -1,0 +1,356 @@
+//! The probe's vertex shaders, and what each of them writes, as formulas.
+//!
+//! A record, the bytes of one vertex in one capture buffer, depends on nothing but `VertexIndex`,
+//! `InstanceIndex` and the vertex buffers, whose contents are formulas too. So any record of any
+//! draw can be computed alone ([`ProbeShader::record`]), and most records say which vertex of which
+//! instance they are ([`ProbeShader::origin`]): enough to tell what a driver wrote in place of what
+//! it owed. Every operation is exact, on every device: the comparison is by byte.
+//!
+//! `vertex` and `instance` are the built-ins as the shader sees them throughout, so that they
+//! include `firstVertex` and `firstInstance`; all offsets and strides are in bytes.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+/// A vertex shader whose captured output is known in advance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeShader {
+    /// Name of its files in `shaders/probe/`, without the extension.
+    pub name: &'static str,
+    /// SPIR-V 1.0 for Vulkan 1.0 with transform feedback decorations; the entry point is `main`.
+    pub spirv: &'static [u8],
+    /// The attributes it pulls, and the bindings that [`fill_binding`](Self::fill_binding) fills.
+    pub vertex_input: VertexInput,
+    /// What it captures, by buffer. The index is the buffer.
+    pub buffers: &'static [ProbeBuffer],
+    formulas: Formulas,
+}
+
+/// One capture buffer of a [`ProbeShader`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeBuffer {
+    /// Bytes of a record, gaps included.
+    pub stride: u32,
+    /// What is captured, by offset; what lies between is gaps.
+    pub fields: &'static [ProbeField],
+}
+
+/// A captured output of a [`ProbeShader`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeField {
+    /// The shader's name of it.
+    pub name: &'static str,
+    /// Bytes from the start of the record.
+    pub offset: u32,
+    /// Bytes captured.
+    pub size: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Formulas {
+    Identify,
+    TwoBuffers,
+    Attributes,
+}
+
+/// The last word of a record of `identify`: `"XFB\0"`.
+const IDENTIFY_MARK: u32 = 0x0042_4658;
+
+const fn field(name: &'static str, offset: u32, size: u32) -> ProbeField {
+    ProbeField { name, offset, size }
+}
+
+const IDENTIFY_BUFFERS: &[ProbeBuffer] =
+    &[ProbeBuffer { stride: 16, fields: &[field("id", 0, 16)] }];
+
+const TWO_BUFFERS_BUFFERS: &[ProbeBuffer] = &[
+    ProbeBuffer { stride: 32, fields: &[field("gl_Position", 0, 16), field("checksum", 20, 4)] },
+    ProbeBuffer { stride: 20, fields: &[field("id", 4, 12)] },
+];
+
+const ATTRIBUTES_BUFFERS: &[ProbeBuffer] = &[ProbeBuffer {
+    stride: 60,
+    fields: &[
+        field("gl_Position", 0, 16),
+        field("out_key", 16, 8),
+        field("out_weight", 24, 4),
+        field("out_offset", 28, 12),
+        field("out_bits", 40, 4),
+        field("out_position_zw", 48, 8),
+        field("out_serial", 56, 4),
+    ],
+}];
+
+impl ProbeShader {
+    /// Every probe shader.
+    pub fn all() -> [Self; 3] {
+        [Self::identify(), Self::two_buffers(), Self::attributes()]
+    }
+
+    /// The probe shader of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|s| s.name == name)
+    }
+
+    /// No attributes, one buffer without gaps: each record is the identity of its vertex.
+    pub fn identify() -> Self {
+        Self {
+            name: "identify",
+            spirv: include_bytes!("../../shaders/probe/identify.spv"),
+            vertex_input: VertexInput::default(),
+            buffers: IDENTIFY_BUFFERS,
+            formulas: Formulas::Identify,
+        }
+    }
+
+    /// No attributes, two buffers with gaps, `gl_Position` captured.
+    pub fn two_buffers() -> Self {
+        Self {
+            name: "two_buffers",
+            spirv: include_bytes!("../../shaders/probe/two_buffers.spv"),
+            vertex_input: VertexInput::default(),
+            buffers: TWO_BUFFERS_BUFFERS,
+            formulas: Formulas::TwoBuffers,
+        }
+    }
+
+    /// Five attributes of three bindings and both input rates. The binding numbers have a hole, the
+    /// attributes do not lie in the order of their locations, and elements have bytes that no
+    /// attribute reads.
+    pub fn attributes() -> Self {
+        let attribute = |location, binding, format, offset| VertexAttribute {
+            location,
+            binding,
+            format,
+            offset,
+        };
+        let binding = |binding, stride, input_rate| VertexBinding { binding, stride, input_rate };
+        Self {
+            name: "attributes",
+            spirv: include_bytes!("../../shaders/probe/attributes.spv"),
+            vertex_input: VertexInput {
+                bindings: vec![
+                    binding(0, 28, InputRate::Vertex),
+                    binding(1, 16, InputRate::INSTANCE),
+                    binding(3, 8, InputRate::Vertex),
+                ],
+                attributes: vec![
+                    attribute(0, 0, VertexFormat::R32G32B32A32Sfloat, 8),
+                    attribute(1, 0, VertexFormat::R32G32Uint, 0),
+                    attribute(2, 1, VertexFormat::R32G32B32Sint, 4),
+                    attribute(3, 3, VertexFormat::R32Sfloat, 0),
+                    attribute(4, 3, VertexFormat::R32Sint, 4),
+                ],
+            },
+            buffers: ATTRIBUTES_BUFFERS,
+            formulas: Formulas::Attributes,
+        }
+    }
+
+    /// The module as words.
+    pub fn words(&self) -> Vec<u32> {
+        let (words, _) = self.spirv.as_chunks();
+        words.iter().map(|w| u32::from_le_bytes(*w)).collect()
+    }
+
+    /// Bytes of a record in `buffer`, or `None` where nothing is captured to it.
+    pub fn stride(&self, buffer: usize) -> Option<u32> {
+        Some(self.buffers.get(buffer)?.stride)
+    }
+
+    /// Writes what the shader captures to `buffer` for one vertex into `record`, and leaves the gaps
+    /// as they are.
+    ///
+    /// # Panics
+    /// Where `record` is shorter than the buffer's stride.
+    pub fn record(&self, buffer: usize, instance: u32, vertex: u32, record: &mut [u8]) {
+        match (self.formulas, buffer) {
+            (Formulas::Identify, 0) => {
+                put(record, 0, [vertex, instance, tag(instance, vertex), IDENTIFY_MARK]);
+            }
+            (Formulas::TwoBuffers, 0) => {
+                let position = [vertex & 0xffff, vertex >> 16, instance & 0xffff, instance >> 16];
+                put(record, 0, position.map(exact_float));
+                put(record, 20, [exact_float(tag(instance, vertex) & 0x00ff_ffff)]);
+            }
+            (Formulas::TwoBuffers, 1) => {
+                put(record, 4, [vertex, instance, tag(instance, vertex)]);
+            }
+            (Formulas::Attributes, 0) => {
+                let a = Attributes::of(instance, vertex);
+                put(record, 0, a.position.map(|x| (x + a.weight).to_bits()));
+                put(record, 16, a.key);
+                put(record, 24, [(a.weight + (instance & 255) as f32).to_bits()]);
+                let [x, y, z] = a.offset;
+                let serial = a.serial;
+                let offset = [x, y.wrapping_sub(serial), z.wrapping_mul(3).wrapping_add(serial)];
+                put(record, 28, offset.map(i32::cast_unsigned));
+                let bits = a.position[0].to_bits() ^ a.key[1];
+                put(record, 40, [bits.wrapping_add(tag(instance, vertex))]);
+                put(record, 48, [a.position[2].to_bits(), a.position[3].to_bits()]);
+                put(record, 56, [serial.cast_unsigned()]);
+            }
+            _ => {} // Nothing is captured there.
+        }
+    }
+
+    /// The vertex whose record this is, as (instance, vertex), or `None` where its captured bytes
+    /// are no vertex's. Gaps are not looked at.
+    pub fn origin(&self, buffer: usize, record: &[u8]) -> Option<(u32, u32)> {
+        let stride = self.stride(buffer)? as usize;
+        let record = record.get(..stride)?;
+        let (instance, vertex) = match (self.formulas, buffer) {
+            (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
+            (Formulas::TwoBuffers, 0) => {
+                // A cast from float saturates, so that garbage is only a wrong candidate.
+                let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
+                let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
+                (whole(8, 12)?, whole(0, 4)?)
+            }
+            (Formulas::TwoBuffers, _) => (word(record, 8)?, word(record, 4)?),
+            (Formulas::Attributes, _) => {
+                (word(record, 28)? ^ OFFSET_SALT, word(record, 16)? ^ KEY_SALT)
+            }
+        };
+        let mut expected = record.to_vec();
+        self.record(buffer, instance, vertex, &mut expected);
+        (expected == record).then_some((instance, vertex))
+    }
+
+    /// Fills the elements of a vertex buffer, from element `first` on, as many as lie wholly in
+    /// `bytes`; `bytes` starts at element `first`. An element is a vertex or an instance by the
+    /// binding's input rate. Bytes that no attribute reads stay as they are, and so does everything
+    /// where the shader has no such binding.
+    pub fn fill_binding(&self, binding: u32, first: u32, bytes: &mut [u8]) {
+        let Some(stride) = self.vertex_input.binding(binding).map(|b| b.stride as usize) else {
+            return;
+        };
+        for (element, bytes) in (first..=u32::MAX).zip(bytes.chunks_exact_mut(stride)) {
+            // Only `attributes` has any bindings.
+            match binding {
+                0 => {
+                    let (position, key) = (position_of(element), key_of(element));
+                    put(bytes, 0, key);
+                    put(bytes, 8, position.map(f32::to_bits));
+                }
+                1 => put(bytes, 4, offset_of(element).map(i32::cast_unsigned)),
+                _ => put(
+                    bytes,
+                    0,
+                    [weight_of(element).to_bits(), serial_of(element).cast_unsigned()],
+                ),
+            }
+        }
+    }
+
+    /// A vertex buffer with elements `0..elements`, or `None` where the shader has no such binding.
+    /// Bytes that no attribute reads are 0xcd.
+    ///
+    /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`]
+    /// and `firstInstance + instanceCount` of one with [`InputRate::Instance`].
+    pub fn vertex_buffer(&self, binding: u32, elements: u32) -> Option<Vec<u8>> {
+        let stride = self.vertex_input.binding(binding)?.stride;
+        let mut bytes = vec![0xcd; stride as usize * elements as usize];
+        self.fill_binding(binding, 0, &mut bytes);
+        Some(bytes)
+    }
+}
+
+impl fmt::Display for ProbeShader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+/// What `attributes` pulls for one vertex.
+struct Attributes {
+    position: [f32; 4],
+    key: [u32; 2],
+    offset: [i32; 3],
+    weight: f32,
+    serial: i32,
+}
+
+impl Attributes {
+    fn of(instance: u32, vertex: u32) -> Self {
+        Self {
+            position: position_of(vertex),
+            key: key_of(vertex),
+            offset: offset_of(instance),
+            weight: weight_of(vertex),
+            serial: serial_of(vertex),
+        }
+    }
+}
+
+// Salts keep the attributes of one element apart, and element 0 from zeroed memory.
+const KEY_SALT: u32 = 0x4b45_5931;
+const OFFSET_SALT: u32 = 0x4f46_4653;
+const POSITION_SALT: u32 = 0x504f_5331;
+const WEIGHT_SALT: u32 = 0x5745_4947;
+const SERIAL_SALT: u32 = 0x5345_5249;
+
+/// Four integers from -8192 to 8191.
+fn position_of(vertex: u32) -> [f32; 4] {
+    let (a, b) = (mix32(vertex ^ POSITION_SALT), mix32(vertex ^ !POSITION_SALT));
+    [a, a >> 16, b, b >> 16].map(small_float)
+}
+
+/// The vertex, and a hash of it.
+fn key_of(vertex: u32) -> [u32; 2] {
+    [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
+}
+
+/// The instance, and hashes of it.
+fn offset_of(instance: u32) -> [i32; 3] {
+    let hash = mix32(instance ^ OFFSET_SALT);
+    [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)
+}
+
+/// An integer from -8192 to 8191.
+fn weight_of(vertex: u32) -> f32 {
+    small_float(mix32(vertex ^ WEIGHT_SALT))
+}
+
+fn serial_of(vertex: u32) -> i32 {
+    mix32(vertex ^ SERIAL_SALT).cast_signed()
+}
+
+/// The low 14 bits as an integer from -8192 to 8191: sums of a few of them are exact.
+fn small_float(bits: u32) -> f32 {
+    ((bits & 0x3fff) as f32) - 8192.0
+}
+
+/// Bits of the float that equals an integer of at most 24 bits.
+fn exact_float(integer: u32) -> u32 {
+    (integer as f32).to_bits()
+}
+
+/// `tag` of the shaders.
+fn tag(instance: u32, vertex: u32) -> u32 {
+    mix32(vertex ^ mix32(instance.wrapping_add(0x9e37_79b9)))
+}
+
+/// `mix32` of the shaders: a bijection, each of whose output bits depends on all input bits.
+fn mix32(mut x: u32) -> u32 {
+    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
+}
+
+fn put<const N: usize>(bytes: &mut [u8], offset: usize, words: [u32; N]) {
+    let (target, _) = bytes[offset..offset + 4 * N].as_chunks_mut();
+    for (bytes, word) in target.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+}
+
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    bytes.get(offset..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
+}
+
+#[cfg(test)]
+mod tests;

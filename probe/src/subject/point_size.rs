@@ -1,0 +1,47 @@
+//! Whether a vertex shader may be drawn as points: from a graphics pipeline of points Vulkan demands
+//! that it writes `PointSize`
+//! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
+//! though nothing is rasterised.
+
+use std::collections::BTreeSet;
+
+use spirv::{BuiltIn, Decoration, Op, StorageClass};
+use vkxfb::spirv::declarations::{Declarations, Type};
+use vkxfb::spirv::{Id, Module, ParseError, Section};
+
+/// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
+/// it does not count, as it does not for the rule.
+pub(super) fn writes_point_size(words: &[u32]) -> Result<bool, ParseError> {
+    let module = Module::parse(words)?;
+    let declarations = Declarations::of(&module);
+    let is_size = |parameters: Option<&[u32]>| parameters == Some(&[BuiltIn::PointSize as u32]);
+    let mut pointers = BTreeSet::new();
+    let mut blocks = Vec::new();
+    for variable in declarations.variables(StorageClass::Output) {
+        if is_size(declarations.decoration(variable.id, Decoration::BuiltIn)) {
+            pointers.insert(variable.id);
+        }
+        let Some(Type::Struct { members }) = declarations.ty(variable.pointee) else { continue };
+        let size = (0u32..).zip(members).find(|(member, _)| {
+            is_size(declarations.member_decoration(variable.pointee, *member, Decoration::BuiltIn))
+        });
+        blocks.extend(size.map(|(member, _)| (variable.id, member)));
+    }
+    for instruction in module.section(Section::Functions) {
+        match instruction.op() {
+            // Result type, result, base, indices.
+            Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                let member = declarations.constant(instruction.id(3));
+                let of_block = |(block, size): &(Id, u32)| {
+                    *block == instruction.id(2) && member == Some(*size)
+                };
+                if blocks.iter().any(of_block) {
+                    pointers.insert(instruction.id(1));
+                }
+            }
+            Some(Op::Store) if pointers.contains(&instruction.id(0)) => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(false)
+}

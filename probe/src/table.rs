@@ -1,0 +1,247 @@
+//! The report for people at a terminal: what came of each topology on each backend, then the first
+//! mismatch of each cell that has one.
+//!
+//! Nothing is wider than [`WIDTH`] columns, as far as the names in it allow: reasons stand below the
+//! table, once each, with the numbers that the cells refer to.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write};
+
+use comfy_table::{Attribute, Cell as TableCell, Color, LineStyle, Table, TableStyle};
+use owo_colors::{OwoColorize, Style};
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+
+use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport};
+
+/// Columns that the text keeps to.
+pub const WIDTH: usize = 100;
+
+/// Primitives around the first wrong one that are listed with it.
+const LISTED: usize = 6;
+
+/// Rules above, below, and under the head.
+const RULES: TableStyle =
+    TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+/// The report as text, with a line break at the end; with ANSI colours if `colour` says so.
+pub fn render(report: &ProbeReport, colour: bool) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_report(&mut text, report, &Paint { colour });
+    text
+}
+
+/// Colours, or none.
+struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    fn styled(&self, text: impl fmt::Display, style: Style) -> String {
+        if self.colour { text.style(style).to_string() } else { text.to_string() }
+    }
+
+    fn good(&self, text: impl fmt::Display) -> String {
+        self.styled(text, Style::new().green().bold())
+    }
+
+    fn bad(&self, text: impl fmt::Display) -> String {
+        self.styled(text, Style::new().red().bold())
+    }
+
+    fn doubtful(&self, text: impl fmt::Display) -> String {
+        self.styled(text, Style::new().yellow().bold())
+    }
+
+    fn dim(&self, text: impl fmt::Display) -> String {
+        self.styled(text, Style::new().dimmed())
+    }
+}
+
+fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
+    let device = &report.device;
+    writeln!(out, "{}", paint.styled(printable(&device.name), Style::new().bold()))?;
+    let mut facts = vec![format!("{} {}", device.driver, device.driver_version)];
+    facts.push(format!("Vulkan {}", device.api_version));
+    if !report.profile.is_empty() {
+        facts.push(format!("profile {}", report.profile));
+    }
+    if !report.resources.is_empty() {
+        facts.push(format!("resources {}", report.resources));
+    }
+    write_wrapped(out, &facts.join(", "), "", |line| paint.dim(line))?;
+
+    let mut footnotes = Footnotes::default();
+    let mut table = Table::new();
+    table.load_style(RULES).force_no_tty();
+    if paint.colour {
+        table.enforce_styling();
+    }
+    let backends = Backend::ALL.map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
+    table.set_header(std::iter::once(TableCell::new("topology")).chain(backends));
+    let was_run = |topology: &PrimitiveTopology| {
+        report.cells.is_empty() || report.cells.iter().any(|c| c.topology == *topology)
+    };
+    for topology in PrimitiveTopology::ALL.into_iter().filter(was_run) {
+        let results =
+            Backend::ALL.map(|backend| cell(report.cell(backend, topology), &mut footnotes));
+        table.add_row(std::iter::once(TableCell::new(topology)).chain(results));
+    }
+    writeln!(out, "{}", table.trim_fmt())?;
+    for (number, text) in footnotes.iter() {
+        write_wrapped(out, text, &format!("[{number}] "), |line| line.to_owned())?;
+    }
+    for note in &report.notes {
+        write_wrapped(out, note, "note: ", |line| line.to_owned())?;
+    }
+    for message in &report.validation {
+        write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
+    }
+    for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
+        write_failure(out, failure, paint)?;
+    }
+    write_summary(out, report, paint)
+}
+
+fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
+    let Some(cell) = cell else { return TableCell::new("").fg(Color::DarkGrey) };
+    let mut lines = Vec::new();
+    let colour = if let Some(failure) = &cell.first_failure {
+        lines.push(format!("{} of {}: {}", cell.failed(), cell.run, failure.mismatch.fault));
+        Color::Red
+    } else if cell.errors > 0 {
+        lines.push(format!("{} of {} could not run", cell.errors, cell.run));
+        Color::Yellow
+    } else if cell.run > 0 {
+        lines.push(format!("ok {}", cell.run));
+        Color::Green
+    } else {
+        lines.push("skipped".to_owned());
+        Color::DarkGrey
+    };
+    let mut refer = |line: &mut String, text: &str| {
+        // Writing to a string does not fail.
+        let _ = write!(line, " [{}]", footnotes.number(text));
+    };
+    if cell.first_failure.is_some() && cell.errors > 0 {
+        lines.push(format!("{} could not run", cell.errors));
+    }
+    if let (Some(error), Some(line)) = (&cell.first_error, lines.last_mut()) {
+        refer(line, error);
+    }
+    if let Some(reason) = &cell.skipped {
+        if cell.run > 0 {
+            lines.push("others skipped".to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            refer(line, reason);
+        }
+    }
+    if cell.rotated > 0 {
+        lines.push(format!("({} rotated, allowed)", cell.rotated));
+    }
+    TableCell::new(lines.join("\n")).fg(colour)
+}
+
+fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Result {
+    let Failure { backend, case, mismatch, command } = failure;
+    writeln!(out)?;
+    writeln!(out, "{} on {backend}", paint.bad(format!("{}: {}", case.topology, mismatch.fault)))?;
+    write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
+    write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
+
+    let first = mismatch.first.as_ref().map(|f| f.primitive);
+    // The first wrong one is always among those listed.
+    let from = mismatch.excerpt.iter().position(|d| Some(d.primitive) == first).unwrap_or(0);
+    let listed = mismatch.excerpt.iter().skip(from.saturating_sub(2)).take(LISTED);
+    let rows: Vec<_> = listed.map(|d| (d, d.expected_text(), d.captured_text(), d.fault)).collect();
+    if rows.iter().any(|(.., fault)| fault.is_some()) {
+        let widest = rows.iter().map(|(_, e, ..)| e.chars().count()).max().unwrap_or(0).max(8);
+        let head = format!("    {:>9}  {:<widest$}  captured", "primitive", "expected");
+        writeln!(out, "{}", paint.dim(head))?;
+        for (diff, expected, captured, fault) in &rows {
+            let line = format!("    {:>9}  {expected:<widest$}  {captured}", diff.primitive);
+            match fault {
+                Some(_) => writeln!(out, "{}", paint.bad(format!("{line}  <--")))?,
+                None => writeln!(out, "{line}")?,
+            }
+        }
+    }
+    write_command(out, command)
+}
+
+/// Writes a command within [`WIDTH`] such that it can be pasted into a shell.
+fn write_command(out: &mut String, command: &str) -> fmt::Result {
+    write!(out, "  $")?;
+    let mut column = 3;
+    for (index, argument) in printable(command).split(" --").enumerate() {
+        let argument = if index == 0 { argument.to_owned() } else { format!("--{argument}") };
+        let width = argument.chars().count();
+        // Two columns are kept for the backslash.
+        if column + 1 + width + 2 > WIDTH {
+            write!(out, " \\\n     ")?;
+            column = 5;
+        }
+        write!(out, " {argument}")?;
+        column += 1 + width;
+    }
+    writeln!(out)
+}
+
+fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
+    let run = report.cases_run();
+    let summary = match report.outcome() {
+        Outcome::AllRight => paint.good("all right"),
+        Outcome::Mismatches => {
+            paint.bad(format!("{} of {run} cases came out wrong", report.mismatch_count))
+        }
+        Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
+        Outcome::CouldNotRun if report.cells.iter().all(|c| c.errors == 0) => {
+            paint.doubtful("the validation layer objects")
+        }
+        Outcome::CouldNotRun => {
+            let errors: u32 = report.cells.iter().map(|c| c.errors).sum();
+            paint.doubtful(format!("{errors} of {run} cases could not run"))
+        }
+    };
+    writeln!(out, "\n{summary} ({run} cases in {:.1} s)", report.elapsed_s)
+}
+
+/// Writes words within [`WIDTH`], the first line behind `lead`, the others indented as far.
+fn write_wrapped(
+    out: &mut String,
+    text: &str,
+    lead: &str,
+    paint: impl Fn(&str) -> String,
+) -> fmt::Result {
+    let indent = lead.chars().count();
+    let mut lines = vec![String::new()];
+    for word in printable(text).split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        let used = line.chars().count();
+        if used > 0 && indent + used + 1 + word.chars().count() > WIDTH {
+            lines.push(word.to_owned());
+        } else {
+            if used > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let lead = if index == 0 { lead } else { "" };
+        writeln!(out, "{lead:indent$}{}", paint(line))?;
+    }
+    Ok(())
+}
+
+/// Without control characters: names come from drivers and modules, and end up on a terminal.
+pub fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}

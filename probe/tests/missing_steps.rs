@@ -1,0 +1,84 @@
+//! A device that executes nothing, or leaves out a copy or the capture, is called that, and not an overrun. A test
+//! switch leaves out each step.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::diagnose::Fault;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Step};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::subject::Subject;
+
+/// Runs a small plan without a step.
+fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {
+    // Without the validation layer: what is left out is what it would report.
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
+    plan.quick();
+    plan.vertex_counts = vec![3, 12];
+    plan.topologies = vec![PrimitiveTopology::LineStrip, PrimitiveTopology::TriangleStrip];
+    if let Some(subjects) = subjects {
+        plan.subjects = subjects;
+    }
+    gpu.omit_step(step);
+    let mut report = ProbeReport::new(run::device_info(&gpu), "");
+    run::run(&mut gpu, &plan, &mut report, |_| {});
+    report
+}
+
+fn assert_named(report: &ProbeReport, fault: Fault) {
+    assert_eq!(report.outcome(), Outcome::Mismatches);
+    for cell in &report.cells {
+        assert!(cell.run > 0 && cell.failed() == cell.run, "{fault}: {cell:#?}");
+        let mismatch = &cell.first_failure.as_ref().unwrap().mismatch;
+        assert_eq!(mismatch.fault, fault, "{mismatch}");
+    }
+    for failure in &report.mismatches {
+        let mismatch = &failure.mismatch;
+        assert!(mismatch.fault == fault && mismatch.also.is_empty(), "{mismatch}");
+    }
+}
+
+const STEPS: [(Step, Fault); 4] = [
+    (Step::Submission, Fault::NothingExecuted),
+    (Step::CopyIn, Fault::NothingCopiedIn),
+    (Step::Capture, Fault::NothingWritten),
+    (Step::CopyBack, Fault::NothingCopiedBack),
+];
+
+#[test]
+fn each_step_that_is_left_out_is_named() {
+    assert_eq!(probe(None, None).outcome(), Outcome::AllRight);
+    for (step, fault) in STEPS {
+        assert_named(&probe(None, Some(step)), fault);
+    }
+}
+
+/// Of a shader from a file the records are captured, too.
+#[test]
+fn each_step_is_named_for_shaders_from_files() {
+    let words = common::compile(
+        "#version 450
+         layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+         void main() {
+             captured = vec4(gl_VertexIndex, gl_InstanceIndex, 1, 2);
+             gl_Position = vec4(0);
+             gl_PointSize = 1;
+         }",
+        &["--target-env", "vulkan1.1"],
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shader.spv");
+    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
+    let subjects = || Some(vec![Subject::from_file(&file).unwrap()]);
+    assert_eq!(probe(subjects(), None).outcome(), Outcome::AllRight);
+    for (step, fault) in STEPS {
+        assert_named(&probe(subjects(), Some(step)), fault);
+    }
+}

@@ -1,0 +1,134 @@
+//! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there
+//! should be runs, and is right.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexFormat;
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+use vkxfb_probe::subject::Subject;
+
+/// Shaders x conventions x vertex counts x instance counts.
+const DRAWS: u32 = 3 * 2 * 15 * 2;
+
+/// Cases of a topology on a backend, worked out by hand: a plan that shrinks has to shrink this.
+fn expected_cases(backend: Backend, resources: Resources, topology: PrimitiveTopology) -> u32 {
+    let large = match topology {
+        // 12 million records of 16 bytes, in a descriptor of 128 MiB.
+        PrimitiveTopology::TriangleStrip
+            if backend == Backend::Compute && resources == Resources::Descriptors =>
+        {
+            0
+        }
+        PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip => 1,
+        _ => 0,
+    };
+    match backend {
+        Backend::Native => DRAWS + large,
+        // With the topology folded in, and without.
+        Backend::Vertex | Backend::Compute => 2 * (DRAWS + large),
+    }
+}
+
+fn probe(profile: Profile, resources: Resources, backends: &[Backend]) {
+    probe_with(&OpenOptions { profile, resources, ..Default::default() }, backends);
+}
+
+fn probe_with(options: &OpenOptions, backends: &[Backend]) {
+    let OpenOptions { resources, .. } = *options;
+    let mut gpu = common::device::open_with(options.clone());
+    assert_eq!(gpu.backends(), backends);
+    let mut plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
+    plan.max_capture_buffer = gpu.context().max_capture_buffer();
+    let mut report = ProbeReport::new(run::device_info(&gpu), "");
+    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::close(gpu);
+
+    assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
+    assert_eq!(report.cells.len(), backends.len() * PrimitiveTopology::ALL.len());
+    for backend in backends {
+        for topology in PrimitiveTopology::ALL {
+            let cell = report.cell(*backend, topology).unwrap();
+            let expected = expected_cases(*backend, resources, topology);
+            assert_eq!((cell.run, cell.passed), (expected, expected), "{backend} {topology}");
+            assert_eq!(cell.skipped, None, "{backend} {topology}");
+            // lavapipe promises the order of vertices, fans excepted, and keeps it.
+            assert_eq!(cell.rotated, 0, "{backend} {topology}");
+        }
+    }
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    let pictures = backends.len() * PrimitiveTopology::ALL.len();
+    assert_eq!(report.traces.len(), pictures, "a picture of each");
+}
+
+#[test]
+fn the_whole_plan_is_right_on_every_backend() {
+    probe(Profile::Full, Resources::Best, &Backend::ALL);
+}
+
+#[test]
+fn the_whole_plan_is_right_on_the_floor() {
+    probe(Profile::Bifrost, Resources::Best, &[Backend::Compute]);
+}
+
+/// What does not pay on lavapipe is right there all the same.
+#[test]
+fn the_whole_plan_is_right_with_staging() {
+    let options =
+        OpenOptions { profile: Profile::Bifrost, staging: Some(4096), ..Default::default() };
+    probe_with(&options, &[Backend::Compute]);
+}
+
+#[test]
+fn the_whole_plan_is_right_by_descriptors() {
+    probe(Profile::Full, Resources::Descriptors, &[Backend::Native, Backend::Compute]);
+}
+
+#[test]
+fn the_whole_plan_is_right_by_descriptors_on_the_floor() {
+    probe(Profile::Bifrost, Resources::Descriptors, &[Backend::Compute]);
+}
+
+/// Graphics pipelines of formats that the device does not read are not made: what they captured would be held
+/// against the compute backend, which reads every format.
+#[test]
+fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
+    let words = common::compile(
+        "#version 450
+         layout(location = 0) in dvec2 position;
+         layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+         void main() {
+             captured = vec4(vec2(position), vec2(floatBitsToUint(vec2(position))));
+             gl_Position = vec4(0);
+             gl_PointSize = 1;
+         }",
+        &["--target-env", "vulkan1.1"],
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("double.spv");
+    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
+    let mut gpu = common::device::open(Profile::Full);
+    let has_format = gpu.has_vertex_format(VertexFormat::R64G64Sfloat);
+    let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
+    plan.quick();
+    plan.subjects = vec![Subject::from_file(&file).unwrap()];
+    plan.topologies = vec![PrimitiveTopology::TriangleList];
+    let mut report = ProbeReport::new(run::device_info(&gpu), "");
+    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::close(gpu);
+    assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
+    for cell in &report.cells {
+        // lavapipe has none.
+        let is_skipped = !has_format && cell.backend != Backend::Compute;
+        let reason = is_skipped.then_some("no vertex buffers of VK_FORMAT_R64G64_SFLOAT");
+        assert_eq!(cell.skipped.as_deref(), reason, "{}", cell.backend);
+        assert_eq!(cell.run == 0, is_skipped, "{}", cell.backend);
+    }
+}

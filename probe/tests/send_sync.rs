@@ -1,0 +1,37 @@
+//! What is public may go to any thread and be shared between threads.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+
+#[macro_use]
+#[path = "../../tests/common/thread_safety.rs"]
+mod thread_safety;
+
+send_and_sync! {
+    vkxfb_probe::diagnose {
+        CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
+        Verdict, VertexRef,
+    }
+    vkxfb_probe::gpu {
+        CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
+        DrawFeatures, Gpu, GpuError, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
+        Step, Timestamps, Tool, VertexData<'static>,
+    }
+    vkxfb_probe::plan { BatchTooLarge, Group<'static>, Plan }
+    vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
+    vkxfb_probe::report {
+        BugReport<'static>, Case, Cell, DeviceInfo, Failure, Outcome, ProbeReport, Trace,
+    }
+    vkxfb_probe::run { Progress<'static> }
+    vkxfb_probe::self_test { Check }
+    vkxfb_probe::sentinel { Fill }
+    vkxfb_probe::shaders { ProbeBuffer, ProbeField, ProbeShader }
+    vkxfb_probe::subject { Subject, SubjectError }
+}
+
+#[test]
+fn no_public_type_is_forgotten() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    assert_eq!(thread_safety::forgotten(&source, NAMES), [""; 0]);
+}
