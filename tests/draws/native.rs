@@ -72,9 +72,16 @@ impl Native {
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
         let mut secondaries = Secondaries::new(gpu.context(), gpu.queue().1)?;
         let usage = usage(gpu);
-        let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-        let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
-        self.set_hidden_counters(&hidden_counters);
+        let hidden_counters = match has_counters() {
+            true => {
+                let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+                Some(gpu.create_buffer(16, usage, MemoryLocation::Device)?)
+            }
+            false => None,
+        };
+        if let Some(counters) = &hidden_counters {
+            self.set_hidden_counters(counters);
+        }
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
             // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
@@ -94,7 +101,9 @@ impl Native {
                 })
                 .collect()
         });
-        gpu.destroy_buffer(hidden_counters);
+        if let Some(counters) = hidden_counters {
+            gpu.destroy_buffer(counters);
+        }
         // SAFETY: nothing is in flight.
         unsafe {
             secondaries.destroy(gpu.context());
@@ -476,10 +485,20 @@ impl Recording {
     }
 }
 
+/// Whether programs have counters: not with `VKXFB_COUNTERS=0`. On the Vulkan layer a device without a buffer for them
+/// records captures behind their passes.
+pub fn has_counters() -> bool {
+    std::env::var("VKXFB_COUNTERS").as_deref() != Ok("0")
+}
+
 /// What the memory of programs is used as.
 pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
-    let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
-        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
+    let counters = match has_counters() {
+        true => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT,
+        false => vk::BufferUsageFlags::empty(),
+    };
+    let usage = counters
+        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
         | vk::BufferUsageFlags::VERTEX_BUFFER
         | vk::BufferUsageFlags::INDEX_BUFFER
         | vk::BufferUsageFlags::INDIRECT_BUFFER;

@@ -322,7 +322,20 @@ impl Captures {
             }
             around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             let hoisted = std::mem::take(&mut self.hoisted);
-            tracing::trace!(captures = hoisted.len(), "captures are recorded before their pass");
+            match pass.side {
+                Side::Before => {
+                    tracing::trace!(
+                        captures = hoisted.len(),
+                        "captures are recorded before their pass"
+                    );
+                }
+                Side::Behind => {
+                    tracing::trace!(
+                        captures = hoisted.len(),
+                        "captures are recorded behind their pass"
+                    );
+                }
+            }
             for item in &hoisted {
                 if matches!(item, Hoisted::Capture(_)) {
                     emulation.order_captures(cmd);

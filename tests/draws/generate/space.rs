@@ -8,6 +8,7 @@ use vkxfb_probe::gpu::Gpu;
 use crate::common::layer;
 use crate::known;
 use crate::model::Fact;
+use crate::native;
 use crate::program::{PassKind, QueryKind};
 
 /// What programs may use.
@@ -53,6 +54,7 @@ impl Space {
         queries.extend(xfb.is_some_and(|xfb| xfb.queries).then_some(QueryKind::Stream));
         queries.extend(draws.primitives_generated_query.then_some(QueryKind::Generated));
         let adjacency = enabled.geometry_shader;
+        let counters = native::has_counters();
         Self {
             topologies: PrimitiveTopology::ALL
                 .into_iter()
@@ -68,13 +70,14 @@ impl Space {
             multi_indirect: enabled.multi_draw_indirect,
             indirect_first_instance: draws.indirect_first_instance,
             indirect_count: enabled.draw_indirect_count,
-            counters: true,
-            byte_count: xfb.is_some_and(|xfb| xfb.draw),
+            counters,
+            byte_count: counters && xfb.is_some_and(|xfb| xfb.draw),
             index_out_of_range: gpu.robustness().buffer_access2,
             queries,
-            several_pipelines: true,
-            dynamic_provoking: true,
-            dynamic_restart: true,
+            // Natively another pipeline takes the place of all of these, and the capture goes on from counters.
+            several_pipelines: counters,
+            dynamic_provoking: counters,
+            dynamic_restart: counters,
             restart_index: true,
             conditional: draws.conditional_rendering,
             passes: PassKind::ALL
