@@ -58,6 +58,8 @@ struct Generator<'a> {
     pass: Option<Pass>,
     /// What a pass does not see that is under way: what it captured.
     is_unseen: bool,
+    /// Whether a part of a pass that is suspended captures.
+    is_captured: bool,
     /// Whether queries may begin.
     has_queries: bool,
     /// What is bound.
@@ -113,6 +115,7 @@ impl<'a> Generator<'a> {
             open: Vec::new(),
             pass: None,
             is_unseen: false,
+            is_captured: false,
             has_queries: true,
             pipeline: None,
             restart_indices,

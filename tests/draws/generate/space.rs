@@ -37,7 +37,8 @@ pub struct Space {
     pub conditional: bool,
     /// How passes are recorded.
     pub passes: Vec<PassKind>,
-    /// Whether what continues dynamic rendering that was suspended has captures, or what needs work before it as they do.
+    /// Whether whatever continues dynamic rendering that was suspended has captures, or what needs work before it as
+    /// they do. Otherwise its last part alone has captures.
     pub resumed_captures: bool,
     /// What the device is known to get wrong: most programs do without all of it but for one at most,
     /// so that the rest of them is tested, and each fault by itself.
