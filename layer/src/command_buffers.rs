@@ -170,6 +170,15 @@ impl Recorded {
         self.forget();
     }
 
+    /// Records commands before a pass that is withheld, if one is.
+    pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
+        if self.is_withheld {
+            self.is_withheld = false;
+            commands(self);
+            self.is_withheld = true;
+        }
+    }
+
     /// Does something with what is captured, where transform feedback is emulated. What it fails with, the command
     /// buffer's end returns.
     #[inline]

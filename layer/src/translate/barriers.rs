@@ -65,21 +65,6 @@ impl<'a> Dependency<'a> {
             images: map!(self.images),
         })
     }
-
-    /// Source and destination as far as captures have part in them, of a barrier in a pass: those are dispatched
-    /// before the pass, and wait for each other there as the barrier says.
-    #[allow(dead_code, reason = "captures are not recorded yet")]
-    pub(crate) fn captures(&self) -> (Scope, Scope) {
-        let access = self.memory.iter().map(|m| (m.src_access_mask, m.dst_access_mask));
-        let access = access
-            .chain(self.buffers.iter().map(|b| (b.src_access_mask, b.dst_access_mask)))
-            .chain(self.images.iter().map(|i| (i.src_access_mask, i.dst_access_mask)));
-        let (src, dst) = access.fold(Default::default(), |(src, dst), (a, b)| (src | a, dst | b));
-        (
-            Scope::new32(self.src_stages, src).captures(Side::Source),
-            Scope::new32(self.dst_stages, dst).captures(Side::Destination),
-        )
-    }
 }
 
 fn is_emptied(before: vk::PipelineStageFlags, after: vk::PipelineStageFlags) -> bool {
@@ -186,28 +171,4 @@ pub(crate) unsafe fn dependency_info(
         p_image_memory_barriers: kept.images.as_ptr(),
         ..*info
     })
-}
-
-/// As [`Dependency::captures`].
-///
-/// # Safety
-/// The structure is valid.
-#[allow(dead_code, reason = "captures are not recorded yet")]
-pub(crate) unsafe fn captures2(info: &vk::DependencyInfo<'static>) -> (Scope, Scope) {
-    // SAFETY: the caller's contract.
-    let all = unsafe { Arrays::new(info) };
-    let scopes = all.memory.iter().map(Barrier2::scopes);
-    let scopes = scopes
-        .chain(all.buffers.iter().map(Barrier2::scopes))
-        .chain(all.images.iter().map(Barrier2::scopes));
-    let (mut src, mut dst) = (Scope::default(), Scope::default());
-    for (source, destination) in scopes {
-        let source = source.captures(Side::Source);
-        let destination = destination.captures(Side::Destination);
-        // Barriers are apart: one that captures have one end of says nothing of what they do to each other.
-        if !source.stages.is_empty() && !destination.stages.is_empty() {
-            (src, dst) = (src.and(source), dst.and(destination));
-        }
-    }
-    (src, dst)
 }

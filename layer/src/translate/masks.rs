@@ -220,12 +220,6 @@ impl Scope {
             vk::AccessFlags::from_raw(access.as_raw() as u32),
         )
     }
-
-    /// Of one and the other.
-    #[allow(dead_code, reason = "captures are not recorded yet")]
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self { stages: self.stages | other.stages, access: self.access | other.access }
-    }
 }
 
 /// Stages where nothing is said of memory, outside of render passes.

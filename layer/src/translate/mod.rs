@@ -133,7 +133,6 @@ impl Translation {
     ///
     /// # Safety
     /// The device is live, and the function is the next in the chain's.
-    #[allow(dead_code, reason = "devices do not emulate yet")]
     pub(crate) unsafe fn load(
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,

@@ -8,7 +8,7 @@ use super::hooks::{FAILED, with};
 use super::masks::{Side, outside_stages, outside_stages32, single, single32};
 use super::memory::Arena;
 use crate::chain::slice;
-use crate::command_buffers::{fail, is_inside};
+use crate::command_buffers::{self, Recorded, fail, is_inside};
 use crate::guard::guard;
 use crate::queue::commands as queued;
 
@@ -48,6 +48,21 @@ unsafe fn place(command_buffer: vk::CommandBuffer) -> Place {
 /// event was set with, and all stages are valid. So they are translated alike.
 fn of_event() -> Place {
     Place::Outside { also_compute: Kind::Event.is_translated() }
+}
+
+/// Records that events are waited for: before a pass that is withheld, too, for there are its captures. An event stays
+/// set, and its barriers in a pass change no layouts, so that waiting twice does no harm.
+///
+/// # Safety
+/// As [`record`].
+unsafe fn wait(command_buffer: vk::CommandBuffer, command: impl Fn(&mut Recorded)) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command_buffers::with(command_buffer, |recorded| {
+            recorded.before_pass(&command);
+            command(recorded);
+        });
+    }
 }
 
 pub(super) unsafe extern "system" fn pipeline_barrier(
@@ -128,19 +143,21 @@ pub(super) unsafe extern "system" fn wait_events(
                 images: slice(images.cast(), image_count),
             };
             let Some(translated) = given.translated(of_event(), arena) else { return };
-            queued::wait_events(
-                command_buffer,
-                event_count,
-                events,
-                translated.src_stages,
-                translated.dst_stages,
-                memory_count,
-                translated.memory.as_ptr(),
-                buffer_count,
-                translated.buffers.as_ptr(),
-                image_count,
-                translated.images.as_ptr(),
-            );
+            wait(command_buffer, |recorded| {
+                recorded.wait_events(
+                    command_buffer,
+                    event_count,
+                    events,
+                    translated.src_stages,
+                    translated.dst_stages,
+                    memory_count,
+                    translated.memory.as_ptr(),
+                    buffer_count,
+                    translated.buffers.as_ptr(),
+                    image_count,
+                    translated.images.as_ptr(),
+                );
+            });
         });
     }
 }
@@ -159,7 +176,9 @@ pub(super) unsafe extern "system" fn wait_events2(
                 // Outside of passes nothing is dropped.
                 barriers::dependency_info(info, of_event(), arena).unwrap_or(*info)
             });
-            queued::wait_events2(command_buffer, event_count, events, infos.as_ptr());
+            wait(command_buffer, |recorded| {
+                recorded.wait_events2(command_buffer, event_count, events, infos.as_ptr());
+            });
         });
     }
 }

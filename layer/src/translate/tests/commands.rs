@@ -322,6 +322,14 @@ fn events_are_waited_for_as_they_were_set() {
         assert_eq!(all.len(), 3);
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
+        // Captures of a pass that is withheld come before it.
+        let begin: vk::PFN_vkCmdBeginRendering = call(recording::hook(c"vkCmdBeginRendering"));
+        let end: vk::PFN_vkCmdEndRendering = call(recording::hook(c"vkCmdEndRendering"));
+        begin(cmd, &vk::RenderingInfo::default());
+        wait(cmd, 1, &raw const event, &raw const info);
+        assert_eq!(logged(), [all[0].as_str()]);
+        end(cmd);
+        assert_eq!(logged(), ["begin", all[0].as_str(), "end"]);
         let set: vk::PFN_vkCmdSetEvent = call(hook(c"vkCmdSetEvent"));
         set(cmd, event, XFB | Stage::TRANSFER);
         assert_eq!(logged(), ["event COMPUTE_SHADER | TRANSFER"]);
