@@ -3,8 +3,9 @@
 //!
 //! It finds out for each physical device whether it is active, and says so by `VK_EXT_tooling_info`. Where it is,
 //! programs see the extension with its features and properties, and its commands work on devices that enable the
-//! feature: captures are dispatched by compute, before the render pass that they were recorded in, whose commands are
-//! withheld until it ends. Of each command buffer the layer knows what a captured draw reads and what captures disturb.
+//! feature: captures are dispatched by compute, outside of the render pass that they were recorded in. They come behind
+//! it where nothing in it can wait for them; otherwise its commands are withheld until it ends, and captures come before.
+//! Of each command buffer the layer knows what a captured draw reads and what captures disturb.
 //! With the setting `withhold_passes`, for tests, passes are withheld, and what they capture is the driver's own work.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The captures of a command buffer: collected as its passes are recorded, played before them.
+//! The captures of a command buffer: collected as its passes are recorded, played before them or behind them.
 
 use std::sync::{Arc, Mutex, Once, PoisonError};
 

@@ -1,8 +1,8 @@
 //! Commands of a render pass instance that are withheld until it ends.
 //!
-//! Captures come before the pass that contains them, as nothing in it can consume what was captured there. So what is
-//! recorded between the beginning and the end of a pass goes into a [`Queue`], with all that its arguments point to,
-//! and is replayed as the pass ends.
+//! Captures come before the pass that contains them where something in it may consume what was captured there. Then
+//! what is recorded between the beginning and the end of the pass goes into a [`Queue`], with all that its arguments
+//! point to, and is replayed as the pass ends.
 //!
 //! [`commands`] and [`structures`] are generated from the registry of Vulkan (tests/registry): a command that they do
 //! not know would land outside of its pass, so extensions that have such commands are hidden.
