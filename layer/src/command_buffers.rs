@@ -102,7 +102,7 @@ pub(crate) unsafe fn direct<F>(
     handle: vk::CommandBuffer,
     function: impl FnOnce(&Functions) -> Option<F>,
 ) -> Option<F> {
-    let (_, found) = table::find_recent(handle);
+    let found = table::find_recent(handle);
     // SAFETY: the caller's contract.
     let recorded = unsafe { found.as_ref() }?.as_ref()?;
     if recorded.is_direct { function(&recorded.functions) } else { None }
@@ -128,7 +128,9 @@ impl Recorded {
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        self.is_withheld = self.captures.as_ref().is_none_or(|captures| captures.withhold());
+        // Nothing more of a command buffer that has failed reaches the driver: a pass may go on with one that is missing.
+        self.is_withheld = self.failed.is_some()
+            || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_direct();
         self.record(handle, command);
     }
@@ -170,9 +172,10 @@ impl Recorded {
         self.forget();
     }
 
-    /// Records commands before a pass that is withheld, if one is.
+    /// Records commands before a pass that is withheld, if one is, and nothing of what comes before it is missing.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
-        if self.is_withheld {
+        let resumes = self.captures.as_ref().is_some_and(|captures| captures.resumes());
+        if self.is_withheld && self.failed.is_none() && !resumes {
             self.is_withheld = false;
             commands(self);
             self.is_withheld = true;
@@ -184,11 +187,15 @@ impl Recorded {
     #[inline]
     pub(crate) fn observe<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
         let captures = self.captures.as_mut()?;
-        let result = command(captures);
+        // The command itself is recorded whatever becomes of this: another one may have to end what it begins.
+        let result = guard("a capture", None, || Some(command(captures)));
         if let Some(failed) = captures.failed() {
             self.failed.get_or_insert(failed);
         }
-        Some(result)
+        if result.is_none() {
+            self.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
+        }
+        result
     }
 
     /// Puts a command into the queue.
@@ -213,7 +220,7 @@ impl Recorded {
     fn reset(&mut self, releases: bool) {
         self.forget();
         if let Some(captures) = &mut self.captures {
-            captures.reset(false);
+            captures.reset(false, false);
             if releases {
                 captures.release();
             }
@@ -222,20 +229,27 @@ impl Recorded {
     }
 }
 
-/// Recording begins, and what was recorded before is dropped.
+/// Recording begins, and what was recorded before is dropped. Of a secondary command buffer there is said what it
+/// inherits.
 ///
 /// # Safety
-/// As [`with`].
-pub(crate) unsafe fn reset(handle: vk::CommandBuffer, continues: bool) {
+/// As [`with`], and the structures of a secondary command buffer are valid.
+pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
             found.forget();
             // Of others the flag is ignored.
-            found.continues = continues && found.is_secondary;
+            let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
+            found.continues = info.flags.contains(flag) && found.is_secondary;
             found.failed = None;
+            let inherited = info.p_inheritance_info.as_ref().filter(|_| found.is_secondary);
+            let is_counted = inherited.is_some_and(|inherited| {
+                inherited.occlusion_query_enable == vk::TRUE
+                    || !inherited.pipeline_statistics.is_empty()
+            });
             if let Some(captures) = &mut found.captures {
-                captures.reset(found.continues);
+                captures.reset(found.continues, is_counted);
             }
             found.update_direct();
         });

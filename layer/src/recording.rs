@@ -299,9 +299,9 @@ unsafe extern "system" fn begin(
             command_buffer,
             |n| n.begin,
             |_, next| {
-                let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
-                let continues = info.as_ref().is_some_and(|info| info.flags.contains(flag));
-                reset(command_buffer, continues);
+                if let Some(info) = info.as_ref() {
+                    reset(command_buffer, info);
+                }
                 next(command_buffer, info)
             },
         )

@@ -22,6 +22,7 @@ pub mod native;
 mod push_constants;
 pub mod reflect;
 mod resources;
+pub mod side_effects;
 pub mod split_blocks;
 mod staging;
 mod store;

@@ -5,7 +5,7 @@
 //! | variable | |
 //! |---|---|
 //! | `VKXFB_DRAWS` | how many programs, 2000 by default |
-//! | `VKXFB_COUNTERS=0` | native programs without counters, byte counts and pipelines that change in a capture |
+//! | `VKXFB_INDIRECT=0` | native programs without indirect draws and draws of what was captured |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
@@ -64,14 +64,14 @@ fn random_draws_hold_on_the_layer() {
     common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
 }
 
-/// The same without counters, where the layer records captures behind their passes.
+/// The same without indirect draws, where the layer records captures after their passes.
 #[test]
-fn random_draws_without_counters_hold_on_the_layer() {
+fn random_direct_draws_hold_on_the_layer() {
     let test = "random_draws_capture_what_the_model_says";
     let variables =
-        [("VKXFB_DRAWS", "200"), ("VKXFB_COUNTERS", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
+        [("VKXFB_DRAWS", "200"), ("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
     let Some(said) = common::layer::run_on_it(test, &variables) else { return };
-    assert!(said.contains("captures are recorded behind their pass"), "{said}");
+    assert!(said.contains("captures are recorded after their pass"), "{said}");
 }
 
 /// The same with the validation layer above it, too: to see what programs are told.

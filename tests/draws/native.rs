@@ -72,16 +72,9 @@ impl Native {
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
         let mut secondaries = Secondaries::new(gpu.context(), gpu.queue().1)?;
         let usage = usage(gpu);
-        let hidden_counters = match has_counters() {
-            true => {
-                let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-                Some(gpu.create_buffer(16, usage, MemoryLocation::Device)?)
-            }
-            false => None,
-        };
-        if let Some(counters) = &hidden_counters {
-            self.set_hidden_counters(counters);
-        }
+        let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
+        self.set_hidden_counters(&hidden_counters);
         // One at a time: bindings and what drivers forget to reset stay in a command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
             // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
@@ -101,9 +94,7 @@ impl Native {
                 })
                 .collect()
         });
-        if let Some(counters) = hidden_counters {
-            gpu.destroy_buffer(counters);
-        }
+        gpu.destroy_buffer(hidden_counters);
         // SAFETY: nothing is in flight.
         unsafe {
             secondaries.destroy(gpu.context());
@@ -485,23 +476,23 @@ impl Recording {
     }
 }
 
-/// Whether programs have counters: not with `VKXFB_COUNTERS=0`. On the Vulkan layer a device without a buffer for them
-/// records captures behind their passes.
-pub fn has_counters() -> bool {
-    std::env::var("VKXFB_COUNTERS").as_deref() != Ok("0")
+/// Whether programs have indirect draws, and draws of what was captured: not with `VKXFB_INDIRECT=0`. On the Vulkan
+/// layer a device without a buffer for them records captures after their passes.
+pub fn draws_indirectly() -> bool {
+    std::env::var("VKXFB_INDIRECT").as_deref() != Ok("0")
 }
 
 /// What the memory of programs is used as.
 pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
-    let counters = match has_counters() {
-        true => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT,
+    let indirect = match draws_indirectly() {
+        true => vk::BufferUsageFlags::INDIRECT_BUFFER,
         false => vk::BufferUsageFlags::empty(),
     };
-    let usage = counters
+    let usage = indirect
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
         | vk::BufferUsageFlags::VERTEX_BUFFER
-        | vk::BufferUsageFlags::INDEX_BUFFER
-        | vk::BufferUsageFlags::INDIRECT_BUFFER;
+        | vk::BufferUsageFlags::INDEX_BUFFER;
     match gpu.draw_features().conditional_rendering {
         true => usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT,
         false => usage,

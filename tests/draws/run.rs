@@ -12,7 +12,7 @@ use crate::common::settings::has_validation;
 use crate::generate::{Space, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
-use crate::native::Native;
+use crate::native::{self, Native};
 use crate::program::{Draw, Outcome, Program, State, StateChange, Step};
 use crate::recorder::ByRecorder;
 use crate::shrink::shrink;
@@ -138,8 +138,11 @@ impl DrawWorker {
             if has_native {
                 executors.push(Executor::Commands(Box::new(Native::new(gpu).unwrap())));
             }
-            let compute = ByRecorder::new(gpu, Backend::Compute).unwrap();
-            executors.push(Executor::Recorder(compute));
+            // What it makes has a buffer for indirect draws.
+            if native::draws_indirectly() {
+                let compute = ByRecorder::new(gpu, Backend::Compute).unwrap();
+                executors.push(Executor::Recorder(compute));
+            }
             (space, executors)
         })
     }

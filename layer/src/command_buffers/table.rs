@@ -18,15 +18,23 @@ use super::Recorded;
 use crate::queue::Functions;
 
 /// Where what is known of a command buffer lies.
-pub(super) struct Place {
+struct Place {
     /// The command buffer's, or 0 while the place is free.
     handle: AtomicU64,
     recorded: UnsafeCell<Option<Recorded>>,
 }
 
 // SAFETY: what is in the cell is replaced while the lock of all places is held, and otherwise reached by commands of
-// that command buffer alone, which Vulkan has the application synchronize.
+// that command buffer, which Vulkan has the application synchronize, and by those that execute it when it is recorded:
+// these read what it captures, which may be shared, and nothing else. What threads hand on so can be sent.
 unsafe impl Sync for Place {}
+
+const _: () = {
+    const fn can_be_sent<T: Send>() {}
+    can_be_sent::<Recorded>();
+    const fn can_be_shared<T: Sync>() {}
+    can_be_shared::<crate::emulation::Hoisted>();
+};
 
 /// Of which device and pool a command buffer is.
 struct Owned {
@@ -47,40 +55,47 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 /// The bits of a hash.
 const HASH_BITS: u32 = 9;
 
-/// What was found last for a handle of each hash: null, or a place.
+/// What was found last for a handle of each hash: null, or a place. The next one to it has what was found before, so
+/// that two threads that record by turns into command buffers of one hash both find theirs.
 static RECENT: [AtomicPtr<Place>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(null_mut()) }; 1 << HASH_BITS];
 
 /// What is known of a command buffer; null if it was not allocated through the layer.
 #[inline]
 pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    let (recent, found) = find_recent(handle);
-    if found.is_null() { search(handle, recent) } else { found }
+    let found = find_recent(handle);
+    if found.is_null() { search(handle) } else { found }
 }
 
-/// The same, and null unless it is what was found last for the hash of the handle, which is said, too.
+/// The same, and null unless it was found before.
 #[inline]
-pub(super) fn find_recent(
-    handle: vk::CommandBuffer,
-) -> (&'static AtomicPtr<Place>, *mut Option<Recorded>) {
-    // Handles are addresses, whose low bits are all alike. The multiplication makes the high bits depend on all.
-    let hash = handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS);
-    let recent = &RECENT[hash as usize];
-    // SAFETY: it is null or a place, which lives forever.
-    if let Some(place) = unsafe { recent.load(Ordering::Acquire).as_ref() }
-        && place.handle.load(Ordering::Relaxed) == handle.as_raw()
-    {
-        return (recent, place.recorded.get());
+pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+    let first = hash(handle);
+    for recent in [&RECENT[first], &RECENT[first ^ 1]] {
+        // SAFETY: it is null or a place, which lives forever.
+        if let Some(place) = unsafe { recent.load(Ordering::Acquire).as_ref() }
+            && place.handle.load(Ordering::Relaxed) == handle.as_raw()
+        {
+            return place.recorded.get();
+        }
     }
-    (recent, null_mut())
+    null_mut()
 }
 
-/// The same, where another command buffer was found last.
+/// Handles are addresses, whose low bits are all alike. The multiplication makes the high bits depend on all.
+#[inline]
+fn hash(handle: vk::CommandBuffer) -> usize {
+    (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
+}
+
+/// What is known of a command buffer that was not found before.
 #[cold]
-fn search(handle: vk::CommandBuffer, recent: &AtomicPtr<Place>) -> *mut Option<Recorded> {
+fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
-    recent.store(std::ptr::from_ref(found.place).cast_mut(), Ordering::Release);
+    let first = hash(handle);
+    let before = RECENT[first].swap(std::ptr::from_ref(found.place).cast_mut(), Ordering::AcqRel);
+    RECENT[first ^ 1].store(before, Ordering::Release);
     found.place.recorded.get()
 }
 
@@ -139,9 +154,12 @@ pub(super) unsafe fn for_each_of(
     mut f: impl FnMut(&mut Recorded),
 ) {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
-    for (_, found) in all.of(device, Some(pool)) {
-        // SAFETY: the caller's contract; the lock keeps the command buffer from going.
-        if let Some(recorded) = unsafe { &mut *found.place.recorded.get() } {
+    let places: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.place).collect();
+    // What is done may take its time, while others allocate.
+    drop(all);
+    for place in places {
+        // SAFETY: the caller's contract.
+        if let Some(recorded) = unsafe { &mut *place.recorded.get() } {
             f(recorded);
         }
     }

@@ -542,7 +542,7 @@ fn commands_go_to_their_own_command_buffer() {
     issue(a, 0, 1);
     issue(b, 0, 2);
     assert_eq!(logged().len(), 1, "what is recorded in another command buffer is not withheld");
-    unsafe { reset(a, false) };
+    unsafe { reset(a, &Default::default()) };
     issue(a, 0, 3);
     assert_eq!(logged().len(), 1, "the pass was forgotten");
 
@@ -603,12 +603,12 @@ fn what_fails_is_told_at_the_end() {
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
         assert_eq!(logged(), Vec::<String>::new(), "no part of the pass is recorded");
-        reset(cmd, false);
+        reset(cmd, &Default::default());
         with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
         // How much a template reads that nobody created is not known.
-        reset(cmd, false);
+        reset(cmd, &Default::default());
         begin_pass(cmd, 2);
         let push = hook!(
             c"vkCmdPushDescriptorSetWithTemplateKHR": PFN_vkCmdPushDescriptorSetWithTemplateKHR

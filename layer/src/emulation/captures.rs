@@ -23,7 +23,7 @@ const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descri
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// What is recorded before a pass, in the order of the pass.
+/// What is recorded outside of a pass, in the order of the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Capture>>),
@@ -65,7 +65,7 @@ struct ActiveQuery {
 /// A pass that is being recorded.
 #[derive(Default)]
 struct Pass {
-    side: Side,
+    placement: Placement,
     /// What its render pass asks of captures.
     around: Around,
     /// Conditional rendering that was begun before it.
@@ -76,16 +76,15 @@ struct Pass {
     has_captures: bool,
 }
 
-/// On which side of their pass captures are recorded.
+/// Where the captures of a pass are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Side {
-    /// Before it, for something in the pass may consume what is captured: a draw behind a dependency within the pass, or
-    /// one whose vertices a counter counts. The pass is withheld until it ends.
+pub(crate) enum Placement {
+    /// Before it, for something in the pass may consume what is captured, or may be ordered with it otherwise. The pass
+    /// is withheld until it ends.
     #[default]
-    Before,
-    /// Behind it: the pass is recorded as its commands come. Nothing in it is ordered with captures, which are then free
-    /// to come later.
-    Behind,
+    BeforePass,
+    /// After it: the pass is recorded as its commands come.
+    AfterPass,
 }
 
 /// What the layer knows of a command buffer that may capture.
@@ -140,10 +139,12 @@ impl Captures {
     }
 
     /// Recording begins anew: the device is done with what was recorded before.
-    pub(crate) fn reset(&mut self, continues: bool) {
+    ///
+    /// `is_counted`: whether a query of the driver's is active that a secondary command buffer inherits.
+    pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
         self.state = State::default();
         self.queries = [None, None];
-        self.other_queries = 0;
+        self.other_queries = u32::from(is_counted);
         self.failed = None;
         self.variant = None;
         self.pass = None;
@@ -198,10 +199,16 @@ impl Captures {
     fn fail(&mut self, what: &str, error: &RuntimeError) {
         tracing::error!("{what}: {error}");
         self.failed = Some(match error {
-            RuntimeError::Vulkan { result, .. } => *result,
-            RuntimeError::ArenaFull { .. } | RuntimeError::Allocation { .. } => {
-                vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
+            // vkEndCommandBuffer has no others.
+            RuntimeError::Vulkan { result, .. }
+                if [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_DEVICE_LOST]
+                    .contains(result) =>
+            {
+                *result
             }
+            RuntimeError::Vulkan { .. }
+            | RuntimeError::ArenaFull { .. }
+            | RuntimeError::Allocation { .. } => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
             _ => vk::Result::ERROR_UNKNOWN,
         });
     }
@@ -219,40 +226,48 @@ impl Captures {
 
     /// A render pass instance begins. What its render pass asks of captures comes with it.
     pub(super) fn begin_pass(&mut self, around: Around) {
-        self.begin(Pass { side: self.side(around.orders_captures), around, ..Pass::default() });
+        self.begin(Pass {
+            placement: self.placement(around.orders_captures),
+            around,
+            ..Pass::default()
+        });
     }
 
     /// Dynamic rendering begins, or goes on.
     pub(super) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
-        let side = match (suspends, resumes) {
+        let placement = match (suspends, resumes) {
             // Nothing may stand between it and the one that goes on with it.
-            (true, _) => Side::Before,
-            (false, true) => Side::Behind,
-            (false, false) => self.side(false),
+            (true, _) => Placement::BeforePass,
+            (false, true) => Placement::AfterPass,
+            (false, false) => self.placement(false),
         };
-        self.begin(Pass { side, resumes, ..Pass::default() });
+        self.begin(Pass { placement, resumes, ..Pass::default() });
     }
 
-    fn side(&self, orders_captures: bool) -> Side {
-        // Without a counter no draw counts vertices by one.
-        match orders_captures || self.emulation.objects().have_counters() {
-            true => Side::Before,
-            false => Side::Behind,
+    fn placement(&self, orders_captures: bool) -> Placement {
+        match orders_captures || self.emulation.objects().order_captures() {
+            true => Placement::BeforePass,
+            false => Placement::AfterPass,
         }
     }
 
     fn begin(&mut self, pass: Pass) {
-        if pass.side == Side::Before {
+        if pass.placement == Placement::BeforePass {
             self.state.disturbed.begin_pass();
         }
         self.pass = Some(Pass { condition: self.state.conditional_rendering, ..pass });
     }
 
+    /// Whether the pass goes on with one that was suspended.
+    pub(crate) fn resumes(&self) -> bool {
+        self.pass.as_ref().is_some_and(|pass| pass.resumes)
+    }
+
     /// Whether the pass has to be withheld: captures come before it.
     pub(crate) fn withhold(&self) -> bool {
-        self.pass.as_ref().is_none_or(|pass| pass.side == Side::Before)
+        self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
     /// A pass is about to end: captures that come before it are recorded.
@@ -260,7 +275,7 @@ impl Captures {
     /// # Safety
     /// The command buffer is being recorded, and stands before the pass if that is withheld.
     pub(super) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
-        if let Some(mut pass) = self.pass.take_if(|pass| pass.side == Side::Before) {
+        if let Some(mut pass) = self.pass.take_if(|pass| pass.placement == Placement::BeforePass) {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
             self.state.disturbed.end_pass();
@@ -276,7 +291,7 @@ impl Captures {
         let Some(mut pass) = self.pass.take() else { return };
         // SAFETY: the caller's contract.
         unsafe {
-            if pass.side == Side::Behind {
+            if pass.placement == Placement::AfterPass {
                 self.play(cmd, &mut pass);
             }
             if pass.has_captures {
@@ -296,7 +311,7 @@ impl Captures {
             self.forget();
             return;
         }
-        if pass.resumes && pass.side == Side::Before {
+        if pass.resumes && pass.placement == Placement::BeforePass {
             tracing::error!(
                 "a capture in dynamic rendering that is resumed and suspended again: nothing may come before it or behind it"
             );
@@ -322,17 +337,17 @@ impl Captures {
             }
             around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             let hoisted = std::mem::take(&mut self.hoisted);
-            match pass.side {
-                Side::Before => {
+            match pass.placement {
+                Placement::BeforePass => {
                     tracing::trace!(
                         captures = hoisted.len(),
                         "captures are recorded before their pass"
                     );
                 }
-                Side::Behind => {
+                Placement::AfterPass => {
                     tracing::trace!(
                         captures = hoisted.len(),
-                        "captures are recorded behind their pass"
+                        "captures are recorded after their pass"
                     );
                 }
             }
@@ -389,17 +404,15 @@ impl Captures {
         call: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let emulation = Arc::clone(&self.emulation);
-        let called = emulation.memory().with(|allocator| {
-            // SAFETY: the caller's contract.
-            unsafe {
-                let arena = match &mut self.arena {
-                    Some(arena) => arena,
-                    none => none.insert(Arena::new(emulation.context(), allocator, &ARENA)?),
-                };
-                call(&emulation, arena.growing(allocator))
-            }
-        });
-        called.unwrap_or(Ok(()))
+        let mut memory = emulation.memory().clone();
+        // SAFETY: the caller's contract.
+        unsafe {
+            let arena = match &mut self.arena {
+                Some(arena) => arena,
+                none => none.insert(Arena::new(emulation.context(), &mut memory, &ARENA)?),
+            };
+            call(&emulation, arena.growing(&mut memory))
+        }
     }
 
     /// A capture to collect in.
@@ -411,17 +424,17 @@ impl Captures {
     /// What secondary command buffers captured is captured by this one.
     pub(super) fn execute(&mut self, hoisted: Vec<Hoisted>) {
         if hoisted.iter().any(|hoisted| matches!(hoisted, Hoisted::Commands(..))) {
-            self.refuse_behind();
+            self.refuse_after_pass();
         }
         self.hoisted.extend(hoisted);
     }
 
     /// A draw of what was captured needs its arguments before the pass.
-    fn refuse_behind(&mut self) {
-        if self.pass.as_ref().is_some_and(|pass| pass.side == Side::Behind) {
+    fn refuse_after_pass(&mut self) {
+        if self.pass.as_ref().is_some_and(|pass| pass.placement == Placement::AfterPass) {
             tracing::error!(
-                "vkCmdDrawIndirectByteCountEXT in a pass that was begun before there was a buffer for counters, or that \
-                 goes on with one that was suspended: its arguments cannot be computed before the pass"
+                "vkCmdDrawIndirectByteCountEXT in a pass that was begun before there was a buffer for indirect draws, or \
+                 that goes on with one that was suspended: its arguments cannot be computed before the pass"
             );
             self.failed = Some(vk::Result::ERROR_UNKNOWN);
         }
@@ -475,7 +488,7 @@ impl Captures {
         self.hoist(active.capture, ended);
     }
 
-    /// A capture is ended: it is recorded before its pass.
+    /// A capture is ended: it is recorded outside of its pass.
     fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
@@ -765,7 +778,7 @@ impl Captures {
         if forward == Forward::No {
             return forward;
         }
-        self.refuse_behind();
+        self.refuse_after_pass();
         match self.place_command() {
             Ok(commands) => {
                 self.hoisted.push(Hoisted::Commands(draw, commands));

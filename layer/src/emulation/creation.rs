@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
+use vkxfb::lower::side_effects::has_side_effects;
 use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
@@ -53,9 +54,8 @@ unsafe extern "system" fn create_buffer(
         if result == vk::Result::SUCCESS {
             with("vkCreateBuffer", (), device, |emulation| {
                 let usage = translate::usage_of_buffer(&*info);
-                let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-                let is_for_counters = usage.contains(counters);
-                let known = Buffer { size: (*info).size, is_for_counters };
+                let is_indirect = usage.contains(vk::BufferUsageFlags::INDIRECT_BUFFER);
+                let known = Buffer { size: (*info).size, is_indirect };
                 emulation.objects().buffer_created(*buffer, known);
             });
         }
@@ -71,24 +71,20 @@ unsafe extern "system" fn create_set_layout(
 ) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        let mut own = vk::DescriptorSetLayout::null();
-        let mut own_info = *info;
-        own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
-        let result = translate::create_set_layout(
-            device,
-            &raw const own_info,
-            std::ptr::null(),
-            &raw mut own,
-        );
-        if result != vk::Result::SUCCESS {
-            return result;
-        }
         with("vkCreateDescriptorSetLayout", FAILED, device, |emulation| {
+            let mut own = vk::DescriptorSetLayout::null();
+            let mut own_info = *info;
+            own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
+            let (own_info, no_callbacks) = (&raw const own_info, std::ptr::null());
+            let result = translate::create_set_layout(device, own_info, no_callbacks, &raw mut own);
+            if result != vk::Result::SUCCESS {
+                return result;
+            }
             let device_table = emulation.context().device().clone();
-            let own = Arc::new(SetLayout::new(own, &own_info, device_table));
+            let own = Arc::new(SetLayout::new(own, &*own_info, device_table));
             let result = translate::create_set_layout(device, info, allocator, layout);
             if result == vk::Result::SUCCESS {
-                emulation.objects().set_layouts.insert(*layout, own);
+                _ = emulation.objects().set_layouts.insert(*layout, own);
             }
             result
         })
@@ -112,7 +108,7 @@ unsafe extern "system" fn create_pipeline_layout(
                 let known = PipelineLayout {
                     sets: sets.iter().filter_map(|set| objects.set_layout(*set)).collect(),
                 };
-                objects.pipeline_layouts.insert(*layout, Arc::new(known));
+                _ = objects.pipeline_layouts.insert(*layout, Arc::new(known));
             }
             result
         })
@@ -137,7 +133,8 @@ unsafe extern "system" fn create_shader_module(
                     below.code_size = size_of_val(&stripped[..]);
                     let result = next(device, &raw const below, allocator, module);
                     if result == vk::Result::SUCCESS {
-                        emulation.objects().shader_modules.insert(*module, words.into());
+                        observe_shader(emulation, words);
+                        _ = emulation.objects().shader_modules.insert(*module, words.into());
                     }
                     result
                 }
@@ -230,7 +227,7 @@ unsafe extern "system" fn create_query_pool(
                 .query_count(count);
             let result = next(device, &raw const below, allocator, pool);
             if result == vk::Result::SUCCESS {
-                emulation.objects().queries.insert(*pool, Arc::new(queries));
+                _ = emulation.objects().queries.insert(*pool, Arc::new(queries));
             }
             result
         })
@@ -282,8 +279,8 @@ unsafe extern "system" fn create_graphics_pipelines(
                 match own {
                     _ if *pipeline == vk::Pipeline::null() => {}
                     Own::Nothing => {}
-                    Own::Library(parts) => objects.libraries.insert(*pipeline, parts),
-                    Own::Pipeline(own) => objects.pipelines.insert(*pipeline, Arc::new(own)),
+                    Own::Library(parts) => _ = objects.libraries.insert(*pipeline, parts),
+                    Own::Pipeline(own) => _ = objects.pipelines.insert(*pipeline, Arc::new(own)),
                 }
             }
             result
@@ -495,7 +492,19 @@ unsafe fn words_of(
     unsafe {
         let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        matches!(strip_xfb(words), Ok(Cow::Owned(_))).then(|| words.into())
+        let captures = matches!(strip_xfb(words), Ok(Cow::Owned(_)));
+        captures.then(|| {
+            observe_shader(emulation, words);
+            words.into()
+        })
+    }
+}
+
+/// Takes notice of a module with transform feedback.
+fn observe_shader(emulation: &Emulation, words: &[u32]) {
+    // What is no module is for the driver to refuse.
+    if has_side_effects(words).unwrap_or(false) {
+        emulation.objects().shader_has_side_effects();
     }
 }
 

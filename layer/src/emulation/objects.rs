@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
@@ -22,10 +22,9 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    pub(super) fn insert(&self, handle: K, value: V) {
-        // What was there before went without a word. It is dropped once others may go on.
-        let before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value);
-        drop(before);
+    /// Gives what was there before, and went without a word. It is dropped once others may go on.
+    pub(super) fn insert(&self, handle: K, value: V) -> Option<V> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
 
     pub(super) fn get(&self, handle: K) -> Option<V> {
@@ -46,8 +45,10 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(super) struct Objects {
     pub(super) buffers: Table<vk::Buffer, Buffer>,
-    /// Buffers that may hold counters.
-    counters: AtomicUsize,
+    /// How many of them are for indirect draws.
+    indirect_buffers: AtomicUsize,
+    /// Whether there were shaders that capture and store to memory.
+    side_effects: AtomicBool,
     pub(super) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The words of modules with transform feedback, as the application gave them.
@@ -65,8 +66,8 @@ pub(super) struct Objects {
 pub(super) struct Buffer {
     /// In bytes.
     pub(super) size: u64,
-    /// Whether it may hold counters.
-    pub(super) is_for_counters: bool,
+    /// Whether indirect draws may read it.
+    pub(super) is_indirect: bool,
 }
 
 /// Stands in `set_layouts` for sets of which nothing is known or used.
@@ -76,28 +77,47 @@ impl Objects {
     /// With a layout for sets of which nothing is known or used.
     pub(super) fn new(empty: Arc<SetLayout>) -> Self {
         let this = Self::default();
-        this.set_layouts.insert(EMPTY, empty);
+        _ = this.set_layouts.insert(EMPTY, empty);
         this
     }
 
     /// A buffer was created.
     pub(super) fn buffer_created(&self, handle: vk::Buffer, buffer: Buffer) {
-        if buffer.is_for_counters {
-            self.counters.fetch_add(1, Ordering::Relaxed);
+        if buffer.is_indirect {
+            self.indirect_buffers.fetch_add(1, Ordering::Relaxed);
         }
-        self.buffers.insert(handle, buffer);
+        self.forget_indirect(self.buffers.insert(handle, buffer));
     }
 
     /// A buffer is about to be destroyed.
     pub(super) fn buffer_destroyed(&self, handle: vk::Buffer) {
-        if self.buffers.remove(handle).is_some_and(|buffer| buffer.is_for_counters) {
-            self.counters.fetch_sub(1, Ordering::Relaxed);
+        self.forget_indirect(self.buffers.remove(handle));
+    }
+
+    fn forget_indirect(&self, buffer: Option<Buffer>) {
+        if buffer.is_some_and(|buffer| buffer.is_indirect) {
+            self.indirect_buffers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Whether there are buffers that may hold counters.
-    pub(super) fn have_counters(&self) -> bool {
-        self.counters.load(Ordering::Relaxed) != 0
+    /// A shader that captures has other effects, too.
+    pub(super) fn shader_has_side_effects(&self) {
+        if !self.side_effects.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a shader that captures stores to memory: where its draws rasterize, it runs twice for each vertex"
+            );
+        }
+    }
+
+    /// Whether captures have to come before their pass, whatever that is:
+    ///
+    /// * A draw may take the count of its vertices
+    ///   [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    ///   for indirect draws, and its arguments are computed among the captures.
+    /// * Captured vertices have to see memory as it is before their shader runs for the draw itself.
+    pub(super) fn order_captures(&self) -> bool {
+        self.indirect_buffers.load(Ordering::Relaxed) != 0
+            || self.side_effects.load(Ordering::Relaxed)
     }
 
     /// The layout of a set as it was defined.
@@ -114,6 +134,7 @@ impl Objects {
         self.pipeline_layouts.clear();
         self.set_layouts.clear();
         self.buffers.clear();
+        self.indirect_buffers.store(0, Ordering::Relaxed);
     }
 }
 

@@ -3,11 +3,11 @@
 //! Captures are dispatched before the pass that they were recorded in, or behind it where nothing in the pass can be
 //! ordered with them. So what a
 //! [dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) says of them the
-//! render pass cannot say: a subpass has stages of graphics alone. It is said by barriers around and between the
-//! captures, which are found here by the render pass, and are recorded where a pass has captures:
+//! render pass cannot say: a subpass has stages of graphics alone. It is said by barriers around the captures, which
+//! are found here by the render pass, and are recorded where a pass has captures:
 //!
 //! ```text
-//! before; captures; between; captures; behind; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after
+//! before; captures; behind; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after
 //! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after
 //! ```
 //!
@@ -98,7 +98,7 @@ impl Barrier {
 pub(crate) struct Around {
     /// Before the first capture, of dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// Between captures: at `vkCmdNextSubpass`, and at barriers in a subpass (whose own masks say less).
+    /// What orders captures of the pass. It is not recorded: captures are ordered as they come.
     ///
     /// Where it is empty no capture of a pass can be ordered behind a draw with a vertex shader in the same pass: neither
     /// overwrites it what such a draw reads, nor does it read what shaders of the draw store.

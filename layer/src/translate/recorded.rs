@@ -51,7 +51,8 @@ fn of_event() -> Place {
 }
 
 /// Records that events are waited for: before a pass that is withheld, too, for there are its captures. An event stays
-/// set, and its barriers in a pass change no layouts, so that waiting twice does no harm.
+/// set, and its barriers in a pass change no layouts, so that waiting twice does no harm. What secondary command buffers
+/// wait for in a pass is not repeated.
 ///
 /// # Safety
 /// As [`record`].

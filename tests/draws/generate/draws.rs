@@ -52,7 +52,7 @@ impl Generator<'_> {
             vertex_offset: self.vertex_offset(),
         };
         let instances = self.instances(false);
-        match self.rng.percent(70) {
+        match !self.space.indirect || self.rng.percent(70) {
             true => self.push(Step::Draw(Draw::Direct { indexed: true, span, instances })),
             false => {
                 self.set_dwords(args, &command(true, span, instances));

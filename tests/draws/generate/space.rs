@@ -55,7 +55,7 @@ impl Space {
         queries.extend(xfb.is_some_and(|xfb| xfb.queries).then_some(QueryKind::Stream));
         queries.extend(draws.primitives_generated_query.then_some(QueryKind::Generated));
         let adjacency = enabled.geometry_shader;
-        let counters = native::has_counters();
+        let indirect = native::draws_indirectly();
         Self {
             topologies: PrimitiveTopology::ALL
                 .into_iter()
@@ -67,18 +67,17 @@ impl Space {
             list_restart: draws.list_restart,
             indexed: true,
             multi_draw: draws.multi_draw,
-            indirect: true,
+            indirect,
             multi_indirect: enabled.multi_draw_indirect,
             indirect_first_instance: draws.indirect_first_instance,
             indirect_count: enabled.draw_indirect_count,
-            counters,
-            byte_count: counters && xfb.is_some_and(|xfb| xfb.draw),
+            counters: true,
+            byte_count: indirect && xfb.is_some_and(|xfb| xfb.draw),
             index_out_of_range: gpu.robustness().buffer_access2,
             queries,
-            // Natively another pipeline takes the place of all of these, and the capture goes on from counters.
-            several_pipelines: counters,
-            dynamic_provoking: counters,
-            dynamic_restart: counters,
+            several_pipelines: true,
+            dynamic_provoking: true,
+            dynamic_restart: true,
             restart_index: true,
             conditional: draws.conditional_rendering,
             passes: PassKind::ALL
