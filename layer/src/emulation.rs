@@ -9,6 +9,7 @@ mod objects;
 mod pipelines;
 mod push_descriptors;
 mod queries;
+mod query_commands;
 mod state;
 
 use std::ffi::CStr;

@@ -114,9 +114,9 @@ fn ranges_end_where_a_descriptor_does() {
         (191, 1 << 26, 1 << 26),
         (0, 0, 0),
     ] {
-        let found = commands::reached_by_descriptor(&limits, offset, size);
+        let found = captures::binds::reached_by_descriptor(&limits, offset, size);
         assert_eq!(found, reached, "{size} bytes from {offset} on");
     }
     limits.max_storage_buffer_range = 4 * 100 + 3;
-    assert_eq!(commands::reached_by_descriptor(&limits, 64, 1000), 400);
+    assert_eq!(captures::binds::reached_by_descriptor(&limits, 64, 1000), 400);
 }

@@ -1,0 +1,128 @@
+//! Queries that are active in a command buffer.
+
+use std::sync::{Arc, Mutex};
+
+use ash::vk;
+use vkxfb::runtime::{QueryKind, RuntimeError};
+
+use super::passes::Pass;
+use super::{Captures, Forward, Hoisted};
+use crate::emulation::queries::Queries;
+
+/// A query that is active.
+pub(super) struct ActiveQuery {
+    pub(super) queries: Arc<Queries>,
+    pub(super) query: u32,
+}
+
+impl Captures {
+    /// # Safety
+    /// The contract of `vkCmdBeginQuery`.
+    pub(in crate::emulation) unsafe fn query_begins(
+        &mut self,
+        pool: vk::QueryPool,
+        query: u32,
+        flags: vk::QueryControlFlags,
+    ) -> Forward {
+        match self.emulation().objects().queries.get(pool) {
+            Some(queries) => {
+                // SAFETY: the caller's contract.
+                unsafe { self.begin_query(queries, query) };
+                Forward::No
+            }
+            None => {
+                self.other_queries += 1;
+                Forward::BeginQuery(pool, query, flags)
+            }
+        }
+    }
+
+    /// # Safety
+    /// The contract of `vkCmdEndQuery`.
+    pub(in crate::emulation) unsafe fn query_ends(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        pool: vk::QueryPool,
+        query: u32,
+    ) -> Forward {
+        match self.emulation().objects().queries.get(pool) {
+            Some(queries) => {
+                // SAFETY: the caller's contract.
+                unsafe { self.end_query(cmd, &queries, query) };
+                Forward::No
+            }
+            None => {
+                self.other_queries = self.other_queries.saturating_sub(1);
+                Forward::EndQuery(pool, query)
+            }
+        }
+    }
+
+    /// A query of the layer's begins.
+    ///
+    /// # Safety
+    /// The contract of `vkCmdBeginQuery`.
+    pub(in crate::emulation) unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32) {
+        let Some(pool) = queries.pool() else { return };
+        let kind = pool.kind() as usize;
+        let mut result = Ok(());
+        if let Some(active) = self.active.as_mut().filter(|active| active.is_begun) {
+            // SAFETY: the caller's contract.
+            result = unsafe { active.capture.recorder().begin_query(pool, query) };
+            active.counts[kind] = true;
+        }
+        self.queries[kind] = Some(ActiveQuery { queries, query });
+        if let Err(error) = result {
+            self.fail("vkCmdBeginQuery", &error);
+        }
+    }
+
+    /// A query of the layer's ends.
+    ///
+    /// # Safety
+    /// The contract of `vkCmdEndQuery`; outside of a pass nothing is recorded in one.
+    pub(in crate::emulation) unsafe fn end_query(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        queries: &Arc<Queries>,
+        query: u32,
+    ) {
+        let Some(pool) = queries.pool() else { return };
+        let kind = pool.kind();
+        self.queries[kind as usize] = None;
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.end_query_of(pool, kind, query) };
+        if let Err(error) = result {
+            self.fail("vkCmdEndQuery", &error);
+        }
+        if !self.is_inside() {
+            let condition = self.state.conditional_rendering;
+            let mut here = Pass { condition, ..Pass::default() };
+            // SAFETY: the caller's contract.
+            unsafe { self.play(cmd, &mut here) };
+        }
+    }
+
+    /// # Safety
+    /// As [`end_query`](Self::end_query).
+    unsafe fn end_query_of(
+        &mut self,
+        pool: &vkxfb::runtime::QueryPool,
+        kind: QueryKind,
+        query: u32,
+    ) -> Result<(), RuntimeError> {
+        if let Some(active) = &mut self.active
+            && std::mem::take(&mut active.counts[kind as usize])
+        {
+            return active.capture.recorder().end_query(kind);
+        }
+        // What counted for it was recorded before: it becomes available behind that.
+        let mut capture = self.spare_capture();
+        capture.begin_inactive()?;
+        // SAFETY: the caller's contract.
+        unsafe { capture.recorder().begin_query(pool, query) }?;
+        capture.recorder().end_query(kind)?;
+        self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture))));
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! What is bound: state that commands set, for the draws behind them.
+
+use std::sync::Once;
+
+use ash::vk;
+use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
+
+use super::Captures;
+use crate::emulation::state::BoundIndexBuffer;
+
+/// Bytes of what captures read at a time.
+const DWORD: u64 = size_of::<u32>() as u64;
+
+/// Bytes of a range that a storage buffer descriptor reaches, which begins where its offset may be and ends where whole
+/// dwords do.
+pub(in crate::emulation) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
+    let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
+    size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
+}
+
+impl Captures {
+    pub(in crate::emulation) fn bind_pipeline(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        pipeline: vk::Pipeline,
+    ) {
+        match point {
+            vk::PipelineBindPoint::GRAPHICS => {
+                self.state.bound_pipeline = pipeline;
+                self.state.changed.vertex_input = true;
+                if self.is_active() {
+                    self.find_pipeline();
+                }
+            }
+            vk::PipelineBindPoint::COMPUTE => {
+                self.state.disturbed.change().compute_pipeline = pipeline;
+            }
+            _ => {}
+        }
+    }
+
+    pub(in crate::emulation) fn bind_sets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        offsets: &[u32],
+    ) {
+        let known = match offsets.is_empty() {
+            true => None,
+            false => self.emulation().objects().pipeline_layouts.get(layout),
+        };
+        let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
+        let counts = counts.map(|set| set.dynamic_count);
+        self.state.bind_sets(point, layout, first, sets, counts, offsets);
+    }
+
+    /// Bytes of a range of vertices or indices. Draws by descriptors reach no further than a descriptor does: what is
+    /// behind is out of bounds to them.
+    pub(in crate::emulation) fn reached_size(
+        &self,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) -> u64 {
+        let size = self.size(buffer, offset, size);
+        let context = self.emulation().context();
+        if context.has_addresses() {
+            return size;
+        }
+        let reached = reached_by_descriptor(&context.capabilities().limits, offset, size);
+        if reached < size {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    size, reached, "a range of vertices or indices is larger than maxStorageBufferRange: captures do \
+                     not read what is behind"
+                );
+            });
+        }
+        reached
+    }
+
+    pub(in crate::emulation) fn bind_vertex_buffers(
+        &mut self,
+        first: u32,
+        buffers: &[vk::Buffer],
+        offsets: &[u64],
+        sizes: &[u64],
+        strides: &[u64],
+    ) {
+        for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
+            let bound = self.state.vertex_buffer(first + number as u32);
+            (bound.buffer, bound.offset) = (*buffer, *offset);
+            bound.size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
+            if let Some(stride) = strides.get(number) {
+                bound.stride = Some(*stride as u32);
+            }
+        }
+        self.state.changed.vertex_buffers = true;
+    }
+
+    pub(in crate::emulation) fn bind_index_buffer(
+        &mut self,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+        ty: vk::IndexType,
+    ) {
+        let index_type = match ty {
+            vk::IndexType::UINT8_EXT => IndexType::Uint8,
+            vk::IndexType::UINT16 => IndexType::Uint16,
+            _ => IndexType::Uint32,
+        };
+        self.state.index_buffer = Some(BoundIndexBuffer { buffer, offset, size, index_type });
+        self.state.changed.index_buffer = true;
+    }
+
+    pub(in crate::emulation) fn bind_capture_buffers(
+        &mut self,
+        first: u32,
+        buffers: &[vk::Buffer],
+        offsets: &[u64],
+        sizes: &[u64],
+    ) {
+        for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
+            let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
+            let size = self.size(*buffer, *offset, size);
+            // More is never written: a counter has 32 bits.
+            let size = size.min(self.emulation().context().max_capture_buffer());
+            if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
+                *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
+            }
+        }
+    }
+
+    pub(in crate::emulation) fn set_vertex_input(
+        &mut self,
+        bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
+        attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
+    ) {
+        let input = vulkan::dynamic_vertex_input(bindings, attributes);
+        for binding in input.iter().flat_map(|input| &input.bindings) {
+            self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
+        }
+        // Whether anything is captured with it shows later.
+        self.state.vertex_input = input.map_err(|error| error.to_string());
+        self.state.changed.vertex_input = true;
+    }
+}

@@ -1,0 +1,394 @@
+//! Captures as they are collected: from `vkCmdBeginTransformFeedbackEXT` to its end.
+
+use std::sync::{Arc, Mutex};
+
+use ash::vk;
+use vkxfb::runtime::{
+    Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer, DrawCommands,
+    IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::PrimitiveTopology;
+
+use super::active_queries::ActiveQuery;
+use super::{Captures, Forward, Hoisted};
+use crate::emulation::pipelines::{PipelineError, provoking};
+use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
+
+/// Bytes of a buffer of draw commands, and of a command.
+const COMMANDS: u64 = 4096;
+const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
+
+/// A capture between `vkCmdBeginTransformFeedbackEXT` and its end.
+pub(super) struct Active {
+    pub(super) capture: Capture,
+    pub(super) counters: [Option<CounterBuffer>; BUFFERS],
+    /// Whether the capture is begun: it is with the first draw, which has all that it needs.
+    pub(super) is_begun: bool,
+    /// Queries of the capture that it counts for.
+    pub(super) counts: [bool; 2],
+}
+
+impl Captures {
+    /// `vkCmdBeginTransformFeedbackEXT`
+    pub(in crate::emulation) fn begin_capture(
+        &mut self,
+        counters: [Option<CounterBuffer>; BUFFERS],
+    ) {
+        tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
+        let capture = self.spare_capture();
+        self.state.changed = Changed::ALL;
+        self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
+        self.find_pipeline();
+    }
+
+    /// `vkCmdEndTransformFeedbackEXT`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(in crate::emulation) unsafe fn end_capture(
+        &mut self,
+        counters: [Option<CounterBuffer>; BUFFERS],
+    ) {
+        // SAFETY: the caller's contract.
+        let ready = unsafe { self.begin_collecting() };
+        let Some(mut active) = self.active.take() else { return };
+        if ready.is_ok() && !active.is_begun {
+            // Draws are right, and so the command buffer goes on.
+            tracing::warn!("nothing was captured: the pipeline does not");
+            let counters = counters_without_captures(&active.counters, counters);
+            if counters.iter().all(Option::is_none) {
+                self.spare.push(active.capture);
+                return;
+            }
+            let ended = active.capture.begin_inactive();
+            // SAFETY: the caller's contract.
+            let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
+            return self.hoist(active.capture, ended.map_err(PipelineError::from));
+        }
+        // SAFETY: the caller's contract.
+        let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
+        self.hoist(active.capture, ended);
+    }
+
+    /// A capture is ended: it is recorded outside of its pass.
+    fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
+        match ended {
+            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
+            Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
+        }
+    }
+
+    /// Begins the capture, unless it is begun: with the pipeline of the state.
+    ///
+    /// # Safety
+    /// What is bound is valid.
+    unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
+        let is_begun = self.active.as_ref().is_none_or(|active| active.is_begun);
+        if is_begun && !self.state.changed.vertex_input {
+            return Ok(());
+        }
+        // SAFETY: the caller's contract.
+        let Some(pipeline) = unsafe { self.current_variant() }? else { return Ok(()) };
+        if is_begun {
+            return Ok(());
+        }
+        let vertex_buffers = self.vertex_buffers();
+        let Some(active) = &mut self.active else { return Ok(()) };
+        let desc = CaptureDesc {
+            pipeline: &pipeline,
+            buffers: &self.state.capture_buffers,
+            vertex_buffers: &vertex_buffers,
+            counters: &active.counters,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { active.capture.begin(&desc) }?;
+        active.is_begun = true;
+        for (kind, query) in self.queries.iter().enumerate() {
+            if let Some(ActiveQuery { queries, query }) = query
+                && let Some(pool) = queries.pool()
+            {
+                // SAFETY: the caller's contract.
+                unsafe { active.capture.recorder().begin_query(pool, *query) }?;
+                active.counts[kind] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The compute pipeline of the state.
+    ///
+    /// # Safety
+    /// The device is live.
+    unsafe fn current_variant(
+        &mut self,
+    ) -> Result<Option<vkxfb::runtime::Pipeline>, PipelineError> {
+        if !self.state.changed.vertex_input {
+            return Ok(self.variant.clone());
+        }
+        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };
+        let cache = vk::PipelineCache::null();
+        // SAFETY: the caller's contract.
+        let variant = unsafe {
+            match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
+                (false, _) => pipeline.static_variant(cache),
+                (true, Ok(vertex_input)) => pipeline.variant(vertex_input, cache),
+                (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
+            }
+        }?;
+        self.variant = Some(variant);
+        Ok(self.variant.clone())
+    }
+
+    /// Those that the pipeline may read: what is not bound is null, and nothing of it lies within.
+    fn vertex_buffers(&self) -> Vec<VertexBuffer> {
+        let state = &self.state;
+        let Some(pipeline) = &state.pipeline else { return Vec::new() };
+        let dynamic = pipeline.dynamic;
+        let input = match (dynamic.vertex_input, &state.vertex_input) {
+            (false, _) => &pipeline.vertex_input,
+            (true, Ok(input)) => input,
+            (true, Err(_)) => return Vec::new(),
+        };
+        let has_strides = dynamic.stride || dynamic.vertex_input;
+        let bound = input.bindings.iter().map(|binding| {
+            let binding = binding.binding;
+            let bound = state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
+            let BoundVertexBuffer { buffer, offset, .. } = bound;
+            let size = self.reached_size(buffer, offset, bound.size);
+            let stride = bound.stride.filter(|_| has_strides);
+            VertexBuffer { binding, buffer, offset, size, stride }
+        });
+        bound.collect()
+    }
+
+    /// Bytes of a range that may be all of the rest of its buffer.
+    pub(in crate::emulation) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
+        match size {
+            vk::WHOLE_SIZE => {
+                let buffer = self.emulation.objects().buffers.get(buffer);
+                buffer.map_or(0, |buffer| buffer.size.saturating_sub(offset))
+            }
+            size => size,
+        }
+    }
+
+    /// Whether transform feedback is active.
+    pub(crate) const fn is_active(&self) -> bool {
+        self.active.is_some()
+    }
+
+    /// Looks up what is known of the graphics pipeline.
+    pub(in crate::emulation) fn find_pipeline(&mut self) {
+        self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
+    }
+
+    /// A draw. `record` captures it.
+    ///
+    /// # Safety
+    /// What is bound is valid, and so are the draw's arguments.
+    #[inline]
+    pub(in crate::emulation) unsafe fn draw(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Forward {
+        match self.is_active() {
+            // SAFETY: the caller's contract.
+            true => unsafe { self.draw_captured(record) },
+            false => Forward::Yes,
+        }
+    }
+
+    /// # Safety
+    /// As [`draw`](Self::draw).
+    #[inline(never)]
+    unsafe fn draw_captured(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Forward {
+        // SAFETY: the caller's contract.
+        if let Err(error) = unsafe { self.capture_draw(record) } {
+            self.refuse("a draw", &error);
+        }
+        match self.discards() {
+            true => Forward::No,
+            false => Forward::Yes,
+        }
+    }
+
+    /// Whether a draw has no effect beside its capture.
+    fn discards(&self) -> bool {
+        let Some(pipeline) = &self.state.pipeline else { return false };
+        let discard = match pipeline.dynamic.discard {
+            true => self.state.discard,
+            false => pipeline.discard,
+        };
+        discard && self.other_queries == 0
+    }
+
+    /// # Safety
+    /// As [`draw`](Self::draw).
+    unsafe fn capture_draw(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Result<(), PipelineError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.begin_collecting() }?;
+        let Some(pipeline) = self.state.pipeline.clone() else {
+            tracing::debug!("a draw between Begin and End without a pipeline that captures");
+            return Ok(());
+        };
+        let changed = std::mem::take(&mut self.state.changed);
+        let vertex_buffers =
+            (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
+        let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
+            let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
+            let size = self.reached_size(buffer, offset, bound.size);
+            IndexBuffer { buffer, offset, size, index_type }
+        });
+        if changed.sets || changed.vertex_input {
+            // SAFETY: the caller's contract.
+            unsafe { self.write_pushed_sets() }?;
+        }
+        let (state, variant) = (&self.state, &self.variant);
+        let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
+        let mut recorder = capture.recorder();
+        // SAFETY: the caller's contract.
+        unsafe {
+            if changed.vertex_input
+                && let Some(variant) = variant
+            {
+                recorder.bind_pipeline(variant)?;
+            }
+            if let Some(buffers) = vertex_buffers {
+                recorder.bind_vertex_buffers(&buffers)?;
+            }
+            if let Some(buffer) = &index_buffer {
+                recorder.bind_index_buffer(buffer)?;
+            }
+            if (changed.sets || changed.vertex_input)
+                && let Some(variant) = variant
+            {
+                // Others may be of another layout.
+                for number in variant.used_sets() {
+                    if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
+                        recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
+                        continue;
+                    }
+                    let bound = state.sets.get(*number as usize).and_then(Option::as_ref);
+                    let bound = bound.ok_or(PipelineError::NoSet(*number))?;
+                    recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
+                }
+            }
+            if changed.constants {
+                let constants = state.disturbed.vertex_constants();
+                if !constants.is_empty() {
+                    recorder.push_constants(0, &constants)?;
+                }
+            }
+            if changed.conditional_rendering {
+                // Ending what is not active is no error of the application.
+                _ = recorder.end_conditional_rendering();
+                if let Some(condition) = &state.conditional_rendering {
+                    recorder.begin_conditional_rendering(condition)?;
+                }
+            }
+        }
+        if pipeline.dynamic.restart {
+            recorder.set_primitive_restart(state.restart)?;
+        }
+        if pipeline.dynamic.provoking_vertex {
+            recorder.set_provoking_vertex(provoking(state.is_last_provoking))?;
+        }
+        let topology = match pipeline.dynamic.topology {
+            true => state.topology,
+            false => pipeline.topology,
+        };
+        let topology = PrimitiveTopology::from_raw(topology.as_raw());
+        let topology = topology.map_err(|error| {
+            tracing::error!("a draw: {error}");
+            PipelineError::Stage("tessellation")
+        })?;
+        Ok(record(&mut recorder, topology)?)
+    }
+
+    /// Has what was pushed in sets that the pipeline's captures can read.
+    ///
+    /// # Safety
+    /// What was pushed is valid.
+    unsafe fn write_pushed_sets(&mut self) -> Result<(), RuntimeError> {
+        let Some(variant) = &self.variant else { return Ok(()) };
+        let (state, pools) = (&mut self.state, &mut self.descriptor_pools);
+        for number in variant.used_sets() {
+            if state.pushed_sets.over(*number, &state.sets).is_some() {
+                let device = self.emulation.context().device();
+                // SAFETY: the caller's contract.
+                unsafe { state.pushed_sets.write(*number, device, pools) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `vkCmdDrawIndirectByteCountEXT`
+    ///
+    /// # Safety
+    /// Its contract.
+    pub(in crate::emulation) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
+        // SAFETY: the caller's contract.
+        let forward = unsafe {
+            self.draw(|recorder, topology| recorder.draw_indirect_byte_count(topology, &draw))
+        };
+        if forward == Forward::No {
+            return forward;
+        }
+        self.refuse_after_pass();
+        match self.place_command() {
+            Ok(commands) => {
+                self.hoisted.push(Hoisted::Commands(draw, commands));
+                Forward::DrawIndirect(commands.buffer, commands.offset)
+            }
+            Err(error) => {
+                self.fail("vkCmdDrawIndirectByteCountEXT", &error);
+                Forward::No
+            }
+        }
+    }
+
+    /// Room for the arguments of a draw.
+    fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
+        let per_buffer = COMMANDS / COMMAND;
+        let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
+        if number as usize == self.commands.len() {
+            let ctx = self.emulation.context();
+            let desc = BufferDesc {
+                name: "arguments of draws of what was captured",
+                size: COMMANDS,
+                usage: ctx.draw_command_usage(),
+                location: MemoryLocation::Device,
+            };
+            let made = self.emulation.memory().with(|allocator| {
+                // SAFETY: the device is live.
+                unsafe { Buffer::new(ctx, allocator, &desc) }
+            });
+            self.commands.extend(made.transpose()?);
+        }
+        let buffer = self.commands.get(number as usize).ok_or(RuntimeError::NoKernels)?.raw();
+        self.command_count += 1;
+        Ok(DrawCommands { buffer, offset: place * COMMAND, stride: 0 })
+    }
+}
+
+/// The counters that become 0 at the end of what captured nothing, as they begin with nothing. Others keep what they
+/// hold at the beginning.
+fn counters_without_captures(
+    begin: &[Option<CounterBuffer>; BUFFERS],
+    mut end: [Option<CounterBuffer>; BUFFERS],
+) -> [Option<CounterBuffer>; BUFFERS] {
+    for (begin, end) in begin.iter().zip(&mut end) {
+        let (Some(first), Some(last)) = (begin, *end) else { continue };
+        if (first.buffer, first.offset) != (last.buffer, last.offset) {
+            tracing::error!("a counter is not copied to another place: no pipeline captures");
+        }
+        *end = None;
+    }
+    end
+}

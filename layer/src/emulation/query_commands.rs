@@ -1,0 +1,197 @@
+//! What takes the place of commands with queries that stand outside of passes, and of those of the host.
+
+use std::ffi::c_void;
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::runtime::{QueryPool, ResultTarget, RuntimeError};
+
+use super::Emulation;
+use crate::command_buffers::with;
+use crate::device::DeviceData;
+use crate::guard::guard;
+
+/// How long a wait for queries goes on before the driver is asked whether the device is lost.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// What a command returns where nothing is known of its device.
+const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
+
+/// Does something with a query pool: with one of the layer's, or what the driver does with one of its own.
+///
+/// # Safety
+/// The handle is of a live object, as the loader hands them to layers.
+unsafe fn with_queries<H: vk::Handle + Copy, R: Copy>(
+    name: &'static str,
+    failed: R,
+    handle: H,
+    pool: vk::QueryPool,
+    below: impl FnOnce(&Emulation) -> R,
+    command: impl FnOnce(&Emulation, &QueryPool) -> R,
+) -> R {
+    guard(name, failed, || {
+        // SAFETY: the caller's contract.
+        let device = unsafe { DeviceData::of(handle) };
+        let Some(emulation) = device.as_ref().and_then(|device| device.emulation()) else {
+            return failed;
+        };
+        match emulation.objects().queries.get(pool) {
+            Some(queries) => queries.pool().map_or(failed, |pool| command(emulation, pool)),
+            None => below(emulation),
+        }
+    })
+}
+
+pub(super) unsafe extern "system" fn reset_query_pool(
+    command_buffer: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+) {
+    let what = "vkCmdResetQueryPool";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_queries(
+            what,
+            (),
+            command_buffer,
+            pool,
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().cmd_reset_query_pool;
+                next(command_buffer, pool, first, count);
+            },
+            |_, queries| {
+                with(command_buffer, |recorded| {
+                    recorded.observe(|captures| {
+                        captures.record_outside(what, command_buffer, |emulation, _| {
+                            queries.reset(emulation.context(), command_buffer, first, count)
+                        });
+                    });
+                });
+            },
+        );
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "as the command has them")]
+pub(super) unsafe extern "system" fn copy_query_pool_results(
+    command_buffer: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) {
+    let what = "vkCmdCopyQueryPoolResults";
+    let cmd = command_buffer;
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_queries(
+            what,
+            (),
+            cmd,
+            pool,
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().cmd_copy_query_pool_results;
+                next(cmd, pool, first, count, buffer, offset, stride, flags);
+            },
+            |_, queries| {
+                with(cmd, |recorded| {
+                    recorded.observe(|captures| {
+                        let target = ResultTarget { buffer, offset, stride };
+                        captures.record_outside(what, cmd, |emulation, arena| {
+                            let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                            let target = &target;
+                            queries
+                                .copy_results(ctx, arena, kernels, cmd, first, count, target, flags)
+                        });
+                    });
+                });
+            },
+        );
+    }
+}
+
+pub(super) unsafe extern "system" fn get_query_pool_results(
+    device: vk::Device,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+    size: usize,
+    data: *mut c_void,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> vk::Result {
+    let what = "vkGetQueryPoolResults";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_queries(
+            what,
+            FAILED,
+            device,
+            pool,
+            |emulation| {
+                let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                next(device, pool, first, count, size, data, stride, flags)
+            },
+            |emulation, queries| {
+                let data = match size {
+                    0 => &mut [],
+                    _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
+                };
+                loop {
+                    match queries.results(first, count, data, stride, flags, WAIT) {
+                        Ok(true) => break vk::Result::SUCCESS,
+                        Ok(false) => break vk::Result::NOT_READY,
+                        // A device that is lost ends no query. The driver tells, of its pool behind the handle.
+                        Err(RuntimeError::QueryTimeout { .. }) => {
+                            let next =
+                                emulation.context().device().fp_v1_0().get_query_pool_results;
+                            let mut value = 0_u32;
+                            let (place, none) =
+                                ((&raw mut value).cast(), vk::QueryResultFlags::empty());
+                            let found = next(device, pool, first, 1, 4, place, 4, none);
+                            if found == vk::Result::ERROR_DEVICE_LOST {
+                                break found;
+                            }
+                        }
+                        Err(error) => {
+                            tracing::error!("{what}: {error}");
+                            break FAILED;
+                        }
+                    }
+                }
+            },
+        )
+    }
+}
+
+pub(super) unsafe extern "system" fn host_reset_query_pool(
+    device: vk::Device,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+) {
+    let what = "vkResetQueryPool";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_queries(
+            what,
+            (),
+            device,
+            pool,
+            |emulation| {
+                if let Some(next) = emulation.reset_query_pool() {
+                    next(device, pool, first, count);
+                }
+            },
+            |_, queries| {
+                if let Err(error) = queries.reset_by_host(first, count) {
+                    tracing::error!("{what}: {error}");
+                }
+            },
+        );
+    }
+}
