@@ -245,7 +245,11 @@ fn side_effects_are_reported() {
              layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint a;
              void main() {{ a = data[0]; {body} }}"
         );
-        native::lower(&Shader::new(&common::compile(&source, &[]))).unwrap().has_side_effects
+        let words = common::compile(&source, &[]);
+        let shader = Shader::new(&words);
+        let has_side_effects = native::lower(&shader).unwrap().has_side_effects;
+        assert_eq!(shader.has_side_effects(), Ok(has_side_effects));
+        has_side_effects
     };
     assert!(!shader(""));
     assert!(!shader("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"));

@@ -22,7 +22,6 @@ pub mod native;
 mod push_constants;
 pub mod reflect;
 mod resources;
-pub mod side_effects;
 pub mod split_blocks;
 mod staging;
 mod store;
@@ -50,6 +49,7 @@ use crate::spirv::entry_point::{
 };
 use crate::spirv::link::LinkError;
 use crate::spirv::specialization::{SpecializationConstant, SpecializationError, specialize};
+use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Module, ParseError};
 use crate::vertex_input::{InputRate, VertexFormat};
 
@@ -326,6 +326,16 @@ impl<'a> Shader<'a> {
     /// [`EntryPointError`]
     pub fn find(&self, module: &Module) -> Result<EntryPoint, EntryPointError> {
         find_captured_shader(module, self.stage, self.entry_point)
+    }
+
+    /// What [`Lowered::has_side_effects`] is when the shader is lowered.
+    ///
+    /// # Errors
+    /// As [`module`](Self::module) and [`find`](Self::find).
+    pub fn has_side_effects(&self) -> Result<bool, LowerError> {
+        let module = self.module()?;
+        let used = StaticUse::of(&module, self.find(&module)?.function);
+        Ok(interface::has_side_effects(&module, &Declarations::of(&module), &used))
     }
 
     /// The same for a backend that rewrites what runs.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
-use vkxfb::lower::side_effects::has_side_effects;
 use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
@@ -133,7 +132,6 @@ unsafe extern "system" fn create_shader_module(
                     below.code_size = size_of_val(&stripped[..]);
                     let result = next(device, &raw const below, allocator, module);
                     if result == vk::Result::SUCCESS {
-                        observe_shader(emulation, words);
                         _ = emulation.objects().shader_modules.insert(*module, words.into());
                     }
                     result
@@ -398,7 +396,12 @@ unsafe fn capturing(
         // The compute pipeline of one that may not be compiled now is made when something is drawn, if at all.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
-            Some(pipeline) if pipeline.prepare(cache, compiles)? => Ok(Own::Pipeline(pipeline)),
+            Some(pipeline) if pipeline.prepare(cache, compiles)? => {
+                if pipeline.repeats_side_effects()? {
+                    objects.repeat_side_effects();
+                }
+                Ok(Own::Pipeline(pipeline))
+            }
             _ => Ok(Own::Nothing),
         }
     }
@@ -492,19 +495,7 @@ unsafe fn words_of(
     unsafe {
         let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        let captures = matches!(strip_xfb(words), Ok(Cow::Owned(_)));
-        captures.then(|| {
-            observe_shader(emulation, words);
-            words.into()
-        })
-    }
-}
-
-/// Takes notice of a module with transform feedback.
-fn observe_shader(emulation: &Emulation, words: &[u32]) {
-    // What is no module is for the driver to refuse.
-    if has_side_effects(words).unwrap_or(false) {
-        emulation.objects().shader_has_side_effects();
+        matches!(strip_xfb(words), Ok(Cow::Owned(_))).then(|| words.into())
     }
 }
 

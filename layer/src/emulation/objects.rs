@@ -47,7 +47,7 @@ pub(super) struct Objects {
     pub(super) buffers: Table<vk::Buffer, Buffer>,
     /// How many of them are for indirect draws.
     indirect_buffers: AtomicUsize,
-    /// Whether there were shaders that capture and store to memory.
+    /// Whether there were pipelines that capture, rasterize, and store to memory.
     side_effects: AtomicBool,
     pub(super) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
@@ -100,8 +100,8 @@ impl Objects {
         }
     }
 
-    /// A shader that captures has other effects, too.
-    pub(super) fn shader_has_side_effects(&self) {
+    /// There is a pipeline that captures, rasterizes, and stores to memory.
+    pub(super) fn repeat_side_effects(&self) {
         if !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "a shader that captures stores to memory: where its draws rasterize, it runs twice for each vertex"

@@ -263,6 +263,19 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
+    /// Whether draws that capture run a shader twice that stores to memory.
+    ///
+    /// # Errors
+    /// What lowering says of the module.
+    pub(super) fn repeats_side_effects(&self) -> Result<bool, PipelineError> {
+        if self.discard && !self.dynamic.discard {
+            return Ok(false);
+        }
+        let specialization = self.specialization();
+        let found = self.shader(&specialization).has_side_effects();
+        found.map_err(|error| PipelineError::Variant(error.into()))
+    }
+
     fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
         self.shader
             .specialization
