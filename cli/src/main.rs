@@ -9,6 +9,7 @@ mod info;
 mod inspect;
 mod layer;
 mod lower;
+mod manual;
 mod probe;
 mod records;
 mod source;
@@ -61,6 +62,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
   vkxfb layer install --user          let the Vulkan loader find the layer
+  vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
 vkxfb COMMAND --help has more.
 
 --varyings takes outputs by name (colour, block.matrix, light[2].position, gl_Position) or by
@@ -86,6 +88,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
+    /// Print a script by which a shell completes commands and options.
+    Completions(manual::CompletionArguments),
     /// List the devices, the backends that each allows, and why not the others.
     Info(info::Arguments),
     /// Show what a shader captures, and the locations that it leaves.
@@ -94,6 +98,8 @@ enum Command {
     Layer(layer::Arguments),
     /// Rewrite a shader for a backend.
     Lower(lower::Arguments),
+    /// Print the manual page, in roff.
+    Man,
     /// Make one variable of each member of a shader's output blocks and structures.
     SplitBlocks(split::Arguments),
     /// Take transform feedback out of a module, for a driver that is not to capture.
@@ -197,7 +203,9 @@ fn main() -> ExitCode {
     let result = match &command {
         Command::Bench(arguments) => bench::run(arguments),
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
+        Command::Completions(arguments) => manual::completions(arguments),
         Command::Info(arguments) => info::run(arguments),
+        Command::Man => manual::page(),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Layer(arguments) => layer::run(arguments),
         Command::Lower(arguments) => lower::run(arguments),

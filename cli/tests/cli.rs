@@ -164,6 +164,25 @@ fn help_has_examples() {
 }
 
 #[test]
+fn shells_and_man_are_told_of_every_command() {
+    let commands = ["bench", "info", "inspect", "layer", "lower", "probe", "strip-xfb"];
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = vkxfb(&["completions", shell]);
+        assert_eq!(script.status, 0, "{}", script.stderr);
+        for command in commands {
+            assert!(script.stdout.contains(command), "{shell}: {command}");
+        }
+    }
+    let page = vkxfb(&["man"]);
+    assert_eq!(page.status, 0, "{}", page.stderr);
+    assert!(page.stdout.contains(".TH vkxfb"), "{}", page.stdout);
+    for command in commands {
+        assert!(page.stdout.contains(&format!(".SH \"vkxfb {command}\"")), "{command}");
+    }
+    assert!(page.stdout.contains("\\-\\-quick"), "{}", page.stdout);
+}
+
+#[test]
 fn info_lists_devices_and_backends() {
     let ran = vkxfb(&["info", "--json"]).exits(0);
     let devices = ran.json();
