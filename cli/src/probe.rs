@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Fewer vertex counts, and no large draws
     #[arg(long)]
     quick: bool,
+    /// Stop after the first topology of which a case came out wrong, or could not run
+    #[arg(long)]
+    fail_fast: bool,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -107,8 +110,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     for selector in selectors {
         match probe_device(arguments, selector, subject.as_ref()) {
             Ok((report, bug)) => {
+                let is_enough = arguments.fail_fast && report.has_failures();
                 reports.push(report);
                 bug_report = bug_report.or(bug);
+                if is_enough {
+                    break;
+                }
             }
             // One of several devices that cannot run takes nothing from the others.
             Err(error) if several => {
@@ -207,6 +214,7 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
     };
     let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
+    plan.fail_fast = arguments.fail_fast;
     if arguments.quick {
         plan.quick();
     }

@@ -251,6 +251,19 @@ const LANE: &str = "
     void main() { lane = gl_SubgroupInvocationID; gl_Position = vec4(0); gl_PointSize = 1; }";
 
 #[test]
+fn the_first_mismatch_can_be_the_last() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("lane.spv", LANE);
+    let all = ["probe", "--device", "0", "--backend", "compute", "--quick", "--json", "--shader"];
+    let cases_run = |more: &[&str]| {
+        let json = vkxfb(&[&all[..], &[shader.as_str()], more].concat()).exits(1).json();
+        cells(&json).iter().filter(|(_, _, cell)| cell["run"] != 0).count()
+    };
+    let (every, few) = (cases_run(&[]), cases_run(&["--fail-fast"]));
+    assert!(0 < few && few < every, "{few} of {every} topologies");
+}
+
+#[test]
 fn a_mismatch_is_exit_status_1_and_a_report() {
     let shaders = Shaders::new();
     let shader = shaders.glsl("a lane.spv", LANE);

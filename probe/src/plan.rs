@@ -65,6 +65,8 @@ pub struct Plan {
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws that take
     /// more are left out.
     pub max_capture_buffer: u64,
+    /// Whether nothing more is run once something came out wrong, or could not run.
+    pub fail_fast: bool,
 }
 
 /// The cases that one pair of pipelines captures.
@@ -132,6 +134,7 @@ impl Plan {
             instance_counts: INSTANCE_COUNTS.to_vec(),
             large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
             max_capture_buffer: MAX_BUFFER_SIZE,
+            fail_fast: false,
         })
     }
 

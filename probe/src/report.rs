@@ -317,14 +317,16 @@ impl ProbeReport {
         self.cells.iter().map(|c| c.run).sum()
     }
 
+    /// Whether a case came out wrong, or came to nothing.
+    pub fn has_failures(&self) -> bool {
+        self.mismatch_count > 0 || self.cells.iter().any(|cell| cell.errors > 0)
+    }
+
     /// What the run amounts to.
     pub fn outcome(&self) -> Outcome {
         if self.mismatch_count > 0 {
             Outcome::Mismatches
-        } else if self.cases_run() == 0
-            || self.cells.iter().any(|c| c.errors > 0)
-            || !self.validation.is_empty()
-        {
+        } else if self.cases_run() == 0 || self.has_failures() || !self.validation.is_empty() {
             Outcome::CouldNotRun
         } else {
             Outcome::AllRight

@@ -57,7 +57,8 @@ pub fn run(
             continue;
         }
         let lost = run_group(gpu, plan, group, &mut references, report);
-        if lost {
+        let is_enough = plan.fail_fast && report.has_failures();
+        if lost || is_enough {
             break;
         }
     }
