@@ -38,7 +38,8 @@ typedef enum {
    */
   VKXFB_ERROR_UNAVAILABLE = -2,
   /**
-   * The shader is invalid, captures nothing, or has something that cannot be captured.
+   * The shader is invalid, captures nothing, has something that cannot be captured, or does not fit the rest of its
+   * pipeline.
    */
   VKXFB_ERROR_SHADER = -3,
   /**
@@ -390,8 +391,6 @@ VkxfbResult vkxfb_context_record_barrier(const VkxfbContext *context,
 
 /**
  * Makes a pipeline. What `pCreateInfo` points to is not needed afterwards, but for the set layouts.
- *
- * `VKXFB_ERROR_SHADER`: the shader has something that cannot be captured, or captures nothing.
  *
  * # Safety
  * `context` is live; `pCreateInfo` points to a valid structure: its SPIR-V is valid, its handles are the device's. The

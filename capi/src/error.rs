@@ -22,7 +22,8 @@ pub enum VkxfbResult {
     VkxfbErrorInvalidArgument = -1,
     /// The physical device cannot capture by compute. The message lists all reasons.
     VkxfbErrorUnavailable = -2,
-    /// The shader is invalid, captures nothing, or has something that cannot be captured.
+    /// The shader is invalid, captures nothing, has something that cannot be captured, or does not fit the rest of its
+    /// pipeline.
     VkxfbErrorShader = -3,
     /// A Vulkan command failed.
     VkxfbErrorVulkan = -4,

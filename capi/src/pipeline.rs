@@ -52,8 +52,6 @@ pub struct VkxfbPipeline {
 
 /// Makes a pipeline. What `pCreateInfo` points to is not needed afterwards, but for the set layouts.
 ///
-/// `VKXFB_ERROR_SHADER`: the shader has something that cannot be captured, or captures nothing.
-///
 /// # Safety
 /// `context` is live; `pCreateInfo` points to a valid structure: its SPIR-V is valid, its handles are the device's. The
 /// set layouts live as long as the pipeline. `pPipeline` points to where a pointer can be stored.
