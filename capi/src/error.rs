@@ -165,6 +165,8 @@ fn panicked(payload: Box<dyn Any + Send>) -> VkxfbResult {
 
 #[cfg(test)]
 mod tests {
+    use vkxfb::lower::Backend;
+
     use super::*;
 
     #[test]
@@ -197,6 +199,17 @@ mod tests {
             last_message(),
             "cannot allocate 7 bytes for 'upload': no block is large enough"
         );
+    }
+
+    #[test]
+    fn a_device_that_cannot_capture_is_told_apart() {
+        let reasons = vec!["no feature one".to_owned(), "no feature two".to_owned()];
+        let device = "Test".to_owned();
+        let error = vkxfb::runtime::Unavailable { backend: Backend::Compute, device, reasons };
+        let result = guard(|| Err(RuntimeError::from(error).into()));
+        assert_eq!(result, VkxfbResult::VkxfbErrorUnavailable);
+        let message = last_message();
+        assert!(message.contains("Test: no feature one; no feature two"), "{message}");
     }
 
     /// Each thread has its own.

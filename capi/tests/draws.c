@@ -11,7 +11,8 @@
 
 #define UNIFORMS 256 /* bytes from one uniform to the next */
 #define EXTRA 1000   /* the specialization constant */
-#define MAX_RECORDS 64
+#define MAX_RECORDS 256
+#define MANY 200 /* draws: more than a capture has memory for at first */
 
 /* Places in the buffer of what is read, in dwords. */
 enum { FIRST = 0, SECOND = 16, INDICES = 32, COMMANDS = 40, INDEXED = 60, COUNT = 70, COUNTER = 71 };
@@ -79,7 +80,7 @@ static VkDescriptorSet make_set(VkDescriptorPool *pool, VkDescriptorSetLayout la
 }
 
 static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDescriptorSetLayout *sets,
-                           VkProvokingVertexModeEXT mode) {
+                           VkProvokingVertexModeEXT mode, VkBool32 restart) {
     VkVertexInputBindingDescription binding = {0, 4, VK_VERTEX_INPUT_RATE_VERTEX};
     VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32_UINT, 0};
     VkPipelineVertexInputStateCreateInfo vertex_input = {0};
@@ -98,6 +99,7 @@ static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDesc
     vertex_input.pVertexAttributeDescriptions = &attribute;
     assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
     assembly.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
+    assembly.primitiveRestartEnable = restart;
     specialization.pMapEntries = &entry;
     specialization.pData = constants;
     info.pCode = code;
@@ -129,13 +131,14 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
                           const struct buffer *source, const VkDescriptorSet *set,
                           const VkxfbPipeline *last) {
     const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
-    const VkDrawIndirectCommand instances = {3, 2, 2, 1}, one = {1, 1, 0, 0}, strip = {4, 1, 0, 0};
+    const VkDrawIndirectCommand instances = {3, 2, 2, 1}, strip = {4, 1, 0, 0};
+    VkDrawIndirectCommand one = {1, 1, 0, 0};
     const VkDrawIndexedIndirectCommand indexed = {3, 1, 1, 2, 5};
     const int strip_of_last[6] = {0, 1, 2, 2, 1, 3};
     VkxfbBufferRange second = range(source, SECOND, 16), indices = range(source, INDICES, 4);
     VkxfbCounterBuffer counter;
     VkxfbCaptured captured;
-    uint32_t vertex, drawn;
+    uint32_t vertex, drawn, draws;
 
     VKXFB(vkxfb_capture_begin(capture, begin));
     bind_uniform(capture, set, 0);
@@ -151,7 +154,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
     indices.size -= 2;
     VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
     VKXFB(vkxfb_capture_draw_indexed(capture, points, &indexed));
-    /* The indices are 9 8 3 1 4: without the first for the offset, and the second for the first index. */
+    /* The indices are 9 8 3 1 4 and so on: without the first for the offset, and the second for the first index. */
     expect(100 + 3 + 2, 5, 12, 8);
     expect(100 + 1 + 2, 5, 12, 8);
     expect(100 + 4 + 2, 5, 12, 8);
@@ -164,10 +167,17 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
     for (vertex = 0; vertex < 6; vertex++)
         expect(200 + (uint32_t)strip_of_last[vertex], 0, 12, 8);
 
+    for (draws = 0; draws < MANY; draws++) {
+        one.firstVertex = draws % 16;
+        VKXFB(vkxfb_capture_draw(capture, points, &one));
+        expect(200 + draws % 16, 0, 12, 8);
+    }
+
     counter.buffer = source->buffer;
     counter.offset = COUNTER * 4;
     VKXFB(vkxfb_capture_end(capture, cmd, 1, &counter, &captured));
-    check(captured.isKnown && captured.primitivesWritten == 12 && captured.primitivesNeeded == 12 &&
+    check(captured.isKnown && captured.primitivesWritten == 12 + MANY &&
+              captured.primitivesNeeded == 12 + MANY &&
               captured.positions[0] == (uint64_t)records * 16 && captured.positions[1] == 0,
           "VkxfbCaptured", "is wrong");
 }
@@ -203,17 +213,20 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     indexed.buffer = source->buffer;
     indexed.offset = INDEXED * 4;
     indexed.drawCount = 1;
-    VKXFB(vkxfb_capture_draw_indexed_indirect(capture, points, &indexed));
-    expect(100 + 8 + 1, 6, 13, 8);
-    expect(100 + 3 + 1, 6, 13, 8);
+    VKXFB(vkxfb_capture_draw_indexed_indirect(capture, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP, &indexed));
+    /* A line from 1 to 4, a restart, and one from 2 to 5. */
+    expect(100 + 1 + 1, 6, 13, 8);
+    expect(100 + 4 + 1, 6, 13, 8);
+    expect(100 + 2 + 1, 6, 13, 8);
+    expect(100 + 5 + 1, 6, 13, 8);
     VKXFB(vkxfb_capture_end(capture, cmd, 0, NULL, &captured));
     check(!captured.isKnown && captured.primitivesWritten == 0, "VkxfbCaptured", "knows too much");
 }
 
 static void fill(const struct buffer *source) {
-    const uint16_t indices[6] = {9, 8, 3, 1, 4, 0};
+    const uint16_t indices[8] = {9, 8, 3, 1, 4, 0xffff, 2, 5};
     const VkDrawIndirectCommand commands[3] = {{1, 1, 6, 4}, {2, 1, 9, 3}, {5, 1, 0, 0}};
-    const VkDrawIndexedIndirectCommand indexed = {2, 1, 1, 1, 6};
+    const VkDrawIndexedIndirectCommand indexed = {5, 1, 3, 1, 6};
     uint32_t *dwords = (uint32_t *)(void *)source->mapped;
     uint32_t vertex;
 
@@ -233,7 +246,7 @@ static void fill(const struct buffer *source) {
 int main(int argc, char **argv) {
     VkxfbContext *context;
     VkxfbCapture *capture;
-    VkxfbPipeline *first, *last;
+    VkxfbPipeline *first, *last, *restarting;
     VkxfbCaptureBeginInfo begin = {0};
     VkxfbBufferRange captured, vertices;
     struct buffer source, target;
@@ -261,8 +274,10 @@ int main(int argc, char **argv) {
     layouts[0] = make_layout(0);
     layouts[1] = make_layout(1);
     set = make_set(&descriptors, layouts[1], &source);
-    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT);
-    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT);
+    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE);
+    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE);
+    restarting =
+        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE);
 
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     VK(vkCreateCommandPool(device, &pool_info, NULL, &pool));
@@ -280,6 +295,7 @@ int main(int argc, char **argv) {
     begin.vertexBufferCount = 1;
     begin.pVertexBuffers = &vertices;
     record_direct(capture, &begin, cmd, &source, &set, last);
+    begin.pipeline = restarting;
     record_indirect(capture, &begin, cmd, &source, &set);
     VKXFB(vkxfb_context_record_barrier(context, cmd, VK_PIPELINE_STAGE_HOST_BIT,
                                        VK_ACCESS_HOST_READ_BIT));
@@ -307,6 +323,7 @@ int main(int argc, char **argv) {
     vkDestroyDescriptorPool(device, descriptors, NULL);
     vkxfb_pipeline_destroy(first);
     vkxfb_pipeline_destroy(last);
+    vkxfb_pipeline_destroy(restarting);
     vkxfb_context_destroy(context);
     vkxfb_capture_destroy(capture);
     vkDestroyDescriptorSetLayout(device, layouts[0], NULL);

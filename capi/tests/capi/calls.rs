@@ -34,13 +34,13 @@ struct Objects {
     context: *mut VkxfbContext,
     capture: *mut VkxfbCapture,
     pipeline: *mut VkxfbPipeline,
-    /// The last, as what is above needs its instance.
+    /// Dropped last: what is above needs its instance.
     physical: Physical,
 }
 
 impl Objects {
-    fn new() -> Self {
-        let physical = Physical::new(vk::API_VERSION_1_2);
+    fn new(api_version: u32) -> Self {
+        let physical = Physical::new(api_version);
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
@@ -156,6 +156,15 @@ fn what_threads_share_can_be_shared() {
     is_sent::<VkxfbCapture>();
 }
 
+/// There an extension brings device addresses.
+#[test]
+fn a_device_below_vulkan_1_2_has_addresses() {
+    let objects = Objects::new(vk::API_VERSION_1_1);
+    // SAFETY: the context is live.
+    let usage = unsafe { vkxfb_context_buffer_usage(objects.context) };
+    assert_eq!(usage, vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+}
+
 #[test]
 fn null_pointers_are_named() {
     let mut info = VkxfbPhysicalDeviceInfo {
@@ -216,7 +225,7 @@ fn null_pointers_are_named() {
 
 #[test]
 fn pipelines_are_refused_with_a_reason() {
-    let mut objects = Objects::new();
+    let mut objects = Objects::new(vk::API_VERSION_1_2);
     let mut made =
         |change: &dyn Fn(&mut VkxfbPipelineCreateInfo<'_>)| objects.make_pipeline(change);
     refused(made(&|info| info.p_code = null_mut()), INVALID, "pCode is NULL");
@@ -241,7 +250,7 @@ fn pipelines_are_refused_with_a_reason() {
 /// It is enough to look at what the end returns.
 #[test]
 fn the_end_tells_what_failed_first() {
-    let objects = Objects::new();
+    let objects = Objects::new(vk::API_VERSION_1_2);
     let Objects { capture, .. } = objects;
     let draw = vk::DrawIndirectCommand { vertex_count: 5, instance_count: 1, ..Default::default() };
     let begin = objects.begin_info();

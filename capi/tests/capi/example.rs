@@ -55,6 +55,19 @@ fn printed(directory: &Path, program: &Path, shader: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// What the README shows in C is a part of the example.
+#[test]
+fn what_the_readme_shows_is_run() {
+    let read = |path| std::fs::read_to_string(here(path)).unwrap();
+    let (readme, example) = (read("../README.md"), read(MINIMAL));
+    let blocks: Vec<&str> =
+        readme.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        assert!(example.contains(block), "not in examples/c/minimal.c:\n{block}");
+    }
+}
+
 fn the_example_captures(library: &str) {
     let directory = tempfile::tempdir().unwrap();
     let program = compile(directory.path(), MINIMAL, library);
@@ -81,5 +94,5 @@ fn all_that_is_drawn_and_bound_is_captured() {
     std::fs::write(&source, DRAWS).unwrap();
     run(Command::new("glslangValidator").arg("-V").arg(&source).arg("-o").arg(&shader));
     let program = compile(directory.path(), "tests/draws.c", "libvkxfb_capi.a");
-    assert_eq!(printed(directory.path(), &program, &shader), "21 records\n");
+    assert_eq!(printed(directory.path(), &program, &shader), "223 records\n");
 }
