@@ -92,8 +92,7 @@ typedef struct VkxfbRequiredFeatures VkxfbRequiredFeatures;
  */
 typedef struct {
   /**
-   * `vkGetInstanceProcAddr`: the loader's, or what `vkGetInstanceProcAddr` of an application that loads Vulkan at
-   * run time points to.
+   * `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
    */
   PFN_vkGetInstanceProcAddr getInstanceProcAddr;
   /**
@@ -319,7 +318,8 @@ VkxfbResult vkxfb_required_features_create(const VkxfbPhysicalDeviceInfo *pInfo,
  * Extensions: `ppEnabledExtensionNames` becomes a longer array. Features: those that the application enables in a
  * structure of its own are set there, so that the structures of the `pNext` chain are written to:
  * `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and `VkPhysicalDeviceBufferDeviceAddressFeatures`.
- * For what the chain has no structure for, one is put in front of it, or `pEnabledFeatures` becomes another structure.
+ * Where the chain has no structure for a feature, one is put in front of it, or `pEnabledFeatures` points to another
+ * structure, a copy with more features enabled.
  *
  * What `pCreateInfo` then points to is valid until the next call for `requiredFeatures`, or until that is destroyed.
  *
@@ -331,7 +331,7 @@ VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatur
                                            VkDeviceCreateInfo *pCreateInfo);
 
 /**
- * Destroys it. Contexts that were made with it are not concerned. NULL is ignored.
+ * Destroys required features. Contexts that were made with them stay valid. NULL is ignored.
  *
  * # Safety
  * `requiredFeatures` is live or NULL, and not used any more.
@@ -339,7 +339,8 @@ VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatur
 void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
 
 /**
- * Makes a context for a device that was created with `requiredFeatures`, and waits for no queue.
+ * Makes a context for a device that was created with `requiredFeatures`. It compiles the pipelines that prepare
+ * captures, and submits nothing.
  *
  * # Safety
  * `requiredFeatures` is live; `device` was created on its physical device with what

@@ -30,7 +30,8 @@ pub(crate) struct Shared {
     allocator: Mutex<Allocator>,
 }
 
-/// Makes a context for a device that was created with `requiredFeatures`, and waits for no queue.
+/// Makes a context for a device that was created with `requiredFeatures`. It compiles the pipelines that prepare
+/// captures, and submits nothing.
 ///
 /// # Safety
 /// `requiredFeatures` is live; `device` was created on its physical device with what

@@ -22,8 +22,7 @@ pub type GetInstanceProcAddr = Option<
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbPhysicalDeviceInfo {
-    /// `vkGetInstanceProcAddr`: the loader's, or what `vkGetInstanceProcAddr` of an application that loads Vulkan at
-    /// run time points to.
+    /// `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
     pub get_instance_proc_addr: GetInstanceProcAddr,
     /// The instance. Below Vulkan 1.1 it has `VK_KHR_get_physical_device_properties2` enabled.
     pub instance: vk::Instance,
@@ -71,7 +70,8 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
 /// Extensions: `ppEnabledExtensionNames` becomes a longer array. Features: those that the application enables in a
 /// structure of its own are set there, so that the structures of the `pNext` chain are written to:
 /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and `VkPhysicalDeviceBufferDeviceAddressFeatures`.
-/// For what the chain has no structure for, one is put in front of it, or `pEnabledFeatures` becomes another structure.
+/// Where the chain has no structure for a feature, one is put in front of it, or `pEnabledFeatures` points to another
+/// structure, a copy with more features enabled.
 ///
 /// What `pCreateInfo` then points to is valid until the next call for `requiredFeatures`, or until that is destroyed.
 ///
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
     })
 }
 
-/// Destroys it. Contexts that were made with it are not concerned. NULL is ignored.
+/// Destroys required features. Contexts that were made with them stay valid. NULL is ignored.
 ///
 /// # Safety
 /// `requiredFeatures` is live or NULL, and not used any more.
