@@ -2,8 +2,8 @@
 # tests/setup.sh [COMMAND...]
 #
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
-# it is missing: a C linker and a C++ compiler, the Vulkan loader, the software driver lavapipe, the validation
-# layer, spirv-tools and glslang. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
+# it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
+# validation layer, spirv-tools and glslang. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
 # missing. On any other system it names what is missing and installs nothing.
 set -eu
 
@@ -32,6 +32,11 @@ have_manifest() {
     return 1
 }
 
+# Whether the C compiler finds that header.
+have_header() {
+    echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1
+}
+
 is_debian() {
     have_command apt-get && grep -Eq '^ID(_LIKE)?=.*debian' /etc/os-release 2>/dev/null
 }
@@ -41,6 +46,8 @@ missing() {
     have_command cc || printf '%s\n' 'gcc a C linker (cc)' 'libc6-dev the C library to link with'
     have_command c++ || echo 'g++ a C++ compiler (c++)'
     have_library 'libvulkan\.so\.1' || echo 'libvulkan1 the Vulkan loader (libvulkan.so.1)'
+    # It brings the library without a number, too, which programs in C are linked with.
+    have_header vulkan/vulkan.h || echo 'libvulkan-dev the Vulkan headers (vulkan/vulkan.h)'
     have_manifest icd.d 'lvp_icd*.json' || echo 'mesa-vulkan-drivers the driver lavapipe (lvp_icd*.json)'
     have_manifest explicit_layer.d 'VkLayer_khronos_validation.json' ||
         echo 'vulkan-validationlayers the validation layer (VkLayer_khronos_validation)'

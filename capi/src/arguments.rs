@@ -1,0 +1,78 @@
+//! What C passes: pointers that may be null, and arrays.
+
+use std::ffi::{CStr, c_char};
+
+use vkxfb::topology::PrimitiveTopology;
+
+use crate::error::Error;
+
+/// An argument that has to be there.
+///
+/// # Safety
+/// The pointer is null, or valid for as long as the reference is used.
+pub(crate) unsafe fn required<'a, T>(
+    pointer: *const T,
+    name: &'static str,
+) -> Result<&'a T, Error> {
+    // SAFETY: the caller's contract.
+    unsafe { pointer.as_ref() }.ok_or(Error::Null(name))
+}
+
+/// The same, to write to.
+///
+/// # Safety
+/// As [`required`], and nothing else uses it meanwhile.
+pub(crate) unsafe fn required_mut<'a, T>(
+    pointer: *mut T,
+    name: &'static str,
+) -> Result<&'a mut T, Error> {
+    // SAFETY: the caller's contract.
+    unsafe { pointer.as_mut() }.ok_or(Error::Null(name))
+}
+
+/// An array, whose pointer may be anything where it is empty.
+///
+/// # Safety
+/// The pointer is null, or `count` elements are valid there for as long as the slice is used.
+pub(crate) unsafe fn array<'a, T>(
+    start: *const T,
+    count: u32,
+    name: &'static str,
+) -> Result<&'a [T], Error> {
+    match count {
+        0 => Ok(&[]),
+        _ if start.is_null() => Err(Error::Null(name)),
+        // SAFETY: the caller's contract.
+        _ => Ok(unsafe { std::slice::from_raw_parts(start, count as usize) }),
+    }
+}
+
+/// A string, or `None` for a null pointer.
+///
+/// # Safety
+/// The pointer is null or of a string with a NUL at its end, which is valid for as long as it is used.
+pub(crate) unsafe fn string<'a>(
+    start: *const c_char,
+    name: &'static str,
+) -> Result<Option<&'a str>, Error> {
+    if start.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's contract.
+    let text = unsafe { CStr::from_ptr(start) };
+    text.to_str().map(Some).map_err(|error| Error::Argument(format!("{name}: {error}")))
+}
+
+/// A handle that was created by `Box::into_raw`, or nothing where the pointer is null.
+///
+/// # Safety
+/// The pointer is null, or came from there and is used no more.
+pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
+    // SAFETY: the caller's contract.
+    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
+}
+
+pub(crate) fn topology(topology: ash::vk::PrimitiveTopology) -> Result<PrimitiveTopology, Error> {
+    PrimitiveTopology::from_raw(topology.as_raw())
+        .map_err(|error| Error::Argument(error.to_string()))
+}

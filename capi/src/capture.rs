@@ -1,0 +1,344 @@
+//! Captures: their beginning, their end, and the memory that they take.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Recorded, Recorder,
+    VertexBuffer,
+};
+
+use crate::arguments::{array, owned, required, required_mut};
+use crate::context::{Shared, VkxfbContext};
+use crate::error::{Error, VkxfbResult, guard, guard_quietly, last_message};
+use crate::pipeline::VkxfbPipeline;
+
+/// Draws of a capture that an arena has room for before it grows.
+const DRAWS: u64 = 64;
+
+/// The most capture buffers that a shader can have.
+pub const VKXFB_MAX_BUFFERS: usize = 4;
+
+const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
+
+/// A range of a buffer.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbBufferRange {
+    /// The buffer, with the usage that `vkxfb_context_buffer_usage` names.
+    pub buffer: vk::Buffer,
+    /// Bytes from its start.
+    pub offset: vk::DeviceSize,
+    /// Bytes. Not `VK_WHOLE_SIZE`.
+    pub size: vk::DeviceSize,
+}
+
+/// Where four bytes hold a counter: how many bytes of a capture buffer's range are written.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbCounterBuffer {
+    /// The buffer, with the usage that `vkxfb_context_buffer_usage` names, or `VK_NULL_HANDLE`: no counter.
+    pub buffer: vk::Buffer,
+    /// Bytes from its start, a multiple of 4.
+    pub offset: vk::DeviceSize,
+}
+
+/// What a capture begins with.
+#[repr(C)]
+#[derive(Debug)]
+pub struct VkxfbCaptureBeginInfo {
+    /// The pipeline of the first draws.
+    pub pipeline: *const VkxfbPipeline,
+    /// Number of `pBuffers`.
+    pub buffer_count: u32,
+    /// Capture buffers, by the number that the shader's decoration `XfbBuffer` has. Offsets are multiples of 4. Where a
+    /// buffer is `VK_NULL_HANDLE` its outputs are not captured.
+    pub p_buffers: *const VkxfbBufferRange,
+    /// Number of `pVertexBuffers`.
+    pub vertex_buffer_count: u32,
+    /// Vertex buffers, by the number of their binding. Where a buffer is `VK_NULL_HANDLE` its attributes are zero.
+    pub p_vertex_buffers: *const VkxfbBufferRange,
+    /// Number of `pCounterBuffers`, at most as many as capture buffers.
+    pub counter_buffer_count: u32,
+    /// Counters, by the number of the capture buffer, which is written from where its counter says. A buffer without a
+    /// counter is written from the start of its range.
+    pub p_counter_buffers: *const VkxfbCounterBuffer,
+}
+
+/// What a capture writes, where the CPU knows it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VkxfbCaptured {
+    /// Whether the rest is known: the capture began with no counter, and has neither indirect draws nor primitive
+    /// restart. Otherwise the rest is 0, and only the GPU knows.
+    pub is_known: vk::Bool32,
+    /// Primitives that are written.
+    pub primitives_written: u64,
+    /// Primitives that would be written if the buffers were large enough.
+    pub primitives_needed: u64,
+    /// Bytes from the start of the range of each capture buffer that are written.
+    pub positions: [u64; VKXFB_MAX_BUFFERS],
+}
+
+/// A capture, and the memory that it takes from the library: what stands between `vkCmdBeginTransformFeedbackEXT` and
+/// `vkCmdEndTransformFeedbackEXT`.
+///
+/// It is begun and ended as often as there are captures. The memory that each takes is taken until
+/// `vkxfb_capture_reset`: an application with frames in flight has one for each of them, and resets it where it resets
+/// the command buffers. A capture is used by one thread at a time.
+pub struct VkxfbCapture {
+    capture: Capture,
+    /// `None` where it is destroyed.
+    arena: Option<Arena>,
+    /// What the first command since the beginning came to that failed.
+    failed: Option<(VkxfbResult, String)>,
+    shared: Arc<Shared>,
+}
+
+/// Makes a capture.
+///
+/// # Safety
+/// `context` is live, and `pCapture` points to where a pointer can be stored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_create(
+    context: *const VkxfbContext,
+    p_capture: *mut *mut VkxfbCapture,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (context, created) =
+            unsafe { (required(context, "context")?, required_mut(p_capture, "pCapture")?) };
+        let shared = Arc::clone(&context.shared);
+        let desc = ArenaDesc::for_draws(1, DRAWS);
+        // SAFETY: the device is live, and the allocator is its.
+        let arena = unsafe { Arena::new(&shared.context, &mut *shared.allocator(), &desc) }?;
+        let capture = Capture::new(&shared.context, shared.kernels());
+        let made = VkxfbCapture { capture, arena: Some(arena), failed: None, shared };
+        *created = Box::into_raw(Box::new(made));
+        Ok(())
+    })
+}
+
+/// Destroys a capture. NULL is ignored.
+///
+/// # Safety
+/// `capture` is live or NULL, and not used any more. Command buffers that it was recorded into are not executed any
+/// more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
+    // SAFETY: the caller's contract.
+    guard_quietly(|| drop(unsafe { owned(capture) }));
+}
+
+/// Takes back the memory of all that was recorded. Without it memory grows with each capture.
+///
+/// # Safety
+/// `capture` is live. Command buffers that it was recorded into were reset or freed, and are not being executed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let capture = unsafe { required_mut(capture, "capture") }?;
+        capture.capture.clear();
+        capture.failed = None;
+        if let Some(arena) = &mut capture.arena {
+            // SAFETY: as above.
+            unsafe { arena.reset() };
+        }
+        Ok(())
+    })
+}
+
+/// Begins a capture. Nothing is recorded before `vkxfb_capture_end`.
+///
+/// Where it fails, so do the commands up to `vkxfb_capture_end`, which returns this failure once more: it is enough to
+/// look at that result.
+///
+/// # Safety
+/// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the context of the
+/// capture. Until command buffers with the capture are reset or freed, all handles are live and of the context's device,
+/// and the buffers have the usage that `vkxfb_context_buffer_usage` names and hold the ranges. The ranges that are
+/// captured to overlap neither each other nor what the draws read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_begin(
+    capture: *mut VkxfbCapture,
+    p_begin_info: *const VkxfbCaptureBeginInfo,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    if let Some(capture) = unsafe { capture.as_mut() } {
+        capture.failed = None;
+    }
+    // SAFETY: as above.
+    unsafe { command(capture, |capture| capture.begin(required(p_begin_info, "pBeginInfo")?)) }
+}
+
+/// Ends a capture, and records it into a command buffer.
+///
+/// `pCounterBuffers` say where the counters go, by the number of the capture buffer. `pCaptured` may be NULL.
+///
+/// Of the command buffer's state, the compute pipeline, the push constants of the compute stage and the compute bind
+/// point's descriptor sets are disturbed. What reads the captured bytes waits by `vkxfb_context_record_barrier`.
+///
+/// Where a command since the beginning failed, nothing is recorded, and its result is returned. Either way another
+/// capture can begin.
+///
+/// # Safety
+/// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
+/// compute, outside of a render pass instance and of conditional rendering. What the draws read is visible to
+/// `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to what is captured to
+/// are ordered before its writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_end(
+    capture: *mut VkxfbCapture,
+    command_buffer: vk::CommandBuffer,
+    counter_buffer_count: u32,
+    p_counter_buffers: *const VkxfbCounterBuffer,
+    p_captured: *mut VkxfbCaptured,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    let result = unsafe {
+        command(capture, |capture| {
+            let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
+            let recorded = capture.end(command_buffer, counters)?;
+            if let Some(captured) = p_captured.as_mut() {
+                *captured = recorded.into();
+            }
+            Ok(())
+        })
+    };
+    // SAFETY: as above.
+    if let Some(capture) = unsafe { capture.as_mut() } {
+        capture.capture.clear();
+        capture.failed = None;
+    }
+    result
+}
+
+/// Calls `function` for an entry point that is a command of a capture: where it fails, those that follow do.
+///
+/// # Safety
+/// The pointer is null, or of a live capture that nothing else uses meanwhile.
+pub(crate) unsafe fn command(
+    capture: *mut VkxfbCapture,
+    function: impl FnOnce(&mut VkxfbCapture) -> Result<(), Error>,
+) -> VkxfbResult {
+    let result = guard(|| {
+        // SAFETY: the caller's contract.
+        let capture = unsafe { required_mut(capture, "capture") }?;
+        match &capture.failed {
+            Some((result, message)) => Err(Error::Earlier(*result, message.clone())),
+            None => function(capture),
+        }
+    });
+    // SAFETY: as above.
+    if let Some(capture) = unsafe { capture.as_mut() }
+        && result != VkxfbResult::VkxfbSuccess
+    {
+        capture.failed.get_or_insert_with(|| (result, last_message()));
+    }
+    result
+}
+
+impl VkxfbCapture {
+    /// What binds and draws.
+    pub(crate) fn recorder(&mut self) -> Recorder<'_> {
+        self.capture.recorder()
+    }
+
+    /// # Safety
+    /// As [`vkxfb_capture_begin`].
+    unsafe fn begin(&mut self, info: &VkxfbCaptureBeginInfo) -> Result<(), Error> {
+        // SAFETY: the caller's contract.
+        let (pipeline, buffers, vertex_buffers, counters) = unsafe {
+            (
+                required(info.pipeline, "pipeline")?,
+                array(info.p_buffers, info.buffer_count, "pBuffers")?,
+                array(info.p_vertex_buffers, info.vertex_buffer_count, "pVertexBuffers")?,
+                array(info.p_counter_buffers, info.counter_buffer_count, "pCounterBuffers")?,
+            )
+        };
+        let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
+        let desc = CaptureDesc {
+            pipeline: &pipeline.pipeline,
+            buffers: &buffers,
+            vertex_buffers: &vertex_buffers_from(0, vertex_buffers),
+            counters: &counter_buffers(counters),
+        };
+        // SAFETY: as above.
+        Ok(unsafe { self.capture.begin(&desc) }?)
+    }
+
+    /// # Safety
+    /// As [`vkxfb_capture_end`].
+    unsafe fn end(
+        &mut self,
+        command_buffer: vk::CommandBuffer,
+        counters: &[VkxfbCounterBuffer],
+    ) -> Result<Recorded, Error> {
+        if command_buffer == vk::CommandBuffer::null() {
+            return Err(Error::Null("commandBuffer"));
+        }
+        let Self { capture, arena: Some(arena), shared, .. } = self else {
+            return Err(Error::Null("capture"));
+        };
+        // SAFETY: the caller's contract, and the arena is destroyed with the allocator of the context.
+        unsafe {
+            capture.end(&counter_buffers(counters))?;
+            Ok(shared.with_growing(arena, |arena| capture.play(arena, command_buffer))?)
+        }
+    }
+}
+
+impl Drop for VkxfbCapture {
+    fn drop(&mut self) {
+        if let Some(arena) = self.arena.take() {
+            // SAFETY: the device is done with it by the contract of `vkxfb_capture_destroy`, and the allocator is the
+            // one that it was made with.
+            unsafe { arena.destroy(&self.shared.context, &mut *self.shared.allocator()) };
+        }
+    }
+}
+
+impl VkxfbBufferRange {
+    fn capture_buffer(&self) -> Option<CaptureBuffer> {
+        let Self { buffer, offset, size } = *self;
+        (buffer != vk::Buffer::null()).then_some(CaptureBuffer { buffer, offset, size })
+    }
+}
+
+/// Vertex buffers of the bindings from `first` on.
+pub(crate) fn vertex_buffers_from(first: u32, ranges: &[VkxfbBufferRange]) -> Vec<VertexBuffer> {
+    let bindings = (first..=u32::MAX).zip(ranges);
+    bindings
+        .map(|(binding, &VkxfbBufferRange { buffer, offset, size })| VertexBuffer {
+            binding,
+            buffer,
+            offset,
+            size,
+            stride: None,
+        })
+        .collect()
+}
+
+fn counter_buffers(counters: &[VkxfbCounterBuffer]) -> Vec<Option<CounterBuffer>> {
+    let counter = |counter: &VkxfbCounterBuffer| {
+        let VkxfbCounterBuffer { buffer, offset } = *counter;
+        (buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer, offset })
+    };
+    counters.iter().map(counter).collect()
+}
+
+impl From<Recorded> for VkxfbCaptured {
+    fn from(recorded: Recorded) -> Self {
+        match recorded.captured {
+            Some(captured) => Self {
+                is_known: vk::TRUE,
+                primitives_written: captured.primitives_written,
+                primitives_needed: captured.primitives_needed,
+                positions: captured.positions,
+            },
+            None => Self::default(),
+        }
+    }
+}

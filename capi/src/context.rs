@@ -1,0 +1,178 @@
+//! A device that captures, with all that its captures share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Arena, ArenaAccess, ConsumerScope, Context, Kernels, RuntimeError};
+
+use crate::arguments::{owned, required, required_mut};
+use crate::device::VkxfbRequiredFeatures;
+use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+
+/// Bytes of the memory objects that arenas are made of. Most captures need a few kilobytes.
+const BLOCK: u64 = 4 << 20;
+
+/// A device that captures: its commands, the pipelines that prepare captures, and an allocator of device memory.
+///
+/// It may be used by several threads at once. Pipelines and captures keep what they need of it: the order in which
+/// all of them are destroyed does not matter, as long as the device outlives them.
+pub struct VkxfbContext {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What a context, its pipelines and its captures have in common.
+pub(crate) struct Shared {
+    pub(crate) context: Context,
+    kernels: Kernels,
+    allocator: Mutex<Allocator>,
+}
+
+/// Makes a context for a device that was created with `requiredFeatures`. It compiles the pipelines that prepare
+/// captures, and submits nothing.
+///
+/// # Safety
+/// `requiredFeatures` is live; `device` was created on its physical device with what
+/// `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its captures. `pipelineCache` is
+/// a pipeline cache of the device that is not used meanwhile, or `VK_NULL_HANDLE`. `pContext` points to where a pointer
+/// can be stored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_create(
+    required_features: *const VkxfbRequiredFeatures,
+    device: vk::Device,
+    pipeline_cache: vk::PipelineCache,
+    p_context: *mut *mut VkxfbContext,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (enabled, created) = unsafe {
+            (required(required_features, "requiredFeatures")?, required_mut(p_context, "pContext")?)
+        };
+        if device == vk::Device::null() {
+            return Err(Error::Null("device"));
+        }
+        // SAFETY: as above.
+        let shared = Arc::new(unsafe { Shared::new(enabled, device, pipeline_cache) }?);
+        *created = Box::into_raw(Box::new(VkxfbContext { shared }));
+        Ok(())
+    })
+}
+
+/// Destroys a context. NULL is ignored.
+///
+/// # Safety
+/// `context` is live or NULL, and not used any more. The device has executed what was recorded with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_destroy(context: *mut VkxfbContext) {
+    // SAFETY: the caller's contract.
+    guard_quietly(|| drop(unsafe { owned(context) }));
+}
+
+/// The usage that the device needs of all buffers that captures read and write, beside what the application uses them
+/// for: vertices, indices, draw arguments, counters, and what is captured to.
+///
+/// It is either `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, for which memory is allocated with
+/// `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`, or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`. The size of a vertex or index
+/// buffer is a multiple of 4 bytes. 0 where `context` is NULL.
+///
+/// # Safety
+/// `context` is live or NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_buffer_usage(
+    context: *const VkxfbContext,
+) -> vk::BufferUsageFlags {
+    // SAFETY: the caller's contract.
+    unsafe { context.as_ref() }.map_or(vk::BufferUsageFlags::empty(), |context| {
+        context.shared.context.capture_buffer_usage(Backend::Compute)
+    })
+}
+
+/// Records the barrier between all captures that were recorded before and whoever reads what they wrote: one
+/// `vkCmdPipelineBarrier` with one global memory barrier, which disturbs no state.
+///
+/// `dstStageMask` and `dstAccessMask` say who reads, for example `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and
+/// `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
+///
+/// # Safety
+/// `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with compute
+/// and these stages, outside of a render pass instance.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_record_barrier(
+    context: *const VkxfbContext,
+    command_buffer: vk::CommandBuffer,
+    dst_stage_mask: vk::PipelineStageFlags,
+    dst_access_mask: vk::AccessFlags,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let context = &unsafe { required(context, "context") }?.shared.context;
+        if command_buffer == vk::CommandBuffer::null() {
+            return Err(Error::Null("commandBuffer"));
+        }
+        let consumer = ConsumerScope { stages: dst_stage_mask, access: dst_access_mask };
+        // SAFETY: as above.
+        unsafe { context.capture_barrier(command_buffer, Backend::Compute, consumer) };
+        Ok(())
+    })
+}
+
+impl Shared {
+    /// # Safety
+    /// As [`vkxfb_context_create`].
+    unsafe fn new(
+        required: &VkxfbRequiredFeatures,
+        device: vk::Device,
+        cache: vk::PipelineCache,
+    ) -> Result<Self, Error> {
+        let VkxfbRequiredFeatures { instance, capabilities, features, .. } = required;
+        // SAFETY: the caller's contract.
+        let device = unsafe { ash::Device::load(instance.fp_v1_0(), device) };
+        // SAFETY: as above.
+        let context =
+            unsafe { Context::new(instance, &device, capabilities.clone(), features.clone())? };
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.clone(),
+            device,
+            physical_device: required.physical_device,
+            debug_settings: AllocatorDebugSettings::default(),
+            buffer_device_address: context.has_addresses(),
+            allocation_sizes: AllocationSizes::new(BLOCK, BLOCK),
+        })?;
+        // SAFETY: as above.
+        let kernels = unsafe { Kernels::new(&context, cache) }?;
+        Ok(Self { context, kernels, allocator: Mutex::new(allocator) })
+    }
+
+    pub(crate) const fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// Calls `f` with an arena that grows.
+    ///
+    /// # Safety
+    /// The arena is of this context and is destroyed with its allocator.
+    pub(crate) unsafe fn with_growing<R>(
+        &self,
+        arena: &mut Arena,
+        f: impl FnOnce(ArenaAccess<'_>) -> Result<R, RuntimeError>,
+    ) -> Result<R, RuntimeError> {
+        let mut allocator = self.allocator();
+        // SAFETY: the caller's contract.
+        f(unsafe { arena.growing(&mut *allocator) })
+    }
+
+    /// What a panic left of it is as good as after an error: blocks that are lost.
+    pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the device is live and done with them by the contract of those that are destroyed, and this is the
+        // last of them.
+        unsafe { self.kernels.clone().destroy(&self.context) };
+    }
+}

@@ -1,0 +1,223 @@
+//! Results, the messages that explain them, and the end of panics.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::error::Error as StdError;
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ash::vk;
+use vkxfb::lower::LowerError;
+use vkxfb::runtime::RuntimeError;
+
+/// What a function returns. `vkxfb_last_error` says the rest.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the names of C, which has one space for all")]
+pub enum VkxfbResult {
+    /// Done.
+    VkxfbSuccess = 0,
+    /// An argument that has to be there is a null pointer, has a value that it cannot have, or contradicts what it
+    /// is used with. Nothing was done.
+    VkxfbErrorInvalidArgument = -1,
+    /// The physical device cannot capture by compute. The message lists all reasons.
+    VkxfbErrorUnavailable = -2,
+    /// The shader is invalid, captures nothing, has something that cannot be captured, or does not fit the rest of its
+    /// pipeline.
+    VkxfbErrorShader = -3,
+    /// A Vulkan command failed.
+    VkxfbErrorVulkan = -4,
+    /// There is no memory for it.
+    VkxfbErrorOutOfMemory = -5,
+    /// A defect of the library, which is not to be trusted with the objects that were passed any further: destroy
+    /// them.
+    VkxfbErrorInternal = -6,
+}
+
+/// Why a function fails.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{0} is NULL")]
+    Null(&'static str),
+    #[error("{0}")]
+    Argument(String),
+    #[error("the shader cannot be captured")]
+    Lower(#[from] LowerError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error("the allocator of device memory")]
+    Allocator(#[from] gpu_allocator::AllocationError),
+    /// What an earlier command of the same capture came to.
+    #[error("{1}")]
+    Earlier(VkxfbResult, String),
+}
+
+impl Error {
+    fn result(&self) -> VkxfbResult {
+        use gpu_allocator::AllocationError;
+        match self {
+            Self::Null(_) | Self::Argument(_) => VkxfbResult::VkxfbErrorInvalidArgument,
+            Self::Lower(_) => VkxfbResult::VkxfbErrorShader,
+            Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
+            Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
+            Self::Earlier(result, _) => *result,
+            Self::Runtime(error) => match error {
+                RuntimeError::Unavailable(_) => VkxfbResult::VkxfbErrorUnavailable,
+                RuntimeError::InvalidShader(_) => VkxfbResult::VkxfbErrorShader,
+                RuntimeError::Allocation { .. }
+                | RuntimeError::Vulkan {
+                    result:
+                        vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+                    ..
+                } => VkxfbResult::VkxfbErrorOutOfMemory,
+                RuntimeError::Vulkan { .. } => VkxfbResult::VkxfbErrorVulkan,
+                _ => VkxfbResult::VkxfbErrorInvalidArgument,
+            },
+        }
+    }
+
+    /// The error and what it came from, in one line.
+    fn message(&self) -> String {
+        let mut message = self.to_string();
+        let mut source = self.source();
+        while let Some(error) = source {
+            message = format!("{message}: {error}");
+            source = error.source();
+        }
+        message
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// The version of the library, packed as by `VK_MAKE_API_VERSION` with the variant 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn vkxfb_version() -> u32 {
+    const fn number(text: &str) -> u32 {
+        // cargo allows nothing but digits here.
+        match u32::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => 0,
+        }
+    }
+    const VERSION: u32 = vk::make_api_version(
+        0,
+        number(env!("CARGO_PKG_VERSION_MAJOR")),
+        number(env!("CARGO_PKG_VERSION_MINOR")),
+        number(env!("CARGO_PKG_VERSION_PATCH")),
+    );
+    VERSION
+}
+
+/// What the last function of the library that failed in this thread says of it: one line of UTF-8, without a line
+/// break at its end, or "" where none has failed yet. A function that succeeds leaves it as it is.
+///
+/// The string is the library's. It is valid until the next function fails in this thread, or the thread ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn vkxfb_last_error() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The message of [`vkxfb_last_error`].
+pub(crate) fn last_message() -> String {
+    LAST.try_with(|last| last.borrow().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn fail(result: VkxfbResult, message: String) -> VkxfbResult {
+    let mut bytes = message.into_bytes();
+    bytes.retain(|&byte| byte != 0);
+    let message = CString::new(bytes).unwrap_or_default();
+    // While a thread ends there is nobody left to read it.
+    let _ = LAST.try_with(|last| last.replace(message));
+    result
+}
+
+/// Calls `function` for an entry point: its error becomes a result with a message, and so does its panic.
+///
+/// What a panic interrupts may be half changed, which the result says.
+pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult {
+    match catch_unwind(AssertUnwindSafe(function)) {
+        Ok(Ok(())) => VkxfbResult::VkxfbSuccess,
+        Ok(Err(error)) => fail(error.result(), error.message()),
+        Err(payload) => panicked(payload),
+    }
+}
+
+/// [`guard`] for functions that return nothing: those that destroy.
+pub(crate) fn guard_quietly(function: impl FnOnce()) {
+    let _ = guard(|| {
+        function();
+        Ok(())
+    });
+}
+
+#[cold]
+fn panicked(payload: Box<dyn Any + Send>) -> VkxfbResult {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = format!("a defect of vkxfb: {}", text.unwrap_or("a panic without a message"));
+    // Dropping what was thrown could panic again.
+    std::mem::forget(payload);
+    fail(VkxfbResult::VkxfbErrorInternal, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use vkxfb::lower::Backend;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_result_and_a_message() {
+        let number = 3;
+        let result = guard(|| panic!("told by the test {number}\0"));
+        assert_eq!(result, VkxfbResult::VkxfbErrorInternal);
+        assert_eq!(last_message(), "a defect of vkxfb: told by the test 3");
+        assert_eq!(guard(|| Ok(())), VkxfbResult::VkxfbSuccess);
+        assert!(last_message().ends_with("test 3"), "a success leaves the message alone");
+    }
+
+    #[test]
+    fn a_panic_in_what_a_panic_leaves_is_no_abort() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("dropped");
+            }
+        }
+        assert_eq!(guard(|| std::panic::panic_any(Bomb)), VkxfbResult::VkxfbErrorInternal);
+    }
+
+    #[test]
+    fn errors_are_told_with_their_sources() {
+        let source = "no block is large enough".into();
+        let error = RuntimeError::Allocation { name: "upload".to_owned(), size: 7, source };
+        assert_eq!(guard(|| Err(error.into())), VkxfbResult::VkxfbErrorOutOfMemory);
+        assert_eq!(
+            last_message(),
+            "cannot allocate 7 bytes for 'upload': no block is large enough"
+        );
+    }
+
+    #[test]
+    fn a_device_that_cannot_capture_is_told_apart() {
+        let reasons = vec!["no feature one".to_owned(), "no feature two".to_owned()];
+        let device = "Test".to_owned();
+        let error = vkxfb::runtime::Unavailable { backend: Backend::Compute, device, reasons };
+        let result = guard(|| Err(RuntimeError::from(error).into()));
+        assert_eq!(result, VkxfbResult::VkxfbErrorUnavailable);
+        let message = last_message();
+        assert!(message.contains("Test: no feature one; no feature two"), "{message}");
+    }
+
+    /// Each thread has its own.
+    #[test]
+    fn messages_are_the_threads() {
+        assert_eq!(guard(|| Err(Error::Null("pContext"))), VkxfbResult::VkxfbErrorInvalidArgument);
+        let other = std::thread::spawn(last_message).join();
+        assert_eq!(other.unwrap(), "");
+        assert_eq!(last_message(), "pContext is NULL");
+    }
+}

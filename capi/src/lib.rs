@@ -1,0 +1,41 @@
+//! The C interface of [`vkxfb`]: captures by compute for programs in C, or in anything that can call C.
+//!
+//! What is public here is what `include/vkxfb.h` declares. cbindgen makes that header from this package, its comments
+//! included, so they speak of C. Structures that Vulkan has are Vulkan's own.
+//!
+//! Every function that can fail returns a [`VkxfbResult`] and leaves a message for its thread, which
+//! [`vkxfb_last_error`] returns. No panic leaves a function.
+
+mod arguments;
+mod capture;
+mod context;
+mod create_info;
+mod device;
+mod draw;
+mod error;
+mod pipeline;
+
+pub use capture::{
+    VKXFB_MAX_BUFFERS, VkxfbBufferRange, VkxfbCapture, VkxfbCaptureBeginInfo, VkxfbCaptured,
+    VkxfbCounterBuffer, vkxfb_capture_begin, vkxfb_capture_create, vkxfb_capture_destroy,
+    vkxfb_capture_end, vkxfb_capture_reset,
+};
+pub use context::{
+    VkxfbContext, vkxfb_context_buffer_usage, vkxfb_context_create, vkxfb_context_destroy,
+    vkxfb_context_record_barrier,
+};
+pub use device::{
+    GetInstanceProcAddr, VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures,
+    vkxfb_required_features_add_to, vkxfb_required_features_create,
+    vkxfb_required_features_destroy,
+};
+pub use draw::{
+    VkxfbIndirectDraw, vkxfb_capture_bind_descriptor_sets, vkxfb_capture_bind_index_buffer,
+    vkxfb_capture_bind_pipeline, vkxfb_capture_bind_vertex_buffers, vkxfb_capture_draw,
+    vkxfb_capture_draw_indexed, vkxfb_capture_draw_indexed_indirect, vkxfb_capture_draw_indirect,
+    vkxfb_capture_push_constants,
+};
+pub use error::{VkxfbResult, vkxfb_last_error, vkxfb_version};
+pub use pipeline::{
+    VkxfbPipeline, VkxfbPipelineCreateInfo, vkxfb_pipeline_create, vkxfb_pipeline_destroy,
+};

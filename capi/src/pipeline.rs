@@ -1,0 +1,162 @@
+//! A vertex shader and its states as a pipeline that captures.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::lower::{Shader, compute};
+use vkxfb::runtime::{Pipeline, PipelineDesc, vulkan};
+use vkxfb::topology::ProvokingVertex;
+use vkxfb::vertex_input::VertexInput;
+
+use crate::arguments::{array, owned, required, required_mut, string, topology};
+use crate::context::{Shared, VkxfbContext};
+use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+
+/// What a pipeline is made of: those parts of a graphics pipeline that decide what is captured.
+#[repr(C)]
+pub struct VkxfbPipelineCreateInfo<'a> {
+    /// Bytes of `pCode`, a multiple of 4.
+    pub code_size: usize,
+    /// SPIR-V: a vertex shader with transform feedback decorations under the execution mode `Xfb`.
+    pub p_code: *const u32,
+    /// Name of the entry point. NULL: the only one for vertices.
+    pub p_name: *const std::ffi::c_char,
+    /// Values of specialization constants. NULL: none.
+    pub p_specialization_info: *const vk::SpecializationInfo<'a>,
+    /// The vertex input state, with `VkPipelineVertexInputDivisorStateCreateInfoKHR` in its chain if any. NULL: the
+    /// shader reads no attributes.
+    pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
+    /// Topology and primitive restart.
+    pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
+    /// Whether draws may have other topologies than `pInputAssemblyState` says. A pipeline for one is faster.
+    pub dynamic_topology: vk::Bool32,
+    /// Which vertex of a primitive is the provoking one: it decides in which order the vertices of strips and fans are
+    /// captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
+    pub provoking_vertex_mode: vk::ProvokingVertexModeEXT,
+    /// Number of `pSetLayouts`.
+    pub set_layout_count: u32,
+    /// Descriptor set layouts of the application's pipeline layout. Each binding that the shader uses has
+    /// `VK_SHADER_STAGE_COMPUTE_BIT` among its stages.
+    pub p_set_layouts: *const vk::DescriptorSetLayout,
+    /// A pipeline cache, or `VK_NULL_HANDLE`.
+    pub pipeline_cache: vk::PipelineCache,
+}
+
+/// A pipeline that captures.
+///
+/// It may be used by several threads at once.
+pub struct VkxfbPipeline {
+    pub(crate) pipeline: Pipeline,
+    shared: Arc<Shared>,
+}
+
+/// Makes a pipeline. What `pCreateInfo` points to is not needed afterwards, but for the set layouts.
+///
+/// # Safety
+/// `context` is live; `pCreateInfo` points to a valid structure: its SPIR-V is valid, its handles are the device's. The
+/// set layouts live as long as the pipeline. `pPipeline` points to where a pointer can be stored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_pipeline_create(
+    context: *const VkxfbContext,
+    p_create_info: *const VkxfbPipelineCreateInfo<'_>,
+    p_pipeline: *mut *mut VkxfbPipeline,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (shared, info, created) = unsafe {
+            let context = required(context, "context")?;
+            let info = required(p_create_info, "pCreateInfo")?;
+            (&context.shared, info, required_mut(p_pipeline, "pPipeline")?)
+        };
+        // SAFETY: as above.
+        let pipeline = unsafe { make(shared, info) }?;
+        let shared = Arc::clone(shared);
+        *created = Box::into_raw(Box::new(VkxfbPipeline { pipeline, shared }));
+        Ok(())
+    })
+}
+
+/// Destroys a pipeline. NULL is ignored.
+///
+/// # Safety
+/// `pipeline` is live or NULL, and not used any more. The device has executed what was recorded with it, and captures
+/// that were begun with it have ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
+    guard_quietly(|| {
+        // SAFETY: the caller's contract.
+        if let Some(owned) = unsafe { owned(pipeline) } {
+            let VkxfbPipeline { pipeline, shared } = *owned;
+            // SAFETY: as above.
+            unsafe { pipeline.destroy(&shared.context) };
+        }
+    });
+}
+
+/// # Safety
+/// As [`vkxfb_pipeline_create`].
+unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
+    // SAFETY: the caller's contract.
+    let (words, entry_point, assembly, set_layouts) = unsafe {
+        (
+            words(info)?,
+            string(info.p_name, "pName")?,
+            required(info.p_input_assembly_state, "pInputAssemblyState")?,
+            array(info.p_set_layouts, info.set_layout_count, "pSetLayouts")?,
+        )
+    };
+    // SAFETY: as above.
+    let (specialization, vertex_input) = unsafe {
+        let specialization = info.p_specialization_info.as_ref();
+        let vertex_input = info.p_vertex_input_state.as_ref();
+        (
+            specialization
+                .map(|info| vulkan::specialization(info))
+                .transpose()?
+                .unwrap_or_default(),
+            match vertex_input {
+                Some(info) => vulkan::vertex_input(info)?,
+                None => VertexInput { bindings: Vec::new(), attributes: Vec::new() },
+            },
+        )
+    };
+    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let target = shared.context.compute_target(set_layouts.len())?;
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let lowered = compute::lower(&shader, &options)?;
+    let desc = PipelineDesc {
+        shader: &lowered,
+        topology: topology(assembly.topology)?,
+        dynamic_topology: info.dynamic_topology != vk::FALSE,
+        provoking_vertex: provoking_vertex(info.provoking_vertex_mode)?,
+        primitive_restart: assembly.primitive_restart_enable != vk::FALSE,
+        vertex_input: &vertex_input,
+        set_layouts,
+        render_pass: vk::RenderPass::null(),
+        cache: info.pipeline_cache,
+    };
+    // SAFETY: as above.
+    Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
+}
+
+/// # Safety
+/// The code is valid for as long as the slice is used.
+unsafe fn words<'a>(info: &VkxfbPipelineCreateInfo<'a>) -> Result<&'a [u32], Error> {
+    if !info.code_size.is_multiple_of(size_of::<u32>()) {
+        let size = info.code_size;
+        return Err(Error::Argument(format!("codeSize is {size}: it must be a multiple of 4")));
+    }
+    if info.p_code.is_null() {
+        return Err(Error::Null("pCode"));
+    }
+    // SAFETY: the caller's contract.
+    Ok(unsafe { std::slice::from_raw_parts(info.p_code, info.code_size / size_of::<u32>()) })
+}
+
+fn provoking_vertex(mode: vk::ProvokingVertexModeEXT) -> Result<ProvokingVertex, Error> {
+    match mode {
+        vk::ProvokingVertexModeEXT::FIRST_VERTEX => Ok(ProvokingVertex::First),
+        vk::ProvokingVertexModeEXT::LAST_VERTEX => Ok(ProvokingVertex::Last),
+        mode => Err(Error::Argument(format!("provokingVertexMode is {}", mode.as_raw()))),
+    }
+}

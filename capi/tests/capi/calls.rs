@@ -1,0 +1,309 @@
+//! What the functions refuse, and what they say then.
+
+use std::ffi::CStr;
+use std::ptr::null_mut;
+
+use ash::vk;
+use ash::vk::Handle;
+use vkxfb_capi::*;
+
+use crate::create_info::Physical;
+use crate::here;
+
+/// The message of this thread.
+pub fn last_error() -> String {
+    // SAFETY: no other function is called before the string is copied.
+    unsafe { CStr::from_ptr(vkxfb_last_error()) }.to_string_lossy().into_owned()
+}
+
+/// Panics unless it is refused with a message that has that part.
+#[track_caller]
+fn refused(result: VkxfbResult, expected: VkxfbResult, part: &str) {
+    let message = last_error();
+    assert_eq!(result, expected, "{message}");
+    assert!(message.contains(part), "{message}");
+}
+
+const INVALID: VkxfbResult = VkxfbResult::VkxfbErrorInvalidArgument;
+const SHADER: VkxfbResult = VkxfbResult::VkxfbErrorShader;
+const STRIP: vk::PrimitiveTopology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+
+/// A device with a context, a capture and a pipeline.
+struct Objects {
+    device: ash::Device,
+    context: *mut VkxfbContext,
+    capture: *mut VkxfbCapture,
+    pipeline: *mut VkxfbPipeline,
+    /// Dropped last: what is above needs its instance.
+    physical: Physical,
+}
+
+impl Objects {
+    fn new(api_version: u32) -> Self {
+        let physical = Physical::new(api_version);
+        let priorities = [1.0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+        let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        // SAFETY: what is created is destroyed in the reverse order.
+        unsafe {
+            succeeds(vkxfb_required_features_add_to(physical.required, &mut info));
+            let physical_device = physical.info(0).physical_device;
+            let device = physical.instance.create_device(physical_device, &info, None).unwrap();
+            let mut this = Self {
+                device,
+                context: null_mut(),
+                capture: null_mut(),
+                pipeline: null_mut(),
+                physical,
+            };
+            let (required, handle) = (this.physical.required, this.device.handle());
+            let cache = vk::PipelineCache::null();
+            succeeds(vkxfb_context_create(required, handle, cache, &mut this.context));
+            succeeds(vkxfb_capture_create(this.context, &mut this.capture));
+            succeeds(this.make_pipeline(|_| {}));
+            this
+        }
+    }
+
+    /// Makes the pipeline once more, of a description that was changed.
+    fn make_pipeline(
+        &mut self,
+        change: impl FnOnce(&mut VkxfbPipelineCreateInfo<'_>),
+    ) -> VkxfbResult {
+        let bytes = std::fs::read(here("../shaders/bench/stream.spv")).unwrap();
+        let words: Vec<u32> =
+            bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        let bindings = [vk::VertexInputBindingDescription::default().stride(16)];
+        let attributes =
+            [vk::VertexInputAttributeDescription::default()
+                .format(vk::Format::R32G32B32A32_SFLOAT)];
+        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(STRIP);
+        let mut info = VkxfbPipelineCreateInfo {
+            code_size: bytes.len(),
+            p_code: words.as_ptr(),
+            p_name: null_mut(),
+            p_specialization_info: null_mut(),
+            p_vertex_input_state: &vertex_input,
+            p_input_assembly_state: &assembly,
+            dynamic_topology: vk::FALSE,
+            provoking_vertex_mode: vk::ProvokingVertexModeEXT::FIRST_VERTEX,
+            set_layout_count: 0,
+            p_set_layouts: null_mut(),
+            pipeline_cache: vk::PipelineCache::null(),
+        };
+        change(&mut info);
+        let mut made = null_mut();
+        // SAFETY: the arguments are valid, or what is refused.
+        let result = unsafe { vkxfb_pipeline_create(self.context, &info, &mut made) };
+        if result == VkxfbResult::VkxfbSuccess {
+            // SAFETY: nothing was recorded with the one before.
+            unsafe { vkxfb_pipeline_destroy(std::mem::replace(&mut self.pipeline, made)) };
+        }
+        result
+    }
+
+    /// What a capture begins with that writes nothing, as no buffer is bound.
+    fn begin_info(&self) -> VkxfbCaptureBeginInfo {
+        const NO_BUFFER: &VkxfbBufferRange =
+            &VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 0, size: 0 };
+        VkxfbCaptureBeginInfo {
+            pipeline: self.pipeline,
+            buffer_count: 1,
+            p_buffers: NO_BUFFER,
+            vertex_buffer_count: 1,
+            p_vertex_buffers: NO_BUFFER,
+            counter_buffer_count: 0,
+            p_counter_buffers: null_mut(),
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // SAFETY: nothing was submitted. The context may go before what was made with it.
+        unsafe {
+            vkxfb_context_destroy(self.context);
+            vkxfb_pipeline_destroy(self.pipeline);
+            vkxfb_capture_destroy(self.capture);
+            self.device.destroy_device(None);
+        }
+    }
+}
+
+#[track_caller]
+fn succeeds(result: VkxfbResult) {
+    assert_eq!(result, VkxfbResult::VkxfbSuccess, "{}", last_error());
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let [major, minor, patch] =
+        [vk::api_version_major, vk::api_version_minor, vk::api_version_patch]
+            .map(|part| part(vkxfb_version()));
+    assert_eq!(format!("{major}.{minor}.{patch}"), env!("CARGO_PKG_VERSION"));
+}
+
+/// As the header says.
+#[test]
+fn what_threads_share_can_be_shared() {
+    fn is_shared<T: Send + Sync>() {}
+    fn is_sent<T: Send>() {}
+    is_shared::<VkxfbContext>();
+    is_shared::<VkxfbPipeline>();
+    is_sent::<VkxfbCapture>();
+}
+
+/// There an extension brings device addresses.
+#[test]
+fn a_device_below_vulkan_1_2_has_addresses() {
+    let objects = Objects::new(vk::API_VERSION_1_1);
+    // SAFETY: the context is live.
+    let usage = unsafe { vkxfb_context_buffer_usage(objects.context) };
+    assert_eq!(usage, vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+}
+
+#[test]
+fn null_pointers_are_named() {
+    let mut info = VkxfbPhysicalDeviceInfo {
+        get_instance_proc_addr: None,
+        instance: vk::Instance::null(),
+        api_version: 0,
+        physical_device: vk::PhysicalDevice::null(),
+    };
+    let mut created = null_mut();
+    let commands = vk::CommandBuffer::from_raw(1);
+    let stages = vk::PipelineStageFlags::HOST;
+    // SAFETY: nothing but null pointers is passed where something is used.
+    unsafe {
+        refused(vkxfb_required_features_create(null_mut(), &mut created), INVALID, "pInfo is NULL");
+        refused(
+            vkxfb_required_features_create(&info, null_mut()),
+            INVALID,
+            "pRequiredFeatures is NULL",
+        );
+        let refusal = vkxfb_required_features_create(&info, &mut created);
+        refused(refusal, INVALID, "getInstanceProcAddr is NULL");
+        info.get_instance_proc_addr =
+            Some(ash::Entry::load().unwrap().static_fn().get_instance_proc_addr);
+        refused(vkxfb_required_features_create(&info, &mut created), INVALID, "instance is NULL");
+        assert!(created.is_null());
+
+        let refusal = vkxfb_required_features_add_to(null_mut(), null_mut());
+        refused(refusal, INVALID, "requiredFeatures is NULL");
+        let refusal = vkxfb_context_create(
+            null_mut(),
+            vk::Device::null(),
+            vk::PipelineCache::null(),
+            null_mut(),
+        );
+        refused(refusal, INVALID, "requiredFeatures is NULL");
+        let access = vk::AccessFlags::HOST_READ;
+        let refusal = vkxfb_context_record_barrier(null_mut(), commands, stages, access);
+        refused(refusal, INVALID, "context is NULL");
+        assert!(vkxfb_context_buffer_usage(null_mut()).is_empty());
+        refused(
+            vkxfb_pipeline_create(null_mut(), null_mut(), null_mut()),
+            INVALID,
+            "context is NULL",
+        );
+        refused(vkxfb_capture_create(null_mut(), null_mut()), INVALID, "context is NULL");
+        refused(vkxfb_capture_reset(null_mut()), INVALID, "capture is NULL");
+        refused(vkxfb_capture_begin(null_mut(), null_mut()), INVALID, "capture is NULL");
+        refused(vkxfb_capture_draw(null_mut(), STRIP, null_mut()), INVALID, "capture is NULL");
+        let refusal = vkxfb_capture_end(null_mut(), commands, 0, null_mut(), null_mut());
+        refused(refusal, INVALID, "capture is NULL");
+
+        vkxfb_capture_destroy(null_mut());
+        vkxfb_context_destroy(null_mut());
+        vkxfb_pipeline_destroy(null_mut());
+        vkxfb_required_features_destroy(null_mut());
+    }
+}
+
+#[test]
+fn pipelines_are_refused_with_a_reason() {
+    let mut objects = Objects::new(vk::API_VERSION_1_2);
+    let mut made =
+        |change: &dyn Fn(&mut VkxfbPipelineCreateInfo<'_>)| objects.make_pipeline(change);
+    refused(made(&|info| info.p_code = null_mut()), INVALID, "pCode is NULL");
+    refused(made(&|info| info.code_size -= 1), INVALID, "codeSize is");
+    refused(made(&|info| info.code_size = 0), SHADER, "cannot be captured");
+    refused(made(&|info| info.p_name = c"other".as_ptr()), SHADER, "other");
+    refused(made(&|info| info.p_name = c"\xff".as_ptr()), INVALID, "pName");
+    refused(made(&|info| info.p_vertex_input_state = null_mut()), SHADER, "location 0");
+    let assembly = null_mut();
+    let refusal = made(&|info| info.p_input_assembly_state = assembly);
+    refused(refusal, INVALID, "pInputAssemblyState is NULL");
+    let patches = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::PATCH_LIST);
+    refused(made(&|info| info.p_input_assembly_state = &patches), INVALID, "patch");
+    let mode = vk::ProvokingVertexModeEXT::from_raw(7);
+    let refusal = made(&|info| info.provoking_vertex_mode = mode);
+    refused(refusal, INVALID, "provokingVertexMode is 7");
+    refused(made(&|info| info.set_layout_count = 1), INVALID, "pSetLayouts is NULL");
+    succeeds(made(&|info| info.p_name = c"main".as_ptr()));
+}
+
+/// It is enough to look at what the end returns.
+#[test]
+fn the_end_tells_what_failed_first() {
+    let objects = Objects::new(vk::API_VERSION_1_2);
+    let Objects { capture, .. } = objects;
+    let draw = vk::DrawIndirectCommand { vertex_count: 5, instance_count: 1, ..Default::default() };
+    let begin = objects.begin_info();
+    let list = vk::PrimitiveTopology::TRIANGLE_LIST;
+    let device = &objects.device;
+    let mut captured = VkxfbCaptured::default();
+    // SAFETY: the arguments are valid, or what is refused; nothing is submitted.
+    unsafe {
+        let pool = device.create_command_pool(&Default::default(), None).unwrap();
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let commands = device.allocate_command_buffers(&info).unwrap()[0];
+        device.begin_command_buffer(commands, &Default::default()).unwrap();
+        let mut end = || vkxfb_capture_end(capture, commands, 0, null_mut(), &mut captured);
+
+        refused(vkxfb_capture_draw(capture, STRIP, &draw), INVALID, "not begun");
+        refused(end(), INVALID, "not begun");
+        refused(end(), INVALID, "not begun");
+
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
+        refused(vkxfb_capture_draw(capture, list, &draw), INVALID, "triangle-list");
+        refused(
+            vkxfb_capture_bind_index_buffer(capture, null_mut(), vk::IndexType::UINT16),
+            INVALID,
+            "triangle-list",
+        );
+        refused(vkxfb_capture_draw(capture, STRIP, &draw), INVALID, "triangle-list");
+        let _ = vkxfb_capture_create(null_mut(), null_mut());
+        refused(end(), INVALID, "triangle-list");
+
+        // What failed is over.
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
+        succeeds(end());
+        refused(end(), INVALID, "not begun");
+
+        refused(vkxfb_capture_begin(capture, null_mut()), INVALID, "pBeginInfo is NULL");
+        refused(vkxfb_capture_draw(capture, STRIP, &draw), INVALID, "pBeginInfo is NULL");
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        let no_commands = vk::CommandBuffer::null();
+        let refusal = vkxfb_capture_end(capture, no_commands, 0, null_mut(), null_mut());
+        refused(refusal, INVALID, "commandBuffer is NULL");
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        let index_type = vk::IndexType::NONE_KHR;
+        let range = VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 0, size: 0 };
+        refused(
+            vkxfb_capture_bind_index_buffer(capture, &range, index_type),
+            INVALID,
+            "indexType is 1000165000",
+        );
+        succeeds(vkxfb_capture_reset(capture));
+        device.destroy_command_pool(pool, None);
+    }
+    assert_eq!((captured.is_known, captured.primitives_needed), (vk::TRUE, 3));
+}

@@ -1,0 +1,75 @@
+//! `include/vkxfb.h` is what cbindgen makes of the sources, and compiles alone.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use crate::{here, run};
+
+/// In the order in which a program calls them.
+const SOURCES: [&str; 6] = ["error", "device", "context", "pipeline", "capture", "draw"];
+
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+
+fn text() -> String {
+    std::fs::read_to_string(here("include/vkxfb.h")).unwrap()
+}
+
+/// Names of the functions that some text has between those marks.
+fn functions<'a>(text: &'a str, before: &str, after: &str) -> BTreeSet<&'a str> {
+    let found = text.split(before).skip(1).filter_map(|rest| rest.split_once(after));
+    found.map(|(name, _)| name).filter(|name| name.starts_with("vkxfb_")).collect()
+}
+
+#[test]
+fn it_is_what_cbindgen_makes() {
+    let config = cbindgen::Config::from_file(here("cbindgen.toml")).unwrap();
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in SOURCES {
+        builder = builder.with_src(here("src").join(source).with_extension("rs"));
+    }
+    let mut made = Vec::new();
+    builder.generate().unwrap().write(&mut made);
+    let made = String::from_utf8(made).unwrap();
+    if std::env::var_os("VKXFB_REGENERATE").is_some() {
+        std::fs::write(here("include/vkxfb.h"), made).unwrap();
+    } else {
+        let command = "VKXFB_REGENERATE=1 cargo test -p vkxfb-capi --test capi it_is";
+        assert!(text() == made, "include/vkxfb.h is not fresh: {command}");
+    }
+}
+
+/// A source that is missing in [`SOURCES`] would leave its functions out of the header.
+#[test]
+fn every_function_is_declared() {
+    let mut exported = BTreeSet::new();
+    let mut sources = Vec::new();
+    for file in std::fs::read_dir(here("src")).unwrap() {
+        sources.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
+    }
+    for source in &sources {
+        exported.extend(functions(source, "extern \"C\" fn ", "("));
+    }
+    assert!(!exported.is_empty());
+    let header = text().replace('*', " ");
+    assert_eq!(functions(&header, " ", "("), exported);
+}
+
+#[test]
+fn it_compiles_alone_as_c99() {
+    compiles("cc", "c", "c99");
+}
+
+#[test]
+fn it_compiles_alone_as_cpp() {
+    compiles("c++", "c++", "c++11");
+}
+
+fn compiles(compiler: &str, language: &str, standard: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    // The header itself would be a main file with a declaration of no use.
+    let source = directory.path().join("alone");
+    std::fs::write(&source, "#include \"vkxfb.h\"\nint declared;\n").unwrap();
+    let mut command = Command::new(compiler);
+    command.args(WARNINGS).arg(format!("-std={standard}")).arg("-fsyntax-only");
+    run(command.arg("-I").arg(here("include")).args(["-x", language]).arg(source));
+}

@@ -1,0 +1,336 @@
+/* What stands between the beginning and the end of a capture, each as the GPU sees it.
+ *
+ *   draws SHADER.spv
+ *
+ * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push constant, and the sum of a
+ * uniform and a specialization constant. The application's side is the example's.
+ */
+#define main minimal
+#include "minimal.c"
+#undef main
+
+#define UNIFORMS 256 /* bytes from one uniform to the next */
+#define EXTRA 1000   /* the specialization constant */
+#define MAX_RECORDS 256
+#define MANY 200 /* draws: more than a capture has memory for at first */
+
+/* Places in the buffer of what is read, in dwords. */
+enum { FIRST = 0, SECOND = 16, INDICES = 32, COMMANDS = 40, INDEXED = 60, COUNT = 70, COUNTER = 71 };
+enum { UNIFORM = 128, SIZE = 256 };
+
+static uint32_t expected[MAX_RECORDS][4];
+static int records;
+
+static void expect(uint32_t attribute, uint32_t drawn_instance, uint32_t pushed, uint32_t uniform) {
+    const uint32_t record[4] = {attribute, drawn_instance, pushed, uniform + EXTRA};
+    memcpy(expected[records++], record, sizeof(record));
+}
+
+static VkxfbBufferRange range(const struct buffer *buffer, uint32_t first, uint32_t dwords) {
+    VkxfbBufferRange made;
+    made.buffer = buffer->buffer;
+    made.offset = first * 4;
+    made.size = dwords * 4;
+    return made;
+}
+
+static VkDescriptorSetLayout make_layout(uint32_t bindings) {
+    VkDescriptorSetLayoutBinding binding = {0};
+    VkDescriptorSetLayoutCreateInfo info = {0};
+    VkDescriptorSetLayout layout;
+    binding.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    binding.descriptorCount = 1;
+    binding.stageFlags = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_COMPUTE_BIT;
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    info.bindingCount = bindings;
+    info.pBindings = &binding;
+    VK(vkCreateDescriptorSetLayout(device, &info, NULL, &layout));
+    return layout;
+}
+
+static VkDescriptorSet make_set(VkDescriptorPool *pool, VkDescriptorSetLayout layout,
+                                const struct buffer *buffer) {
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1};
+    VkDescriptorPoolCreateInfo info = {0};
+    VkDescriptorSetAllocateInfo allocate = {0};
+    VkDescriptorBufferInfo uniform;
+    VkWriteDescriptorSet write = {0};
+    VkDescriptorSet set;
+
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    info.maxSets = 1;
+    info.poolSizeCount = 1;
+    info.pPoolSizes = &size;
+    VK(vkCreateDescriptorPool(device, &info, NULL, pool));
+    allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    allocate.descriptorPool = *pool;
+    allocate.descriptorSetCount = 1;
+    allocate.pSetLayouts = &layout;
+    VK(vkAllocateDescriptorSets(device, &allocate, &set));
+    uniform.buffer = buffer->buffer;
+    uniform.offset = UNIFORM * 4;
+    uniform.range = 4;
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = set;
+    write.descriptorCount = 1;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    write.pBufferInfo = &uniform;
+    vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
+    return set;
+}
+
+static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDescriptorSetLayout *sets,
+                           VkProvokingVertexModeEXT mode, VkBool32 restart) {
+    VkVertexInputBindingDescription binding = {0, 4, VK_VERTEX_INPUT_RATE_VERTEX};
+    VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32_UINT, 0};
+    VkPipelineVertexInputStateCreateInfo vertex_input = {0};
+    VkPipelineInputAssemblyStateCreateInfo assembly = {0};
+    VkSpecializationMapEntry entry = {3, 4, 4};
+    const uint32_t constants[2] = {1, EXTRA};
+    VkSpecializationInfo specialization = {1, NULL, sizeof(constants), NULL};
+    VkxfbPipelineCreateInfo info = {0};
+    VkxfbPipeline *pipeline;
+    uint32_t *code = read_file(path, &info.codeSize);
+
+    vertex_input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
+    vertex_input.vertexBindingDescriptionCount = 1;
+    vertex_input.pVertexBindingDescriptions = &binding;
+    vertex_input.vertexAttributeDescriptionCount = 1;
+    vertex_input.pVertexAttributeDescriptions = &attribute;
+    assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
+    assembly.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
+    assembly.primitiveRestartEnable = restart;
+    specialization.pMapEntries = &entry;
+    specialization.pData = constants;
+    info.pCode = code;
+    info.pName = "main";
+    info.pSpecializationInfo = &specialization;
+    info.pVertexInputState = &vertex_input;
+    info.pInputAssemblyState = &assembly;
+    info.dynamicTopology = VK_TRUE;
+    info.provokingVertexMode = mode;
+    info.setLayoutCount = 2;
+    info.pSetLayouts = sets;
+    VKXFB(vkxfb_pipeline_create(context, &info, &pipeline));
+    free(code);
+    return pipeline;
+}
+
+static void push(VkxfbCapture *capture, uint32_t value) {
+    /* The second of two. */
+    VKXFB(vkxfb_capture_push_constants(capture, 4, sizeof(value), &value));
+}
+
+static void bind_uniform(VkxfbCapture *capture, const VkDescriptorSet *set, uint32_t number) {
+    uint32_t offset = number * UNIFORMS;
+    VKXFB(vkxfb_capture_bind_descriptor_sets(capture, 1, 1, set, 1, &offset));
+}
+
+/* Draws whose counts the CPU knows, which end in a counter. */
+static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
+                          const struct buffer *source, const VkDescriptorSet *set,
+                          const VkxfbPipeline *last) {
+    const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
+    const VkDrawIndirectCommand instances = {3, 2, 2, 1}, strip = {4, 1, 0, 0};
+    VkDrawIndirectCommand one = {1, 1, 0, 0};
+    const VkDrawIndexedIndirectCommand indexed = {3, 1, 1, 2, 5};
+    const int strip_of_last[6] = {0, 1, 2, 2, 1, 3};
+    VkxfbBufferRange second = range(source, SECOND, 16), indices = range(source, INDICES, 4);
+    VkxfbCounterBuffer counter;
+    VkxfbCaptured captured;
+    uint32_t vertex, drawn, draws;
+
+    VKXFB(vkxfb_capture_begin(capture, begin));
+    bind_uniform(capture, set, 0);
+    push(capture, 11);
+    VKXFB(vkxfb_capture_draw(capture, points, &instances));
+    for (drawn = 1; drawn < 3; drawn++)
+        for (vertex = 2; vertex < 5; vertex++)
+            expect(100 + vertex, drawn, 11, 7);
+
+    bind_uniform(capture, set, 1);
+    push(capture, 12);
+    indices.offset += 2;
+    indices.size -= 2;
+    VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
+    VKXFB(vkxfb_capture_draw_indexed(capture, points, &indexed));
+    /* The indices are 9 8 3 1 4 and so on: without the first for the offset, and the second for the first index. */
+    expect(100 + 3 + 2, 5, 12, 8);
+    expect(100 + 1 + 2, 5, 12, 8);
+    expect(100 + 4 + 2, 5, 12, 8);
+
+    VKXFB(vkxfb_capture_bind_vertex_buffers(capture, 0, 1, &second));
+    VKXFB(vkxfb_capture_draw(capture, points, &one));
+    expect(200, 0, 12, 8);
+    VKXFB(vkxfb_capture_bind_pipeline(capture, last));
+    VKXFB(vkxfb_capture_draw(capture, VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP, &strip));
+    for (vertex = 0; vertex < 6; vertex++)
+        expect(200 + (uint32_t)strip_of_last[vertex], 0, 12, 8);
+
+    for (draws = 0; draws < MANY; draws++) {
+        one.firstVertex = draws % 16;
+        VKXFB(vkxfb_capture_draw(capture, points, &one));
+        expect(200 + draws % 16, 0, 12, 8);
+    }
+
+    counter.buffer = source->buffer;
+    counter.offset = COUNTER * 4;
+    VKXFB(vkxfb_capture_end(capture, cmd, 1, &counter, &captured));
+    check(captured.isKnown && captured.primitivesWritten == 12 + MANY &&
+              captured.primitivesNeeded == 12 + MANY &&
+              captured.positions[0] == (uint64_t)records * 16 && captured.positions[1] == 0,
+          "VkxfbCaptured", "is wrong");
+}
+
+/* Draws whose counts the GPU knows, which begin with the counter. */
+static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
+                            const struct buffer *source, const VkDescriptorSet *set) {
+    const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
+    VkxfbBufferRange indices = range(source, INDICES, 4);
+    VkxfbIndirectDraw counted = {0}, indexed = {0};
+    VkxfbCounterBuffer counter;
+    VkxfbCaptured captured;
+
+    counter.buffer = source->buffer;
+    counter.offset = COUNTER * 4;
+    begin->counterBufferCount = 1;
+    begin->pCounterBuffers = &counter;
+    VKXFB(vkxfb_capture_begin(capture, begin));
+    bind_uniform(capture, set, 1);
+    push(capture, 13);
+    counted.buffer = source->buffer;
+    counted.offset = COMMANDS * 4;
+    counted.drawCount = 3;
+    counted.stride = 20;
+    counted.countBuffer = source->buffer;
+    counted.countBufferOffset = COUNT * 4;
+    VKXFB(vkxfb_capture_draw_indirect(capture, points, &counted));
+    /* Two of three. */
+    expect(106, 4, 13, 8);
+    expect(109, 3, 13, 8);
+    expect(110, 3, 13, 8);
+    VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
+    indexed.buffer = source->buffer;
+    indexed.offset = INDEXED * 4;
+    indexed.drawCount = 1;
+    VKXFB(vkxfb_capture_draw_indexed_indirect(capture, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP, &indexed));
+    /* A line from 1 to 4, a restart, and one from 2 to 5. */
+    expect(100 + 1 + 1, 6, 13, 8);
+    expect(100 + 4 + 1, 6, 13, 8);
+    expect(100 + 2 + 1, 6, 13, 8);
+    expect(100 + 5 + 1, 6, 13, 8);
+    VKXFB(vkxfb_capture_end(capture, cmd, 0, NULL, &captured));
+    check(!captured.isKnown && captured.primitivesWritten == 0, "VkxfbCaptured", "knows too much");
+}
+
+static void fill(const struct buffer *source) {
+    const uint16_t indices[8] = {9, 8, 3, 1, 4, 0xffff, 2, 5};
+    const VkDrawIndirectCommand commands[3] = {{1, 1, 6, 4}, {2, 1, 9, 3}, {5, 1, 0, 0}};
+    const VkDrawIndexedIndirectCommand indexed = {5, 1, 3, 1, 6};
+    uint32_t *dwords = (uint32_t *)(void *)source->mapped;
+    uint32_t vertex;
+
+    for (vertex = 0; vertex < 16; vertex++) {
+        dwords[FIRST + vertex] = 100 + vertex;
+        dwords[SECOND + vertex] = 200 + vertex;
+    }
+    memcpy(dwords + INDICES, indices, sizeof(indices));
+    for (vertex = 0; vertex < 3; vertex++)
+        memcpy(dwords + COMMANDS + vertex * 5, commands + vertex, sizeof(commands[0]));
+    memcpy(dwords + INDEXED, &indexed, sizeof(indexed));
+    dwords[COUNT] = 2;
+    dwords[UNIFORM] = 7;
+    dwords[UNIFORM + UNIFORMS / 4] = 8;
+}
+
+int main(int argc, char **argv) {
+    VkxfbContext *context;
+    VkxfbCapture *capture;
+    VkxfbPipeline *first, *last, *restarting;
+    VkxfbCaptureBeginInfo begin = {0};
+    VkxfbBufferRange captured, vertices;
+    struct buffer source, target;
+    VkDescriptorSetLayout layouts[2];
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    VkCommandPool pool;
+    VkCommandPoolCreateInfo pool_info = {0};
+    VkCommandBufferAllocateInfo allocate = {0};
+    VkCommandBufferBeginInfo begin_commands = {0};
+    VkCommandBuffer cmd;
+    VkSubmitInfo submit = {0};
+    VkQueue queue;
+    VkBufferUsageFlags usage;
+    int record_number;
+
+    check(argc == 2, "draws", "takes one argument, the file of a shader");
+    make_instance();
+    context = make_context();
+    VKXFB(vkxfb_capture_create(context, &capture));
+    usage = vkxfb_context_buffer_usage(context);
+    source = make_buffer(SIZE * 4, usage | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT);
+    target = make_buffer(MAX_RECORDS * 16, usage);
+    fill(&source);
+    layouts[0] = make_layout(0);
+    layouts[1] = make_layout(1);
+    set = make_set(&descriptors, layouts[1], &source);
+    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE);
+    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE);
+    restarting =
+        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE);
+
+    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    VK(vkCreateCommandPool(device, &pool_info, NULL, &pool));
+    allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    allocate.commandPool = pool;
+    allocate.commandBufferCount = 1;
+    VK(vkAllocateCommandBuffers(device, &allocate, &cmd));
+    begin_commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    VK(vkBeginCommandBuffer(cmd, &begin_commands));
+    captured = range(&target, 0, MAX_RECORDS * 4);
+    vertices = range(&source, FIRST, 16);
+    begin.pipeline = first;
+    begin.bufferCount = 1;
+    begin.pBuffers = &captured;
+    begin.vertexBufferCount = 1;
+    begin.pVertexBuffers = &vertices;
+    record_direct(capture, &begin, cmd, &source, &set, last);
+    begin.pipeline = restarting;
+    record_indirect(capture, &begin, cmd, &source, &set);
+    VKXFB(vkxfb_context_record_barrier(context, cmd, VK_PIPELINE_STAGE_HOST_BIT,
+                                       VK_ACCESS_HOST_READ_BIT));
+    VK(vkEndCommandBuffer(cmd));
+    submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    submit.commandBufferCount = 1;
+    submit.pCommandBuffers = &cmd;
+    vkGetDeviceQueue(device, 0, 0, &queue);
+    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    VK(vkQueueWaitIdle(queue));
+
+    for (record_number = 0; record_number < records; record_number++) {
+        const uint32_t *found = (const uint32_t *)(const void *)target.mapped + 4 * record_number;
+        const uint32_t *right = expected[record_number];
+        if (memcmp(found, right, 16) != 0) {
+            fprintf(stderr, "record %d: %u %u %u %u, expected %u %u %u %u\n", record_number, found[0],
+                    found[1], found[2], found[3], right[0], right[1], right[2], right[3]);
+            return EXIT_FAILURE;
+        }
+    }
+    printf("%d records\n", records);
+
+    vkDestroyCommandPool(device, pool, NULL);
+    VKXFB(vkxfb_capture_reset(capture));
+    vkDestroyDescriptorPool(device, descriptors, NULL);
+    vkxfb_pipeline_destroy(first);
+    vkxfb_pipeline_destroy(last);
+    vkxfb_pipeline_destroy(restarting);
+    vkxfb_context_destroy(context);
+    vkxfb_capture_destroy(capture);
+    vkDestroyDescriptorSetLayout(device, layouts[0], NULL);
+    vkDestroyDescriptorSetLayout(device, layouts[1], NULL);
+    destroy_buffer(&target);
+    destroy_buffer(&source);
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
+    return EXIT_SUCCESS;
+}
