@@ -37,7 +37,9 @@ send_and_sync! {
         RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
-    vkxfb::runtime::vulkan { PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static> }
+    vkxfb::runtime::vulkan {
+        PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
+    }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }

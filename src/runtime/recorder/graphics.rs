@@ -294,7 +294,7 @@ impl<'a> Graphics<'a> {
                 self.cmd,
                 buffer.buffer,
                 buffer.offset,
-                buffer.index_type.raw(),
+                buffer.index_type.into(),
             );
         }
         self.has_indices = true;

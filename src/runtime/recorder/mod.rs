@@ -42,8 +42,9 @@ use super::draws::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::DrawCounts;
 
-/// What a capture begins with.
+/// What a capture begins with: [`new`](Self::new) takes the pipeline, the other functions set the rest.
 #[derive(Debug, Clone, Copy)]
+#[must_use]
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
@@ -56,6 +57,31 @@ pub struct CaptureDesc<'a> {
     /// Counters to resume from, by the number of the capture buffer. Without one a buffer is
     /// written from its start.
     pub counters: &'a [Option<CounterBuffer>],
+}
+
+impl<'a> CaptureDesc<'a> {
+    /// A capture that begins with that pipeline, without buffers, at the start of each buffer that it is given.
+    pub const fn new(pipeline: &'a Pipeline) -> Self {
+        Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
+    }
+
+    /// Sets [`buffers`](Self::buffers#structfield.buffers).
+    pub const fn buffers(mut self, buffers: &'a [Option<CaptureBuffer>]) -> Self {
+        self.buffers = buffers;
+        self
+    }
+
+    /// Sets [`vertex_buffers`](Self::vertex_buffers#structfield.vertex_buffers).
+    pub const fn vertex_buffers(mut self, vertex_buffers: &'a [VertexBuffer]) -> Self {
+        self.vertex_buffers = vertex_buffers;
+        self
+    }
+
+    /// Sets [`counters`](Self::counters#structfield.counters).
+    pub const fn counters(mut self, counters: &'a [Option<CounterBuffer>]) -> Self {
+        self.counters = counters;
+        self
+    }
 }
 
 /// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
