@@ -25,6 +25,7 @@ use std::str::FromStr;
 
 /// A topology value that transform feedback has no decomposition for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TopologyError {
     /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: what is captured are the tessellator's primitives, which
     /// the number of control points does not determine.

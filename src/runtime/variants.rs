@@ -35,6 +35,7 @@ pub struct VariantDesc<'a> {
 
 /// Why a variant cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum VariantError {
     /// Lowering failed.
     #[error(transparent)]

@@ -13,6 +13,7 @@ use crate::sysval::SYSVALS_SIZE;
 /// A backend that a device cannot run, and everything that it lacks for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {backend} backend is not available on {device}: {}", .reasons.join("; "))]
+#[non_exhaustive]
 pub struct Unavailable {
     /// The backend.
     pub backend: Backend,
@@ -75,6 +76,11 @@ impl Capabilities {
             return Ok(());
         }
         Err(Unavailable { backend, device: self.device_name.clone(), reasons })
+    }
+
+    /// Every backend that the device cannot run, with what it lacks for it.
+    pub fn unavailable(&self) -> Vec<Unavailable> {
+        Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
     /// What is in the way of the resource plan by descriptors.

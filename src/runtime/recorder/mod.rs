@@ -86,6 +86,7 @@ impl<'a> CaptureDesc<'a> {
 
 /// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Captured {
     /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_written: u64,
@@ -104,6 +105,7 @@ impl Captured {
 
 /// What was recorded for a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Recorded {
     /// What the capture does, where that is known while recording: `None` once it depends on a
     /// counter, indirect arguments, a predicate or an index buffer with restarts.
@@ -142,12 +144,32 @@ pub struct Recorded {
 /// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
 ///
 /// # Dropping
-/// A recorder that is dropped without [`end`](Self::end) leaves the draws that were not recorded yet in its
-/// [`Capture`]; on the native backend `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer
-/// cannot be ended validly.
+/// A recorder that is dropped without [`end`](Self::end), by a `?` for example, says so by `tracing::error!`. On the
+/// compute backend the draws that were not recorded yet stay in its [`Capture`], which is not played before it is
+/// [ended](Capture::end): [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded). On the native backend
+/// `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer cannot be ended validly. Recorders of
+/// [`Capture::recorder`] come and go.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
+    /// Whether it is to be ended.
+    is_open: bool,
+}
+
+impl Drop for Recorder<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        match &mut self.inner {
+            Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
+            Inner::Immediate(immediate) => {
+                let draws = immediate.capture.abandon();
+                tracing::error!(draws, "a recorder is dropped without `end`, and draws are lost");
+            }
+            Inner::Collect(_) => {}
+        }
+    }
 }
 
 enum Inner<'a> {
