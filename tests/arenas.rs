@@ -135,8 +135,8 @@ fn a_ring_serves_frame_after_frame() {
             assert!(!second.contains("it was never reset"), "{second}");
         }
         gpu.destroy_arena(arena);
-        // SAFETY: as above.
         gpu.submit_growing(|ctx, allocator, _| {
+            // SAFETY: as above.
             unsafe { ring.destroy(ctx, allocator) };
             Ok(())
         })
