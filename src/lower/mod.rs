@@ -302,19 +302,19 @@ impl<'a> Shader<'a> {
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
     }
 
-    /// Sets [`entry_point`](Self::entry_point#structfield.entry_point).
+    /// Sets [`entry_point`](field@Self::entry_point).
     pub const fn entry_point(mut self, name: &'a str) -> Self {
         self.entry_point = Some(name);
         self
     }
 
-    /// Sets [`captures`](Self::captures#structfield.captures): a list, whatever the decorations say.
+    /// Sets [`captures`](field@Self::captures): a list, whatever the decorations say.
     pub const fn captures(mut self, list: &'a CaptureList) -> Self {
         self.captures = Captures::List(list);
         self
     }
 
-    /// Sets [`specialization`](Self::specialization#structfield.specialization).
+    /// Sets [`specialization`](field@Self::specialization).
     pub const fn specialization(mut self, values: &'a [SpecializationConstant<'a>]) -> Self {
         self.specialization = values;
         self

@@ -21,7 +21,7 @@ impl CaptureBuffer {
         Self { buffer, offset: 0, size }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
@@ -44,7 +44,7 @@ impl CounterBuffer {
         Self { buffer, offset: 0 }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
@@ -82,13 +82,13 @@ impl VertexBuffer {
         Self { binding, buffer, offset: 0, size, stride: None }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Sets [`stride`](Self::stride#structfield.stride).
+    /// Sets [`stride`](field@Self::stride).
     pub const fn stride(mut self, stride: u32) -> Self {
         self.stride = Some(stride);
         self
@@ -153,7 +153,7 @@ impl IndexBuffer {
         Self { buffer, offset: 0, size, index_type }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
@@ -179,19 +179,19 @@ impl Draw {
         Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
     }
 
-    /// Sets [`instance_count`](Self::instance_count#structfield.instance_count).
+    /// Sets [`instance_count`](field@Self::instance_count).
     pub const fn instance_count(mut self, instance_count: u32) -> Self {
         self.instance_count = instance_count;
         self
     }
 
-    /// Sets [`first_vertex`](Self::first_vertex#structfield.first_vertex).
+    /// Sets [`first_vertex`](field@Self::first_vertex).
     pub const fn first_vertex(mut self, first_vertex: u32) -> Self {
         self.first_vertex = first_vertex;
         self
     }
 
-    /// Sets [`first_instance`](Self::first_instance#structfield.first_instance).
+    /// Sets [`first_instance`](field@Self::first_instance).
     pub const fn first_instance(mut self, first_instance: u32) -> Self {
         self.first_instance = first_instance;
         self
@@ -234,25 +234,25 @@ impl DrawIndexed {
         Self { index_count, instance_count: 1, first_index: 0, vertex_offset: 0, first_instance: 0 }
     }
 
-    /// Sets [`instance_count`](Self::instance_count#structfield.instance_count).
+    /// Sets [`instance_count`](field@Self::instance_count).
     pub const fn instance_count(mut self, instance_count: u32) -> Self {
         self.instance_count = instance_count;
         self
     }
 
-    /// Sets [`first_index`](Self::first_index#structfield.first_index).
+    /// Sets [`first_index`](field@Self::first_index).
     pub const fn first_index(mut self, first_index: u32) -> Self {
         self.first_index = first_index;
         self
     }
 
-    /// Sets [`vertex_offset`](Self::vertex_offset#structfield.vertex_offset).
+    /// Sets [`vertex_offset`](field@Self::vertex_offset).
     pub const fn vertex_offset(mut self, vertex_offset: i32) -> Self {
         self.vertex_offset = vertex_offset;
         self
     }
 
-    /// Sets [`first_instance`](Self::first_instance#structfield.first_instance).
+    /// Sets [`first_instance`](field@Self::first_instance).
     pub const fn first_instance(mut self, first_instance: u32) -> Self {
         self.first_instance = first_instance;
         self
@@ -306,13 +306,13 @@ impl IndirectDraw {
         Self { buffer, offset: 0, draw_count, stride, count: None }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Sets [`count`](Self::count#structfield.count).
+    /// Sets [`count`](field@Self::count).
     pub const fn count(mut self, buffer: vk::Buffer, offset: u64) -> Self {
         self.count = Some((buffer, offset));
         self
@@ -345,13 +345,13 @@ impl ConditionalRendering {
         Self { buffer, offset: 0, inverted: false }
     }
 
-    /// Sets [`offset`](Self::offset#structfield.offset).
+    /// Sets [`offset`](field@Self::offset).
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Sets [`inverted`](Self::inverted#structfield.inverted).
+    /// Sets [`inverted`](field@Self::inverted).
     pub const fn inverted(mut self, inverted: bool) -> Self {
         self.inverted = inverted;
         self
@@ -379,19 +379,19 @@ impl ByteCountDraw {
         Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
     }
 
-    /// Sets [`instance_count`](Self::instance_count#structfield.instance_count).
+    /// Sets [`instance_count`](field@Self::instance_count).
     pub const fn instance_count(mut self, instance_count: u32) -> Self {
         self.instance_count = instance_count;
         self
     }
 
-    /// Sets [`first_instance`](Self::first_instance#structfield.first_instance).
+    /// Sets [`first_instance`](field@Self::first_instance).
     pub const fn first_instance(mut self, first_instance: u32) -> Self {
         self.first_instance = first_instance;
         self
     }
 
-    /// Sets [`counter_offset`](Self::counter_offset#structfield.counter_offset).
+    /// Sets [`counter_offset`](field@Self::counter_offset).
     pub const fn counter_offset(mut self, counter_offset: u32) -> Self {
         self.counter_offset = counter_offset;
         self

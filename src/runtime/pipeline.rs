@@ -104,45 +104,45 @@ impl<'a> PipelineDesc<'a> {
         }
     }
 
-    /// Sets [`topology`](Self::topology#structfield.topology) and clears
-    /// [`dynamic_topology`](Self::dynamic_topology#structfield.dynamic_topology): draws have that topology alone.
+    /// Sets [`topology`](field@Self::topology) and clears
+    /// [`dynamic_topology`](field@Self::dynamic_topology): draws have that topology alone.
     pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
         self.topology = topology;
         self.dynamic_topology = false;
         self
     }
 
-    /// Sets [`provoking_vertex`](Self::provoking_vertex#structfield.provoking_vertex).
+    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
     pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
         self.provoking_vertex = provoking_vertex;
         self
     }
 
-    /// Sets [`primitive_restart`](Self::primitive_restart#structfield.primitive_restart).
+    /// Sets [`primitive_restart`](field@Self::primitive_restart).
     pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
         self.primitive_restart = primitive_restart;
         self
     }
 
-    /// Sets [`set_layouts`](Self::set_layouts#structfield.set_layouts).
+    /// Sets [`set_layouts`](field@Self::set_layouts).
     pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
         self.set_layouts = set_layouts;
         self
     }
 
-    /// Sets [`dynamic_topology`](Self::dynamic_topology#structfield.dynamic_topology).
+    /// Sets [`dynamic_topology`](field@Self::dynamic_topology).
     pub const fn dynamic_topology(mut self, dynamic_topology: bool) -> Self {
         self.dynamic_topology = dynamic_topology;
         self
     }
 
-    /// Sets [`render_pass`](Self::render_pass#structfield.render_pass).
+    /// Sets [`render_pass`](field@Self::render_pass).
     pub const fn render_pass(mut self, render_pass: vk::RenderPass) -> Self {
         self.render_pass = render_pass;
         self
     }
 
-    /// Sets [`cache`](Self::cache#structfield.cache).
+    /// Sets [`cache`](field@Self::cache).
     pub const fn cache(mut self, cache: vk::PipelineCache) -> Self {
         self.cache = cache;
         self

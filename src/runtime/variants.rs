@@ -98,25 +98,25 @@ impl<'a> VariantDesc<'a> {
         }
     }
 
-    /// Sets [`set_layouts`](Self::set_layouts#structfield.set_layouts).
+    /// Sets [`set_layouts`](field@Self::set_layouts).
     pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
         self.set_layouts = set_layouts;
         self
     }
 
-    /// Sets [`topology`](Self::topology#structfield.topology): draws have that one alone.
+    /// Sets [`topology`](field@Self::topology): draws have that one alone.
     pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
         self.topology = Some(topology);
         self
     }
 
-    /// Sets [`provoking_vertex`](Self::provoking_vertex#structfield.provoking_vertex).
+    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
     pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
         self.provoking_vertex = provoking_vertex;
         self
     }
 
-    /// Sets [`primitive_restart`](Self::primitive_restart#structfield.primitive_restart).
+    /// Sets [`primitive_restart`](field@Self::primitive_restart).
     pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
         self.primitive_restart = primitive_restart;
         self

@@ -65,19 +65,19 @@ impl<'a> CaptureDesc<'a> {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
 
-    /// Sets [`buffers`](Self::buffers#structfield.buffers).
+    /// Sets [`buffers`](field@Self::buffers).
     pub const fn buffers(mut self, buffers: &'a [Option<CaptureBuffer>]) -> Self {
         self.buffers = buffers;
         self
     }
 
-    /// Sets [`vertex_buffers`](Self::vertex_buffers#structfield.vertex_buffers).
+    /// Sets [`vertex_buffers`](field@Self::vertex_buffers).
     pub const fn vertex_buffers(mut self, vertex_buffers: &'a [VertexBuffer]) -> Self {
         self.vertex_buffers = vertex_buffers;
         self
     }
 
-    /// Sets [`counters`](Self::counters#structfield.counters).
+    /// Sets [`counters`](field@Self::counters).
     pub const fn counters(mut self, counters: &'a [Option<CounterBuffer>]) -> Self {
         self.counters = counters;
         self
