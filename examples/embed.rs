@@ -9,10 +9,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::runtime::*;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb::lower::compute;
+use vkxfb::runtime::Captured;
+use vkxfb::runtime::vulkan::vertex_input_descriptions;
+use vkxfb::{
+    Arena, ArenaDesc, Backend, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
+    CaptureDesc, ConsumerScope, Context, Draw, Kernels, MemoryLocation, Pipeline, PipelineDesc,
+    PrimitiveTopology, Recorded, Recorder, RuntimeError, Shader, VertexBuffer, VertexInput,
+    required_features,
+};
 
 const API_VERSION: u32 = vk::API_VERSION_1_2;
 /// Vertices of each draw.
@@ -54,8 +59,6 @@ pub fn run() -> Result<(Captured, Vec<Record>)> {
             .queue_priorities(&priorities)];
         let device = required.with_create_info(
             vk::DeviceCreateInfo::default().queue_create_infos(&queues),
-            &[],
-            &vk::PhysicalDeviceFeatures::default(),
             |info| instance.create_device(physical_device, info, None),
         )?;
         let queue = device.get_device_queue(0, 0);
@@ -91,31 +94,29 @@ unsafe fn submit(
     // Any vertex shader with transform feedback decorations. This one captures 32 bytes a vertex.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/bench/stream.spv");
     let spirv = vkxfb::spirv::words_from_bytes(&std::fs::read(file)?)?;
-    let vertex_input = VertexInput {
-        bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
-        attributes: vec![VertexAttribute {
-            location: 0,
-            binding: 0,
-            format: VertexFormat::R32G32B32A32Sfloat,
-            offset: 0,
-        }],
-    };
+    let vertex_input = vertex_input_descriptions(
+        &[vk::VertexInputBindingDescription::default().binding(0).stride(16)],
+        &[vk::VertexInputAttributeDescription::default()
+            .location(0)
+            .format(vk::Format::R32G32B32A32_SFLOAT)],
+    )?;
     let pipeline = make_pipeline(context, &spirv, &vertex_input)?;
 
     // SAFETY: the caller's contract; everything outlives the submission, which is waited for.
     unsafe {
-        let mut arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 2))?;
+        let size = ArenaDesc::for_draws(1, 2).with_pipeline(&pipeline, 1);
+        let mut arena = Arena::new(context, &mut allocator, &size)?;
         let kernels = Kernels::new(context, vk::PipelineCache::null())?;
         let positions: Vec<[f32; 4]> = (0..VERTICES).map(|v| [v as f32, 0.0, 0.0, 1.0]).collect();
         let mut source = Buffer::new(
             context,
             &mut allocator,
-            &BufferDesc {
-                name: "vertices",
-                size: size_of_val(&*positions) as u64,
-                usage: context.vertex_buffer_usage(Backend::Compute),
-                location: MemoryLocation::Upload,
-            },
+            &BufferDesc::new(
+                "vertices",
+                size_of_val(&*positions) as u64,
+                context.vertex_buffer_usage(Backend::Compute),
+                MemoryLocation::Upload,
+            ),
         )?;
         source.mapped_mut().copy_from_slice(bytemuck::cast_slice(&positions));
         let records: u64 = [PrimitiveTopology::TriangleStrip, PrimitiveTopology::TriangleFan]
@@ -125,13 +126,13 @@ unsafe fn submit(
         let target = Buffer::new(
             context,
             &mut allocator,
-            &BufferDesc {
-                name: "captured",
-                size: records * size_of::<Record>() as u64,
-                usage: context.capture_buffer_usage(Backend::Compute),
+            &BufferDesc::new(
+                "captured",
+                records * size_of::<Record>() as u64,
+                context.capture_buffer_usage(Backend::Compute),
                 // An application that draws what it captured takes device memory.
-                location: MemoryLocation::Readback,
-            },
+                MemoryLocation::Readback,
+            ),
         )?;
 
         let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None)?;
@@ -140,14 +141,8 @@ unsafe fn submit(
         let command_buffers = device.allocate_command_buffers(&info)?;
         let cmd = command_buffers[0];
         device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())?;
-        let vertices = VertexBuffer {
-            binding: 0,
-            buffer: source.raw(),
-            offset: 0,
-            size: source.size(),
-            stride: None,
-        };
-        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+        let vertices = VertexBuffer::new(0, source.raw(), source.size());
+        let bound = CaptureBuffer::new(target.raw(), target.size());
         // Kept from frame to frame, as the arena is: then recording allocates nothing.
         let mut drawn = Capture::new(context, &kernels);
         let recorded = capture(context, &mut drawn, &mut arena, cmd, &pipeline, bound, vertices)?;
@@ -174,17 +169,8 @@ unsafe fn submit(
 fn make_pipeline(context: &Context, spirv: &[u32], vertex_input: &VertexInput) -> Result<Pipeline> {
     let options = compute::Options { vertex_input, target: context.compute_target(0)? };
     let shader = compute::lower(&Shader::new(spirv), &options)?;
-    let desc = PipelineDesc {
-        shader: &shader,
-        topology: PrimitiveTopology::TriangleStrip,
-        dynamic_topology: true, // draws of all topologies; otherwise of that one, and faster
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
-        set_layouts: &[],
-        render_pass: vk::RenderPass::null(),
-        cache: vk::PipelineCache::null(),
-    };
+    // It takes draws of all topologies; with `.topology(..)` of one, and faster.
+    let desc = PipelineDesc::new(&shader, vertex_input);
     // SAFETY: the context is of a live device.
     Ok(unsafe { Pipeline::new(context, &desc) }?)
 }
@@ -200,13 +186,9 @@ unsafe fn capture(
     target: CaptureBuffer,
     vertices: VertexBuffer,
 ) -> Result<Recorded, RuntimeError> {
-    let desc = CaptureDesc {
-        pipeline,
-        buffers: &[Some(target)],
-        vertex_buffers: &[vertices],
-        counters: &[], // from the start of the buffer
-    };
-    let draw = Draw { vertex_count: 5, instance_count: 1, first_vertex: 0, first_instance: 0 };
+    let (buffers, vertex_buffers) = ([Some(target)], [vertices]);
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+    let draw = Draw::new(5);
     // SAFETY: the caller's contract.
     unsafe {
         let mut recorder = Recorder::begin(capture, arena, cmd, &desc)?;

@@ -143,6 +143,7 @@ pub enum Packed {
 
 /// A slot for which there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SlotError {
     /// Its location is beyond the last.
     #[error(

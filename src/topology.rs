@@ -25,6 +25,7 @@ use std::str::FromStr;
 
 /// A topology value that transform feedback has no decomposition for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TopologyError {
     /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: what is captured are the tessellator's primitives, which
     /// the number of control points does not determine.
@@ -157,22 +158,6 @@ impl PrimitiveTopology {
     /// The raw `VkPrimitiveTopology`.
     pub const fn as_raw(self) -> i32 {
         self as i32
-    }
-
-    /// From a raw `VkPrimitiveTopology`.
-    ///
-    /// # Errors
-    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for what the
-    /// enumeration lacks.
-    pub fn from_raw(raw: i32) -> Result<Self, TopologyError> {
-        const PATCH_LIST: i32 = 10;
-        match raw {
-            PATCH_LIST => Err(TopologyError::PatchList),
-            _ => Self::ALL
-                .into_iter()
-                .find(|t| t.as_raw() == raw)
-                .ok_or(TopologyError::UnknownValue(raw)),
-        }
     }
 
     /// The name in lower case with dashes, as the command line takes it.
@@ -522,13 +507,10 @@ mod tests {
     }
 
     #[test]
-    fn raw_values_and_names_round_trip() {
+    fn names_round_trip() {
         for topology in PrimitiveTopology::ALL {
-            assert_eq!(PrimitiveTopology::from_raw(topology.as_raw()), Ok(topology));
             assert_eq!(topology.name().parse(), Ok(topology));
         }
-        assert_eq!(PrimitiveTopology::from_raw(10), Err(TopologyError::PatchList));
-        assert_eq!(PrimitiveTopology::from_raw(11), Err(TopologyError::UnknownValue(11)));
         assert_eq!("patch-list".parse::<PrimitiveTopology>(), Err(TopologyError::PatchList));
         assert!("strip".parse::<PrimitiveTopology>().is_err());
     }

@@ -31,6 +31,14 @@ impl InputRate {
     /// An element an instance: Vulkan's default.
     pub const INSTANCE: Self = Self::Instance { divisor: 1 };
 
+    /// The rate with another divisor, if it is one of instances.
+    pub const fn with_divisor(self, divisor: u32) -> Self {
+        match self {
+            Self::Vertex => Self::Vertex,
+            Self::Instance { .. } => Self::Instance { divisor },
+        }
+    }
+
     /// The element that a shader invocation reads
     /// ([Vertex Input Address Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
     /// `instance_index` starts at `first_instance`.

@@ -6,6 +6,8 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 #[path = "../examples/embed.rs"]
 mod embed;
+#[path = "../examples/minimal.rs"]
+mod minimal;
 
 const README: &str = include_str!("../README.md");
 
@@ -29,6 +31,13 @@ fn what_the_readme_shows_is_run() {
             _ => panic!("```rust{attributes} is not run"),
         }
     }
+}
+
+/// It checks its own output.
+#[test]
+fn minimal_captures_a_strip() {
+    minimal::main().unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(include_str!("../examples/minimal.rs").lines().count() < 100);
 }
 
 #[test]

@@ -162,7 +162,7 @@ unsafe fn create_pipeline(
             [stage(VERTEX, modules[0]).specialization_info(constants), stage(FRAGMENT, modules[1])];
         let blend = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(vk::ColorComponentFlags::RGBA);
-        let topology = vk::PrimitiveTopology::from_raw(topology.as_raw());
+        let topology = vk::PrimitiveTopology::from(topology);
         let raw =
             Drawing::new(SIZE, blend, 1).pipeline(device, &stages, topology, layout, render_pass);
         modules.iter().for_each(|module| device.destroy_shader_module(*module, None));

@@ -28,16 +28,18 @@ send_and_sync! {
     }
     vkxfb::lower::split_blocks { Member, Options<'static>, Split, SplitError }
     vkxfb::runtime {
-        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc,
+        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, ConditionalRendering, ConsumerScope, Context, CounterBuffer,
         DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, IndexBuffer, IndexType, IndirectDraw,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
-        ProvokingVertexSupport, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
+        ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
-    vkxfb::runtime::vulkan { PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static> }
+    vkxfb::runtime::vulkan {
+        PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
+    }
     vkxfb::slots { Packed, Packing, SlotError }
     vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }

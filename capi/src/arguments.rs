@@ -73,6 +73,5 @@ pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
 }
 
 pub(crate) fn topology(topology: ash::vk::PrimitiveTopology) -> Result<PrimitiveTopology, Error> {
-    PrimitiveTopology::from_raw(topology.as_raw())
-        .map_err(|error| Error::Argument(error.to_string()))
+    PrimitiveTopology::try_from(topology).map_err(|error| Error::Argument(error.to_string()))
 }

@@ -85,10 +85,8 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
     unsafe {
         command(capture, |capture| {
             let &VkxfbBufferRange { buffer, offset, size } = required(p_buffer, "pBuffer")?;
-            let index_type = IndexType::ALL
-                .into_iter()
-                .find(|known| known.raw() == index_type)
-                .ok_or_else(|| Error::Argument(format!("indexType is {}", index_type.as_raw())))?;
+            let index_type = IndexType::try_from(index_type)
+                .map_err(|error| Error::Argument(format!("indexType: {error}")))?;
             let buffer = IndexBuffer { buffer, offset, size, index_type };
             Ok(capture.recorder().bind_index_buffer(&buffer)?)
         })

@@ -131,9 +131,7 @@ impl Gpu {
             Profile::Bifrost => vec![Backend::Compute],
         };
         if backends.is_empty() {
-            let reasons =
-                Backend::ALL.into_iter().filter_map(|b| caps.availability(b).err()).collect();
-            return Err(GpuError::NoBackend(reasons));
+            return Err(GpuError::NoBackend(caps.unavailable()));
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
@@ -164,10 +162,14 @@ impl Gpu {
         }
         let device = draw_features
             .with_create_info(create, &extensions, |create, extensions| {
-                required.with_create_info(create, extensions, &features, |info| {
-                    // SAFETY: everything that is enabled is there.
-                    unsafe { instance.raw.create_device(physical_device, info, None) }
-                })
+                let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+                let create = create.enabled_extension_names(&names).enabled_features(&features);
+                // SAFETY: the structures are valid, and everything that is enabled is there.
+                unsafe {
+                    required.with_create_info(create, |info| {
+                        instance.raw.create_device(physical_device, info, None)
+                    })
+                }
             })
             .map_err(vulkan_error("vkCreateDevice"))?;
         // SAFETY: the device was created so.

@@ -150,7 +150,7 @@ fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
     let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
     let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
     if let Some(format) = formats.find(lacks) {
-        let format = ash::vk::Format::from_raw(format.as_raw());
+        let format = ash::vk::Format::from(format);
         return Some(format!("no vertex buffers of VK_FORMAT_{format:?}"));
     }
     let is_last = group.provoking == ProvokingVertex::Last;

@@ -10,6 +10,7 @@ use crate::spirv::declarations::Declarations;
 /// member's name and id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum CaptureError {
     #[error(
         "the shader '{entry_point}' lacks the execution mode Xfb: without a capture list nothing of it \
@@ -72,6 +73,7 @@ pub enum CaptureError {
 
 /// Why the length of an array is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LengthError {
     /// A specialisation constant, of a module that
     /// [`specialize`](crate::spirv::specialization::specialize) has not seen.

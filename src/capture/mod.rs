@@ -24,6 +24,8 @@ mod written;
 pub use error::{CaptureError, LengthError};
 pub use interface::{InterfaceVariable, interface_variables};
 pub use list::{Capture, CaptureList, Selector, locations_used};
+/// Built-ins, as [`Selector::BuiltIn`] names them.
+pub use spirv::BuiltIn;
 pub use stream_output::{
     RecordError, RecordField, RecordProblem, SlotLocations, StreamOutput, StreamOutputInfo,
 };

@@ -56,6 +56,7 @@ impl fmt::Display for SourceLocation {
 
 /// A source that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FrontendError {
     /// The source breaks the language's rules, or uses what naga does not know of it.
     #[error("{}{message}{}", prefix(.location), appended(.advice))]

@@ -90,6 +90,7 @@ pub struct Output {
 
 /// A fragment shader whose colour cannot be broadcast.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BroadcastError {
     /// The words are no SPIR-V module.
     #[error(transparent)]

@@ -58,6 +58,7 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
 /// A shader that cannot be lowered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LowerError {
     /// The words are no SPIR-V module.
     #[error(transparent)]
@@ -300,6 +301,24 @@ impl<'a> Shader<'a> {
     pub const fn new(words: &'a [u32]) -> Self {
         let captures = Captures::Decorations;
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
+    }
+
+    /// Sets [`entry_point`](field@Self::entry_point).
+    pub const fn entry_point(mut self, name: &'a str) -> Self {
+        self.entry_point = Some(name);
+        self
+    }
+
+    /// Sets [`captures`](field@Self::captures): a list, whatever the decorations say.
+    pub const fn captures(mut self, list: &'a CaptureList) -> Self {
+        self.captures = Captures::List(list);
+        self
+    }
+
+    /// Sets [`specialization`](field@Self::specialization).
+    pub const fn specialization(mut self, values: &'a [SpecializationConstant<'a>]) -> Self {
+        self.specialization = values;
+        self
     }
 
     /// The module with its specialisation constants made constants: what a [`CaptureList`] for this shader

@@ -11,15 +11,17 @@
 //! no block has it, an arena that is [growing](Arena::growing) gets another one.
 
 mod part;
+mod ring;
 
 use std::fmt;
 
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
-use super::{Context, MemoryAllocator, RuntimeError};
+use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Place, aligned};
+pub use self::ring::ArenaRing;
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
@@ -76,8 +78,9 @@ impl ArenaDesc {
         restart_table_size(restart_blocks(index_count))
     }
 
-    /// An arena for captures of so many draws in all, without attributes or primitive restart. More than can
-    /// be said is the most that can be said.
+    /// An arena for captures of so many draws in all, of shaders that have no more attributes than
+    /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) and read no push constants, without primitive restart:
+    /// [`with_pipeline`](Self::with_pipeline) adds what others need. Saturates.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -88,6 +91,18 @@ impl ArenaDesc {
             scratch: size(captures, Self::SCRATCH_PER_SETUP, draws, Self::SCRATCH_PER_DRAW),
             descriptor_sets: if sets > u32::MAX as u64 { u32::MAX } else { sets as u32 },
         }
+    }
+}
+
+impl ArenaDesc {
+    /// Adds what the attributes and push constants of a pipeline take each time that they are bound: once for each
+    /// capture with it, and once more whenever pipeline, vertex buffers or push constants change between its draws.
+    pub fn with_pipeline(mut self, pipeline: &Pipeline, times: u64) -> Self {
+        let constants = pipeline.push_constants();
+        let constants = aligned(u64::from(constants.end.saturating_sub(constants.start)));
+        let bytes = aligned(pipeline.attribute_bytes()).saturating_add(constants);
+        self.upload = self.upload.saturating_add(bytes.saturating_mul(times));
+        self
     }
 }
 
@@ -217,6 +232,8 @@ impl Arena {
     /// Every command buffer that was recorded with the arena has been reset or freed, and no
     /// [`Capture`](super::Capture) is played any more of which draws were flushed with it.
     pub unsafe fn reset(&mut self) {
+        self.upload.was_reset = true;
+        self.scratch.was_reset = true;
         self.rewind(Mark { upload: Level::default(), scratch: Level::default(), sets: 0 });
     }
 

@@ -1,6 +1,7 @@
 //! What a device can do, as far as captures care.
 
 mod availability;
+mod restrict;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};

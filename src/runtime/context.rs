@@ -11,7 +11,7 @@ use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::workarounds::Effect;
-use super::{Capabilities, RequiredFeatures, RuntimeError};
+use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::draw::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
 
@@ -27,6 +27,33 @@ impl ContextId {
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A device by its handles, for an application that does not use ash.
+#[derive(Clone, Copy)]
+pub struct RawDevice {
+    /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html),
+    /// of the loader or of whoever gives the application its commands.
+    pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    /// The instance.
+    pub instance: vk::Instance,
+    /// `apiVersion` that the instance was created with.
+    pub instance_api_version: u32,
+    /// The physical device.
+    pub physical_device: vk::PhysicalDevice,
+    /// The device.
+    pub device: vk::Device,
+}
+
+impl fmt::Debug for RawDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawDevice")
+            .field("instance", &self.instance)
+            .field("instance_api_version", &self.instance_api_version)
+            .field("physical_device", &self.physical_device)
+            .field("device", &self.device)
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,6 +140,37 @@ impl Context {
             capabilities,
         };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// A context for a device that exists already, by its handles. `info` is what it was created with, see
+    /// [`Capabilities::restrict`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device was not created for; otherwise those
+    /// of [`Capabilities::query`] and [`new`](Self::new).
+    ///
+    /// # Safety
+    /// The handles belong together, `info` is valid as [`Capabilities::restrict`] says, and nothing in it was not
+    /// enabled. The device and the instance outlive the context and its clones, also those that captures hold.
+    pub unsafe fn from_raw(
+        raw: &RawDevice,
+        info: &vk::DeviceCreateInfo<'_>,
+        backends: &[Backend],
+    ) -> Result<Self, RuntimeError> {
+        let get_instance_proc_addr = raw.get_instance_proc_addr;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let commands = ash::StaticFn { get_instance_proc_addr };
+            let entry = ash::Entry::from_static_fn(commands.clone());
+            let instance = ash::Instance::load(&commands, raw.instance);
+            let device = ash::Device::load(instance.fp_v1_0(), raw.device);
+            let version = raw.instance_api_version;
+            let mut capabilities =
+                Capabilities::query(&entry, &instance, version, raw.physical_device)?;
+            capabilities.restrict(info);
+            let required = required_features(&capabilities, backends)?;
+            Self::new(&instance, &device, capabilities, required)
+        }
     }
 
     /// What it has in common with its clones alone.

@@ -15,6 +15,19 @@ pub struct CaptureBuffer {
     pub size: u64,
 }
 
+impl CaptureBuffer {
+    /// The first `size` bytes of a buffer.
+    pub const fn new(buffer: vk::Buffer, size: u64) -> Self {
+        Self { buffer, offset: 0, size }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+}
+
 /// A counter: one dword, the byte offset in a capture buffer's bound range at which the next record
 /// goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +36,19 @@ pub struct CounterBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from its start, a multiple of 4.
     pub offset: u64,
+}
+
+impl CounterBuffer {
+    /// The first four bytes of a buffer.
+    pub const fn new(buffer: vk::Buffer) -> Self {
+        Self { buffer, offset: 0 }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
 }
 
 /// The range that a vertex buffer is bound with.
@@ -48,6 +74,25 @@ pub struct VertexBuffer {
     /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
     /// Only the compute backend takes another.
     pub stride: Option<u32>,
+}
+
+impl VertexBuffer {
+    /// The first `size` bytes of a buffer, with the stride that the pipeline was made with.
+    pub const fn new(binding: u32, buffer: vk::Buffer, size: u64) -> Self {
+        Self { binding, buffer, offset: 0, size, stride: None }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`stride`](field@Self::stride).
+    pub const fn stride(mut self, stride: u32) -> Self {
+        self.stride = Some(stride);
+        self
+    }
 }
 
 /// `VkIndexType`.
@@ -82,15 +127,6 @@ impl IndexType {
             Self::Uint32 => u32::MAX,
         }
     }
-
-    /// Vulkan's value.
-    pub const fn raw(self) -> vk::IndexType {
-        match self {
-            Self::Uint8 => vk::IndexType::UINT8_EXT,
-            Self::Uint16 => vk::IndexType::UINT16,
-            Self::Uint32 => vk::IndexType::UINT32,
-        }
-    }
 }
 
 /// The range that an index buffer is bound with:
@@ -111,8 +147,21 @@ pub struct IndexBuffer {
     pub index_type: IndexType,
 }
 
+impl IndexBuffer {
+    /// The first `size` bytes of a buffer.
+    pub const fn new(buffer: vk::Buffer, size: u64, index_type: IndexType) -> Self {
+        Self { buffer, offset: 0, size, index_type }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+}
+
 /// [`vkCmdDraw`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDraw.html).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
     /// Vertices of one instance.
     pub vertex_count: u32,
@@ -124,8 +173,48 @@ pub struct Draw {
     pub first_instance: u32,
 }
 
+impl Draw {
+    /// One instance, from vertex 0 on.
+    pub const fn new(vertex_count: u32) -> Self {
+        Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
+    }
+
+    /// Sets [`instance_count`](field@Self::instance_count).
+    pub const fn instance_count(mut self, instance_count: u32) -> Self {
+        self.instance_count = instance_count;
+        self
+    }
+
+    /// Sets [`first_vertex`](field@Self::first_vertex).
+    pub const fn first_vertex(mut self, first_vertex: u32) -> Self {
+        self.first_vertex = first_vertex;
+        self
+    }
+
+    /// Sets [`first_instance`](field@Self::first_instance).
+    pub const fn first_instance(mut self, first_instance: u32) -> Self {
+        self.first_instance = first_instance;
+        self
+    }
+}
+
+impl Default for Draw {
+    /// No vertices, of one instance.
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl From<vk::DrawIndirectCommand> for Draw {
+    fn from(command: vk::DrawIndirectCommand) -> Self {
+        let vk::DrawIndirectCommand { vertex_count, instance_count, first_vertex, first_instance } =
+            command;
+        Self { vertex_count, instance_count, first_vertex, first_instance }
+    }
+}
+
 /// [`vkCmdDrawIndexed`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndexed.html).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawIndexed {
     /// Indices of one instance.
     pub index_count: u32,
@@ -137,6 +226,56 @@ pub struct DrawIndexed {
     pub vertex_offset: i32,
     /// What `InstanceIndex` starts at.
     pub first_instance: u32,
+}
+
+impl DrawIndexed {
+    /// One instance, from the first index of the bound range on.
+    pub const fn new(index_count: u32) -> Self {
+        Self { index_count, instance_count: 1, first_index: 0, vertex_offset: 0, first_instance: 0 }
+    }
+
+    /// Sets [`instance_count`](field@Self::instance_count).
+    pub const fn instance_count(mut self, instance_count: u32) -> Self {
+        self.instance_count = instance_count;
+        self
+    }
+
+    /// Sets [`first_index`](field@Self::first_index).
+    pub const fn first_index(mut self, first_index: u32) -> Self {
+        self.first_index = first_index;
+        self
+    }
+
+    /// Sets [`vertex_offset`](field@Self::vertex_offset).
+    pub const fn vertex_offset(mut self, vertex_offset: i32) -> Self {
+        self.vertex_offset = vertex_offset;
+        self
+    }
+
+    /// Sets [`first_instance`](field@Self::first_instance).
+    pub const fn first_instance(mut self, first_instance: u32) -> Self {
+        self.first_instance = first_instance;
+        self
+    }
+}
+
+impl Default for DrawIndexed {
+    /// No indices, of one instance.
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl From<vk::DrawIndexedIndirectCommand> for DrawIndexed {
+    fn from(command: vk::DrawIndexedIndirectCommand) -> Self {
+        Self {
+            index_count: command.index_count,
+            instance_count: command.instance_count,
+            first_index: command.first_index,
+            vertex_offset: command.vertex_offset,
+            first_instance: command.first_instance,
+        }
+    }
 }
 
 /// Draws whose arguments lie in a buffer, see [`Recorder::draw_indirect`](super::Recorder::draw_indirect):
@@ -162,6 +301,23 @@ pub struct IndirectDraw {
 }
 
 impl IndirectDraw {
+    /// So many commands from the start of a buffer on, `stride` bytes apart.
+    pub const fn new(buffer: vk::Buffer, draw_count: u32, stride: u32) -> Self {
+        Self { buffer, offset: 0, draw_count, stride, count: None }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`count`](field@Self::count).
+    pub const fn count(mut self, buffer: vk::Buffer, offset: u64) -> Self {
+        self.count = Some((buffer, offset));
+        self
+    }
+
     /// Bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
         match indexed {
@@ -183,6 +339,25 @@ pub struct ConditionalRendering {
     pub inverted: bool,
 }
 
+impl ConditionalRendering {
+    /// Draws are discarded where the first dword of a buffer is 0.
+    pub const fn new(buffer: vk::Buffer) -> Self {
+        Self { buffer, offset: 0, inverted: false }
+    }
+
+    /// Sets [`offset`](field@Self::offset).
+    pub const fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`inverted`](field@Self::inverted).
+    pub const fn inverted(mut self, inverted: bool) -> Self {
+        self.inverted = inverted;
+        self
+    }
+}
+
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteCountDraw {
@@ -196,4 +371,29 @@ pub struct ByteCountDraw {
     pub counter_offset: u32,
     /// Bytes of a vertex: a positive multiple of 4.
     pub vertex_stride: u32,
+}
+
+impl ByteCountDraw {
+    /// One instance of all that was captured.
+    pub const fn new(counter: CounterBuffer, vertex_stride: u32) -> Self {
+        Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
+    }
+
+    /// Sets [`instance_count`](field@Self::instance_count).
+    pub const fn instance_count(mut self, instance_count: u32) -> Self {
+        self.instance_count = instance_count;
+        self
+    }
+
+    /// Sets [`first_instance`](field@Self::first_instance).
+    pub const fn first_instance(mut self, first_instance: u32) -> Self {
+        self.first_instance = first_instance;
+        self
+    }
+
+    /// Sets [`counter_offset`](field@Self::counter_offset).
+    pub const fn counter_offset(mut self, counter_offset: u32) -> Self {
+        self.counter_offset = counter_offset;
+        self
+    }
 }

@@ -246,7 +246,10 @@ pub enum RuntimeError {
         storage_buffers: u32,
     },
     /// The arena has no descriptor set left.
-    #[error("the arena's {capacity} descriptor sets are used up")]
+    #[error(
+        "the arena's {capacity} descriptor sets are used up: reset it when the device is done with what was \
+         recorded, make it with more or let it grow (Arena::growing)"
+    )]
     NoDescriptorSet {
         /// How many it has.
         capacity: u32,
@@ -332,6 +335,10 @@ pub enum RuntimeError {
     /// A capture that was not begun, or was cleared since.
     #[error("the capture was not begun")]
     NotBegun,
+    /// A capture whose [`Recorder`](super::Recorder) was dropped without [`end`](super::Recorder::end): it may lack
+    /// draws. [`Capture::end`](super::Capture::end) ends it as it is.
+    #[error("the recorder of the capture was dropped without `end`")]
+    NotEnded,
     /// A capture some of whose draws another command buffer has: they were flushed there.
     #[error("draws of the capture were flushed into another command buffer")]
     FlushedElsewhere,
@@ -392,7 +399,10 @@ pub enum RuntimeError {
         per_axis: u32,
     },
     /// The arena is full.
-    #[error("the arena has {left} bytes left of {capacity} for {part}: the record needs {needed}")]
+    #[error(
+        "the arena has {left} bytes left of {capacity} for {part}, and the record needs {needed}: {}",
+        room_for(*.needed, *.capacity, *.was_reset)
+    )]
     ArenaFull {
         /// Which part of it: upload or scratch.
         part: &'static str,
@@ -402,6 +412,8 @@ pub enum RuntimeError {
         left: u64,
         /// Bytes in all.
         capacity: u64,
+        /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
+        was_reset: bool,
     },
     /// Something that a backend cannot capture, or that it leaves to Vulkan.
     #[error("the {backend} backend does not do {what}")]
@@ -500,6 +512,21 @@ impl RuntimeError {
     /// For `map_err`: the failed command and its result.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
+    }
+}
+
+/// How a full arena comes by more room, in messages.
+const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
+    match (needed > capacity, was_reset) {
+        (true, _) => "it has to be made larger, or to grow (Arena::growing)",
+        (false, false) => {
+            "it was never reset: reset it when the device is done with what was recorded \
+             (Arena::reset, ArenaRing)"
+        }
+        (false, true) => {
+            "reset it when the device is done with what was recorded, make it larger or let it grow \
+             (Arena::growing)"
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Every pNext chain and every extension function table of the runtime, in one place: how `ash`
 //! spells them changes between its releases.
 //!
-//! Chains that are passed in are here, those that are asked for in `query`, commands in `functions`.
+//! Chains that are passed in are here, those of an application in `chain`, those that are asked for in `query`,
+//! commands in `functions`.
 
+mod chain;
 mod functions;
 mod query;
 
@@ -10,6 +12,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 
+pub(super) use self::chain::{ChainedFeature, core_features, extension_names};
 pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
@@ -76,53 +79,58 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
-/// Feature structures for [`with_device_create_info`]; a false one is not chained.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ChainedFeatures {
-    pub(super) transform_feedback: bool,
-    pub(super) buffer_device_address: bool,
-    pub(super) provoking_vertex_last: bool,
-    pub(super) preserve_provoking_vertex: bool,
-    pub(super) shader_draw_parameters: bool,
-    pub(super) vertex_divisor: bool,
-    pub(super) vertex_zero_divisor: bool,
-}
-
-/// Calls `f` with `info`, the extensions and features added.
-pub(super) fn with_device_create_info<R>(
+/// Calls `f` with `info` and those extensions and features enabled: in the structures of its chain that have them,
+/// otherwise in structures before them.
+///
+/// # Safety
+/// `info` is valid, and the structures of its chain may be written.
+pub(super) unsafe fn with_device_create_info<R>(
     info: vk::DeviceCreateInfo<'_>,
     extensions: &[&CStr],
     core: &vk::PhysicalDeviceFeatures,
-    chained: ChainedFeatures,
+    features: &[ChainedFeature],
     f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
 ) -> R {
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let mut info = info.enabled_extension_names(&names);
+    // SAFETY: the caller's contract.
+    match unsafe { chain::find_core_features(info.p_next) } {
+        // SAFETY: as above.
+        Some(chained) => unsafe { *chained = *core },
+        None => info = info.enabled_features(core),
+    }
+    // SAFETY: as above.
+    let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
+    let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
+    let has = |feature| missing.contains(&feature);
+
     let mut xfb =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
     let mut bda =
         vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
+    let (last, preserved) =
+        (has(ChainedFeature::ProvokingVertexLast), has(ChainedFeature::PreserveProvokingVertex));
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
-        .provoking_vertex_last(chained.provoking_vertex_last)
-        .transform_feedback_preserves_provoking_vertex(chained.preserve_provoking_vertex);
+        .provoking_vertex_last(last)
+        .transform_feedback_preserves_provoking_vertex(preserved);
     let mut draw_parameters =
         vk::PhysicalDeviceShaderDrawParametersFeatures::default().shader_draw_parameters(true);
     let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
         .vertex_attribute_instance_rate_divisor(true)
-        .vertex_attribute_instance_rate_zero_divisor(chained.vertex_zero_divisor);
-    let mut info = info.enabled_extension_names(&names).enabled_features(core);
-    if chained.transform_feedback {
+        .vertex_attribute_instance_rate_zero_divisor(has(ChainedFeature::VertexZeroDivisor));
+    if has(ChainedFeature::TransformFeedback) {
         info = info.push_next(&mut xfb);
     }
-    if chained.buffer_device_address {
+    if has(ChainedFeature::BufferDeviceAddress) {
         info = info.push_next(&mut bda);
     }
-    if chained.provoking_vertex_last || chained.preserve_provoking_vertex {
+    if last || preserved {
         info = info.push_next(&mut provoking);
     }
-    if chained.shader_draw_parameters {
+    if has(ChainedFeature::ShaderDrawParameters) {
         info = info.push_next(&mut draw_parameters);
     }
-    if chained.vertex_divisor {
+    if has(ChainedFeature::VertexDivisor) {
         info = info.push_next(&mut divisor);
     }
     f(&info)

@@ -4,9 +4,12 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::extensions::{self, AddressSource, ChainedFeatures};
+use super::extensions::{self, AddressSource, ChainedFeature};
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
+
+/// A member of `VkPhysicalDeviceFeatures`.
+type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
 /// Extensions and features for a set of backends: what they need, and what they profit from.
 ///
@@ -175,54 +178,95 @@ impl RequiredFeatures {
         features: &vk::PhysicalDeviceFeatures,
     ) -> vk::PhysicalDeviceFeatures {
         let mut features = *features;
-        if self.has(Backend::Vertex) {
-            features.vertex_pipeline_stores_and_atomics = vk::TRUE;
-        }
-        if self.geometry_shader {
-            features.geometry_shader = vk::TRUE;
-        }
-        if self.multi_draw_indirect {
-            features.multi_draw_indirect = vk::TRUE;
-        }
-        if self.descriptors {
-            features.shader_storage_buffer_array_dynamic_indexing = vk::TRUE;
+        for (_, member) in self.needed_core_features() {
+            *member(&mut features) = vk::TRUE;
         }
         features
     }
 
+    /// The features to enable, by their names in Vulkan, for an application that builds its chain itself:
+    /// `bufferDeviceAddress` for example, which `VkPhysicalDeviceVulkan12Features` has, or
+    /// `VkPhysicalDeviceBufferDeviceAddressFeatures`. [`with_create_info`](Self::with_create_info) does it all.
+    pub fn features(&self) -> Vec<&'static str> {
+        let core = self.needed_core_features().map(|(name, _)| name);
+        core.chain(self.chained_features().into_iter().map(ChainedFeature::name)).collect()
+    }
+
+    /// Those of `VkPhysicalDeviceFeatures`, by name.
+    fn needed_core_features(&self) -> impl Iterator<Item = (&'static str, CoreFeature)> {
+        let features: [(bool, &str, CoreFeature); 4] = [
+            (self.has(Backend::Vertex), "vertexPipelineStoresAndAtomics", |features| {
+                &mut features.vertex_pipeline_stores_and_atomics
+            }),
+            (self.geometry_shader, "geometryShader", |features| &mut features.geometry_shader),
+            (self.multi_draw_indirect, "multiDrawIndirect", |features| {
+                &mut features.multi_draw_indirect
+            }),
+            (self.descriptors, "shaderStorageBufferArrayDynamicIndexing", |features| {
+                &mut features.shader_storage_buffer_array_dynamic_indexing
+            }),
+        ];
+        features.into_iter().filter(|(needed, ..)| *needed).map(|(_, name, member)| (name, member))
+    }
+
+    /// The others.
+    fn chained_features(&self) -> Vec<ChainedFeature> {
+        let draw_parameters = self.shader_draw_parameters && !self.below_1_1;
+        let features = [
+            (self.has(Backend::Native), ChainedFeature::TransformFeedback),
+            (self.address_source.is_some(), ChainedFeature::BufferDeviceAddress),
+            (self.provoking_vertex_last, ChainedFeature::ProvokingVertexLast),
+            (self.preserve_provoking_vertex, ChainedFeature::PreserveProvokingVertex),
+            (draw_parameters, ChainedFeature::ShaderDrawParameters),
+            (self.vertex_divisor, ChainedFeature::VertexDivisor),
+            (self.vertex_divisor && self.vertex_zero_divisor, ChainedFeature::VertexZeroDivisor),
+            (self.draw_indirect_count, ChainedFeature::DrawIndirectCount),
+        ];
+        features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
+    }
+
     /// Calls `f`, which is to create the device, with `info` extended by what is needed.
     ///
-    /// `info` brings the application's queues and pNext chain; its extension names and enabled
-    /// features are replaced by the union of `extensions` and `features` with what is needed.
+    /// `info` is what the application creates its device with: its queues, extensions, features and `pNext` chain.
+    /// Extensions are added to its own. Features are set in the structures of the chain that have them, be it
+    /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and its like or the structure of an extension,
+    /// and other structures are added for what the chain has no structure for.
     ///
-    /// The chain of `info` must not hold `VkPhysicalDeviceFeatures2` or any structure with one of
-    /// the features that are added: `transformFeedback`, `bufferDeviceAddress`,
-    /// `provokingVertexLast`, `shaderDrawParameters`, `vertexAttributeInstanceRateDivisor`. An application that chains
-    /// `VkPhysicalDeviceVulkan12Features` and the like sets those members itself, by
-    /// [`extensions`](Self::extensions), [`core_features`](Self::core_features),
-    /// [`address_source`](Self::address_source) and the fields.
-    pub fn with_create_info<R>(
+    /// ```no_run
+    /// use ash::vk;
+    /// # use vkxfb::runtime::RequiredFeatures;
+    ///
+    /// # unsafe fn create(
+    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, required: &RequiredFeatures,
+    /// #     queues: &[vk::DeviceQueueCreateInfo<'_>],
+    /// # ) -> Result<ash::Device, vk::Result> { unsafe {
+    /// let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+    /// let info = vk::DeviceCreateInfo::default().queue_create_infos(queues).push_next(&mut vulkan12);
+    /// required.with_create_info(info, |info| instance.create_device(physical_device, info, None))
+    /// # } }
+    /// ```
+    ///
+    /// # Safety
+    /// `info` is valid, as for
+    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html): its
+    /// pointers and its chain, whose structures nobody else uses meanwhile, as `push_next` sees to.
+    pub unsafe fn with_create_info<R>(
         &self,
         info: vk::DeviceCreateInfo<'_>,
-        extensions: &[&CStr],
-        features: &vk::PhysicalDeviceFeatures,
         f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
     ) -> R {
         let mut all: Vec<&CStr> = self.extensions();
-        all.extend(extensions);
+        // SAFETY: the caller's contract.
+        let core = unsafe {
+            all.extend(extensions::extension_names(&info));
+            self.core_features(&extensions::core_features(&info))
+        };
         all.sort_unstable();
         all.dedup();
-        let chained = ChainedFeatures {
-            transform_feedback: self.has(Backend::Native),
-            buffer_device_address: self.address_source.is_some(),
-            provoking_vertex_last: self.provoking_vertex_last,
-            preserve_provoking_vertex: self.preserve_provoking_vertex,
-            shader_draw_parameters: self.shader_draw_parameters && !self.below_1_1,
-            vertex_divisor: self.vertex_divisor,
-            vertex_zero_divisor: self.vertex_zero_divisor,
-        };
+        let chained = self.chained_features();
         tracing::debug!(extensions = ?all, ?chained, "device creation");
-        extensions::with_device_create_info(info, &all, &self.core_features(features), chained, f)
+        // SAFETY: the caller's contract.
+        unsafe { extensions::with_device_create_info(info, &all, &core, &chained, f) }
     }
 }
 
@@ -315,18 +359,101 @@ mod tests {
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
+    /// What a device would be created with: extensions, core features, and of the chain each type once.
+    fn created(
+        required: &RequiredFeatures,
+        info: vk::DeviceCreateInfo<'_>,
+    ) -> (Vec<String>, vk::PhysicalDeviceFeatures, Vec<vk::StructureType>) {
+        // SAFETY: the tests' structures are valid.
+        unsafe {
+            required.with_create_info(info, |info| {
+                let names = extensions::extension_names(info);
+                let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+                let mut types = Vec::new();
+                let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
+                while let Some(base) = next.as_ref() {
+                    types.push(base.s_type);
+                    next = base.p_next;
+                }
+                (names.collect(), extensions::core_features(info), types)
+            })
+        }
+    }
+
     #[test]
     fn the_applications_own_extensions_and_features_stay() {
         let required = required_features(&full(), &[Backend::Vertex]).unwrap();
         let own = vk::PhysicalDeviceFeatures::default().wide_lines(true);
-        let extensions = [khr::swapchain::NAME, khr::swapchain::NAME];
-        let info = vk::DeviceCreateInfo::default();
-        required.with_create_info(info, &extensions, &own, |info| {
-            // The swapchain's, and VK_EXT_vertex_attribute_divisor.
-            assert_eq!(info.enabled_extension_count, 2);
-            assert!(!info.p_next.is_null() && !info.p_enabled_features.is_null());
-        });
-        let core = required.core_features(&own);
+        let names = [khr::swapchain::NAME.as_ptr(); 2];
+        let info =
+            vk::DeviceCreateInfo::default().enabled_extension_names(&names).enabled_features(&own);
+        let (names, core, types) = created(&required, info);
+        assert_eq!(names, ["VK_EXT_vertex_attribute_divisor", "VK_KHR_swapchain"]);
         assert_eq!(core.wide_lines & core.vertex_pipeline_stores_and_atomics, vk::TRUE);
+        assert_eq!(own.vertex_pipeline_stores_and_atomics, vk::FALSE);
+        assert_eq!(
+            types,
+            [
+                vk::StructureType::PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                vk::StructureType::PHYSICAL_DEVICE_SHADER_DRAW_PARAMETERS_FEATURES,
+                vk::StructureType::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+            ]
+        );
+    }
+
+    #[test]
+    fn features_are_set_in_the_structures_of_the_application() {
+        let required = required_features(&full(), &Backend::ALL).unwrap();
+        let mut features2 = vk::PhysicalDeviceFeatures2::default();
+        features2.features.wide_lines = vk::TRUE;
+        let mut vulkan11 = vk::PhysicalDeviceVulkan11Features::default();
+        let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+        let mut provoking =
+            vk::PhysicalDeviceProvokingVertexFeaturesEXT::default().provoking_vertex_last(true);
+        let info = vk::DeviceCreateInfo::default()
+            .push_next(&mut features2)
+            .push_next(&mut vulkan11)
+            .push_next(&mut vulkan12)
+            .push_next(&mut provoking);
+        let (_, core, types) = created(&required, info);
+        // One for what the chain had no structure for, and no second one of any feature.
+        assert_eq!(
+            types,
+            [
+                vk::StructureType::PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                vk::StructureType::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
+                vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
+                vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                vk::StructureType::PHYSICAL_DEVICE_FEATURES_2,
+            ]
+        );
+        assert_eq!(core.wide_lines & core.geometry_shader & core.multi_draw_indirect, vk::TRUE);
+        assert_eq!(vulkan11.shader_draw_parameters, vk::TRUE);
+        let all = [
+            vulkan12.timeline_semaphore,
+            vulkan12.buffer_device_address,
+            vulkan12.draw_indirect_count,
+            provoking.provoking_vertex_last,
+            provoking.transform_feedback_preserves_provoking_vertex,
+        ];
+        assert_eq!(all, [vk::TRUE; 5]);
+    }
+
+    #[test]
+    fn features_are_listed_by_name() {
+        let required = required_features(&full(), &[Backend::Compute]).unwrap();
+        assert_eq!(required.features(), ["bufferDeviceAddress"]);
+        let mut required = required_features(&full(), &[Backend::Vertex]).unwrap();
+        required.vertex_divisor = false;
+        assert_eq!(
+            required.features(),
+            [
+                "vertexPipelineStoresAndAtomics",
+                "geometryShader",
+                "bufferDeviceAddress",
+                "shaderDrawParameters"
+            ]
+        );
     }
 }

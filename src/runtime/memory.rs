@@ -169,6 +169,18 @@ pub struct BufferDesc<'a> {
     pub location: MemoryLocation,
 }
 
+impl<'a> BufferDesc<'a> {
+    /// A buffer of `size` bytes.
+    pub const fn new(
+        name: &'a str,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        location: MemoryLocation,
+    ) -> Self {
+        Self { name, size, usage, location }
+    }
+}
+
 /// A buffer with memory of its own.
 #[derive(Debug)]
 pub struct Buffer {

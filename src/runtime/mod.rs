@@ -27,7 +27,7 @@
 //! * [`Capture`] is what a recorder of the compute backend collects, as a value: what is bound, and the draws. It
 //!   borrows nothing, can be kept, and is played into command buffers as often as needed.
 //! * [`Arena`] is where a record puts what does not fit into push constants, and the scratch memory of
-//!   the kernels.
+//!   the kernels. [`ArenaRing`] has one for each frame in flight.
 //!
 //! # What the runtime never does
 //!
@@ -102,13 +102,13 @@ mod variants;
 pub mod vulkan;
 mod workarounds;
 
-pub use arena::{Arena, ArenaAccess, ArenaDesc};
+pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
 #[doc(hidden)]
 pub use barrier::Barrier;
 pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
-pub use context::Context;
+pub use context::{Context, RawDevice};
 pub use draw_arguments::DrawCommands;
 pub use draws::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,

@@ -34,7 +34,23 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
 /// What a pipeline is made of.
+///
+/// [`new`](Self::new) takes what has no default, and the other functions set the rest, as ash's structures do:
+///
+/// ```
+/// # use vkxfb::lower::Lowered;
+/// # use vkxfb::runtime::PipelineDesc;
+/// # use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+/// # use vkxfb::vertex_input::VertexInput;
+/// # fn describe(shader: &Lowered, vertex_input: &VertexInput) {
+/// let desc = PipelineDesc::new(shader, vertex_input)
+///     .topology(PrimitiveTopology::TriangleStrip)
+///     .provoking_vertex(ProvokingVertex::Last);
+/// assert!(!desc.dynamic_topology);
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
+#[must_use]
 pub struct PipelineDesc<'a> {
     /// The shader, rewritten for its backend.
     pub shader: &'a Lowered,
@@ -62,13 +78,76 @@ pub struct PipelineDesc<'a> {
     /// native and the vertex backend take one topology in any case.
     pub dynamic_topology: bool,
     /// Native and vertex: a render pass that the draws' render pass instance is compatible with,
-    /// used with subpass 0. Ignored by the compute backend.
+    /// used with subpass 0. Ignored by the compute backend. Null makes a pipeline for
+    /// [dynamic rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
+    /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
     /// Pipeline cache, or null.
     pub cache: vk::PipelineCache,
 }
 
-impl PipelineDesc<'_> {
+impl<'a> PipelineDesc<'a> {
+    /// Draws of every topology, with the first vertex as the provoking one, without primitive restart, descriptor
+    /// sets, render pass and pipeline cache. Pipelines of the native and the vertex backend, which take one topology,
+    /// take triangle lists.
+    pub const fn new(shader: &'a Lowered, vertex_input: &'a VertexInput) -> Self {
+        Self {
+            shader,
+            topology: PrimitiveTopology::TriangleList,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+            vertex_input,
+            set_layouts: &[],
+            dynamic_topology: true,
+            render_pass: vk::RenderPass::null(),
+            cache: vk::PipelineCache::null(),
+        }
+    }
+
+    /// Sets [`topology`](field@Self::topology) and clears
+    /// [`dynamic_topology`](field@Self::dynamic_topology): draws have that topology alone.
+    pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
+        self.topology = topology;
+        self.dynamic_topology = false;
+        self
+    }
+
+    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
+    pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
+        self.provoking_vertex = provoking_vertex;
+        self
+    }
+
+    /// Sets [`primitive_restart`](field@Self::primitive_restart).
+    pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
+        self.primitive_restart = primitive_restart;
+        self
+    }
+
+    /// Sets [`set_layouts`](field@Self::set_layouts).
+    pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
+        self.set_layouts = set_layouts;
+        self
+    }
+
+    /// Sets [`dynamic_topology`](field@Self::dynamic_topology).
+    pub const fn dynamic_topology(mut self, dynamic_topology: bool) -> Self {
+        self.dynamic_topology = dynamic_topology;
+        self
+    }
+
+    /// Sets [`render_pass`](field@Self::render_pass).
+    pub const fn render_pass(mut self, render_pass: vk::RenderPass) -> Self {
+        self.render_pass = render_pass;
+        self
+    }
+
+    /// Sets [`cache`](field@Self::cache).
+    pub const fn cache(mut self, cache: vk::PipelineCache) -> Self {
+        self.cache = cache;
+        self
+    }
+
     /// What the shader reads of the push constants. The layout of the application's own pipeline
     /// ([`Pipeline::from_raw`]) has that range for that stage alone, and others before it or behind it:
     /// [`push_constant_ranges`](super::vulkan::push_constant_ranges) makes those of what it had.
@@ -347,7 +426,6 @@ impl Pipeline {
         self.shared.set_count
     }
 
-    /// Numbers of those of them that the shader reads.
     /// Numbers of the application's descriptor sets that the shader reads, rising.
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets

@@ -13,7 +13,10 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
 /// What an application's graphics pipeline comes to as a compute pipeline that captures.
+///
+/// [`new`](Self::new) takes what has no default, the other functions set the rest.
 #[derive(Debug, Clone, Copy)]
+#[must_use]
 pub struct VariantDesc<'a> {
     /// The vertex shader, with the values of its specialisation constants.
     pub shader: Shader<'a>,
@@ -32,6 +35,7 @@ pub struct VariantDesc<'a> {
 
 /// Why a variant cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum VariantError {
     /// Lowering failed.
     #[error(transparent)]
@@ -80,7 +84,44 @@ struct Key {
     states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
 }
 
-impl VariantDesc<'_> {
+impl<'a> VariantDesc<'a> {
+    /// Draws of every topology, with the first vertex as the provoking one, without primitive restart and descriptor
+    /// sets.
+    pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
+        Self {
+            shader,
+            vertex_input,
+            set_layouts: &[],
+            topology: None,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+        }
+    }
+
+    /// Sets [`set_layouts`](field@Self::set_layouts).
+    pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
+        self.set_layouts = set_layouts;
+        self
+    }
+
+    /// Sets [`topology`](field@Self::topology): draws have that one alone.
+    pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
+    pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
+        self.provoking_vertex = provoking_vertex;
+        self
+    }
+
+    /// Sets [`primitive_restart`](field@Self::primitive_restart).
+    pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
+        self.primitive_restart = primitive_restart;
+        self
+    }
+
     const fn states(&self) -> (Option<PrimitiveTopology>, ProvokingVertex, bool) {
         (self.topology, self.provoking_vertex, self.primitive_restart)
     }
@@ -129,17 +170,12 @@ impl VariantDesc<'_> {
         let target = ctx.compute_target(self.set_layouts.len())?;
         let options = compute::Options { vertex_input: self.vertex_input, target };
         let shader = compute::lower(&self.shader, &options)?;
-        let desc = PipelineDesc {
-            shader: &shader,
-            topology: self.topology.unwrap_or(PrimitiveTopology::TriangleList),
-            dynamic_topology: self.topology.is_none(),
-            provoking_vertex: self.provoking_vertex,
-            primitive_restart: self.primitive_restart,
-            vertex_input: self.vertex_input,
-            set_layouts: self.set_layouts,
-            render_pass: vk::RenderPass::null(),
-            cache,
-        };
+        let desc = PipelineDesc::new(&shader, self.vertex_input)
+            .provoking_vertex(self.provoking_vertex)
+            .primitive_restart(self.primitive_restart)
+            .set_layouts(self.set_layouts)
+            .cache(cache);
+        let desc = self.topology.map_or(desc, |topology| desc.topology(topology));
         // SAFETY: the caller's contract.
         Ok(unsafe { Pipeline::new(ctx, &desc) }?)
     }

@@ -2,24 +2,25 @@
 //!
 //! | of its graphics pipeline | |
 //! |---|---|
-//! | vertex input state | [`vertex_input`], [`dynamic_vertex_input`] |
+//! | vertex input state | [`vertex_input`], [`vertex_input_descriptions`], [`dynamic_vertex_input`] |
 //! | specialisation constants | [`specialization`] |
 //! | descriptor set layouts | [`SetLayoutInfo`]: made visible to compute |
 //! | pipeline layout | [`PipelineLayoutDesc`]: held against the shader |
 //! | push constant ranges | for a pipeline of its own that captures: [`sysvals_place`], [`push_constant_ranges`] |
+//! | topology, formats, index types, rates | `TryFrom` and `From` for the types of [`ash::vk`] |
 
+mod convert;
 mod layout;
 
 use ash::vk;
 
+pub use self::convert::UnsupportedIndexType;
 pub use self::layout::{
     PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo, push_constant_ranges, sysvals_place,
 };
 use super::RuntimeError;
 use crate::spirv::specialization::SpecializationConstant;
-use crate::vertex_input::{
-    InputRate, UnsupportedFormat, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
-};
+use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
 /// The vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
 /// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
@@ -42,23 +43,46 @@ pub unsafe fn vertex_input(
             divisors(info.p_next),
         )
     };
-    let divisor_of = |binding: u32| {
-        let described = divisors.iter().find(|divisor| divisor.binding == binding);
-        described.map_or(1, |described| described.divisor)
-    };
+    let mut input = vertex_input_descriptions(bindings, attributes)?;
+    for binding in &mut input.bindings {
+        if let Some(described) = divisors.iter().find(|d| d.binding == binding.binding) {
+            binding.input_rate = binding.input_rate.with_divisor(described.divisor);
+        }
+    }
+    Ok(input)
+}
+
+/// The vertex input state of binding and attribute descriptions, as most applications have them for
+/// [`VkPipelineVertexInputStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html):
+///
+/// ```
+/// use ash::vk;
+/// use vkxfb::runtime::vulkan::vertex_input_descriptions;
+///
+/// let bindings = [vk::VertexInputBindingDescription { binding: 0, stride: 12, ..Default::default() }];
+/// let attributes = [vk::VertexInputAttributeDescription {
+///     location: 0,
+///     binding: 0,
+///     format: vk::Format::R32G32B32_SFLOAT,
+///     offset: 0,
+/// }];
+/// let input = vertex_input_descriptions(&bindings, &attributes)?;
+/// assert_eq!(input.bindings[0].stride, 12);
+/// # Ok::<(), vkxfb::runtime::RuntimeError>(())
+/// ```
+///
+/// Bindings of the rate `INSTANCE` have the divisor 1: with others, see [`vertex_input`] or set
+/// [`VertexBinding::input_rate`].
+///
+/// # Errors
+/// [`RuntimeError::VertexFormat`].
+pub fn vertex_input_descriptions(
+    bindings: &[vk::VertexInputBindingDescription],
+    attributes: &[vk::VertexInputAttributeDescription],
+) -> Result<VertexInput, RuntimeError> {
     Ok(VertexInput {
-        bindings: bindings
-            .iter()
-            .map(|b| VertexBinding {
-                binding: b.binding,
-                stride: b.stride,
-                input_rate: input_rate(b.input_rate, divisor_of(b.binding)),
-            })
-            .collect(),
-        attributes: attributes
-            .iter()
-            .map(|a| attribute(a.location, a.binding, a.format, a.offset))
-            .collect::<Result<_, _>>()?,
+        bindings: bindings.iter().map(VertexBinding::from).collect(),
+        attributes: attributes.iter().map(VertexAttribute::try_from).collect::<Result<_, _>>()?,
     })
 }
 
@@ -73,18 +97,8 @@ pub fn dynamic_vertex_input(
     attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
 ) -> Result<VertexInput, RuntimeError> {
     Ok(VertexInput {
-        bindings: bindings
-            .iter()
-            .map(|b| VertexBinding {
-                binding: b.binding,
-                stride: b.stride,
-                input_rate: input_rate(b.input_rate, b.divisor),
-            })
-            .collect(),
-        attributes: attributes
-            .iter()
-            .map(|a| attribute(a.location, a.binding, a.format, a.offset))
-            .collect::<Result<_, _>>()?,
+        bindings: bindings.iter().map(VertexBinding::from).collect(),
+        attributes: attributes.iter().map(VertexAttribute::try_from).collect::<Result<_, _>>()?,
     })
 }
 
@@ -134,24 +148,6 @@ pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags 
     }
 }
 
-const fn input_rate(rate: vk::VertexInputRate, divisor: u32) -> InputRate {
-    match rate.as_raw() == vk::VertexInputRate::INSTANCE.as_raw() {
-        true => InputRate::Instance { divisor },
-        false => InputRate::Vertex,
-    }
-}
-
-fn attribute(
-    location: u32,
-    binding: u32,
-    format: vk::Format,
-    offset: u32,
-) -> Result<VertexAttribute, RuntimeError> {
-    let unsupported = |source: UnsupportedFormat| RuntimeError::VertexFormat { location, source };
-    let format = VertexFormat::from_raw(format.as_raw()).map_err(unsupported)?;
-    Ok(VertexAttribute { location, binding, format, offset })
-}
-
 /// The divisors of a chain, if it has any.
 ///
 /// # Safety
@@ -193,6 +189,7 @@ unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vertex_input::{InputRate, VertexFormat};
 
     #[test]
     fn vertex_input_has_its_divisors() {

@@ -33,6 +33,7 @@ impl EntryPoint {
 
 /// A module without the entry point that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EntryPointError {
     /// No entry point of the stage.
     #[error("the module has no {stage} shader; it has: {found}")]

@@ -16,6 +16,7 @@ use super::{Id, Instruction, Module, Section, grammar, read_string, result_of};
 
 /// A library that cannot be linked: a mistake of whoever made it, not of the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkError {
     /// A function is missing.
     #[error("the shader library has no function '{0}'")]

@@ -27,6 +27,8 @@ pub mod static_use;
 pub(crate) mod type_name;
 pub(crate) mod types;
 
+/// The crate `spirv`: the enumerations of SPIR-V that this crate takes and gives.
+pub use ::spirv as headers;
 pub use grammar::result_of;
 pub(crate) use grammar::{ids_of, visit_ids};
 pub use module::{

@@ -25,6 +25,7 @@ pub struct ParseError {
 
 /// What is wrong with a module's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseErrorKind {
     /// The number of bytes is no multiple of 4.
     #[error("the file ends inside a word ({0} bytes)")]

@@ -28,6 +28,7 @@ pub struct SpecializationConstant<'a> {
 
 /// Values that do not fit a module's specialisation constants.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecializationError {
     /// Data of another size than the constant's.
     #[error("specialisation constant {constant_id} takes {expected} bytes, and was given {found}")]

@@ -261,14 +261,6 @@ impl VertexFormat {
         self as i32
     }
 
-    /// From a raw `VkFormat`.
-    ///
-    /// # Errors
-    /// [`UnsupportedFormat`] with the value.
-    pub fn from_raw(raw: i32) -> Result<Self, UnsupportedFormat> {
-        Self::ALL.iter().copied().find(|f| f.as_raw() == raw).ok_or(UnsupportedFormat(raw))
-    }
-
     /// The format of `components` (1 to 4) components that are as wide as the shader reads them, 32 or 64
     /// `bits`; `None` for other numbers.
     pub fn of(class: NumericClass, bits: u32, components: u32) -> Option<Self> {
@@ -404,13 +396,8 @@ mod tests {
     }
 
     #[test]
-    fn raw_values_are_distinct_and_found() {
+    fn raw_values_are_distinct() {
         assert!(VertexFormat::ALL.is_sorted_by(|a, b| a.as_raw() < b.as_raw()));
-        for &format in VertexFormat::ALL {
-            assert_eq!(VertexFormat::from_raw(format.as_raw()), Ok(format));
-        }
-        // R8G8B8A8_SRGB
-        assert_eq!(VertexFormat::from_raw(43), Err(UnsupportedFormat(43)));
     }
 
     #[test]

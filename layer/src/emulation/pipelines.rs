@@ -311,7 +311,7 @@ impl Pipeline {
             self.layout.sets.iter().map(|set| set.raw).collect();
         let topology = match self.dynamic.topology {
             true => None,
-            false => PrimitiveTopology::from_raw(self.topology.as_raw()).ok(),
+            false => PrimitiveTopology::try_from(self.topology).ok(),
         };
         let desc = VariantDesc {
             shader: self.shader(&specialization),

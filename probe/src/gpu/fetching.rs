@@ -67,7 +67,7 @@ impl Gpu {
 
     /// Whether graphics pipelines may read that format: `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
     pub fn has_vertex_format(&self, format: VertexFormat) -> bool {
-        let (instance, format) = (&self.instance.raw, vk::Format::from_raw(format.as_raw()));
+        let (instance, format) = (&self.instance.raw, vk::Format::from(format));
         // SAFETY: the device is of the instance.
         let properties =
             unsafe { instance.get_physical_device_format_properties(self.physical_device, format) };

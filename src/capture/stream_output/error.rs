@@ -47,6 +47,7 @@ impl fmt::Display for RecordField {
 /// What may be wrong with a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum RecordProblem {
     #[error("it may be {min} to {max}")]
     Range { min: u32, max: u32 },

@@ -10,6 +10,7 @@ use crate::spirv::{Id, ParseError};
 
 /// A module whose outputs cannot be split.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SplitError {
     /// The words are no SPIR-V module.
     #[error(transparent)]

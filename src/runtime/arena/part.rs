@@ -16,6 +16,8 @@ pub(in crate::runtime) struct Part {
     blocks: Vec<Block>,
     /// Number of the block that is taken from. Those behind it are empty.
     current: usize,
+    /// Whether the arena was ever reset.
+    pub(super) was_reset: bool,
 }
 
 /// Which part it is.
@@ -131,7 +133,7 @@ impl Part {
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
         let block = unsafe { Block::new(ctx, allocator, kind, size) }?;
-        Ok(Self { kind, blocks: vec![block], current: 0 })
+        Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
 
     /// Bytes in all.
@@ -192,8 +194,7 @@ impl Part {
         let capacity = self.capacity();
         let Some(allocator) = allocator else {
             let left = behind.map(|(_, block)| block.left()).max().unwrap_or(0);
-            let part = self.kind.name();
-            return Err(RuntimeError::ArenaFull { part, needed: bytes, left, capacity });
+            return Err(self.full(bytes, left));
         };
         check_size(ctx, self.kind, bytes)?;
         // As much again as there is, so that a growing need takes few blocks.
@@ -218,21 +219,31 @@ impl Part {
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
     pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
-        let (part, capacity) = (self.kind.name(), self.capacity());
         let needed = aligned(bytes);
+        let left = self.blocks.get(self.current).map_or(0, Block::left);
+        if needed > left {
+            return Err(self.full(needed, left));
+        }
         let Some(block) = self.blocks.get_mut(self.current) else {
-            return Err(RuntimeError::ArenaFull { part, needed, left: 0, capacity });
+            return Err(self.full(needed, left));
         };
         if block.address == 0 {
-            return Err(RuntimeError::NoAddress { what: part.to_owned() });
-        }
-        let left = block.left();
-        if needed > left {
-            return Err(RuntimeError::ArenaFull { part, needed, left, capacity });
+            return Err(RuntimeError::NoAddress { what: self.kind.name().to_owned() });
         }
         let offset = block.used;
         block.used += needed;
         Ok(Place { address: block.address + offset, buffer: block.buffer.raw(), offset })
+    }
+
+    /// That there is not enough left.
+    fn full(&self, needed: u64, left: u64) -> RuntimeError {
+        RuntimeError::ArenaFull {
+            part: self.kind.name(),
+            needed,
+            left,
+            capacity: self.capacity(),
+            was_reset: self.was_reset,
+        }
     }
 
     /// Copies values into upload memory.

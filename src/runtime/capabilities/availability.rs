@@ -77,6 +77,11 @@ impl Capabilities {
         Err(Unavailable { backend, device: self.device_name.clone(), reasons })
     }
 
+    /// Every backend that the device cannot run, with what it lacks for it.
+    pub fn unavailable(&self) -> Vec<Unavailable> {
+        Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
+    }
+
     /// What is in the way of the resource plan by descriptors.
     fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();

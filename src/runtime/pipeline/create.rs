@@ -218,7 +218,7 @@ unsafe fn create_graphics(
     let (bindings, attributes) = vertex_input::descriptions(desc.vertex_input);
     let divisors = vertex_input::divisor_descriptions(desc.vertex_input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::from_raw(desc.topology.as_raw()))
+        .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);
     // The vertex backend orders its stores itself and needs no extension for it.
     let provoking = match desc.shader.backend {

@@ -102,7 +102,7 @@ pub(super) fn descriptions(
     let attributes = input.attributes.iter().map(|a| vk::VertexInputAttributeDescription {
         location: a.location,
         binding: a.binding,
-        format: vk::Format::from_raw(a.format.as_raw()),
+        format: a.format.into(),
         offset: a.offset,
     });
     (bindings.collect(), attributes.collect())

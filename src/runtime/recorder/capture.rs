@@ -47,6 +47,8 @@ pub struct Capture {
     pub(super) captured: Option<Captured>,
     /// Whether it was begun.
     begun: bool,
+    /// Whether its recorder was dropped without an end.
+    is_abandoned: bool,
     /// Where its first draws were flushed to, if any were.
     pub(super) flushed: Option<Flushed>,
     pub(super) bound: Bound,
@@ -203,6 +205,7 @@ impl Capture {
             position: Position::Known(0),
             captured: Some(Captured::default()),
             begun: false,
+            is_abandoned: false,
             flushed: None,
             bound: Bound::default(),
             table: Table::default(),
@@ -274,6 +277,7 @@ impl Capture {
     /// Forgets what was collected: it is to be begun again.
     pub fn clear(&mut self) {
         self.begun = false;
+        self.is_abandoned = false;
         self.flushed = None;
         self.targets = [None; MAX_XFB_BUFFERS];
         self.strides = [None; MAX_XFB_BUFFERS];
@@ -296,7 +300,7 @@ impl Capture {
     /// What binds and draws. It has no command buffer: its [`flush`](Recorder::flush) is refused, and its
     /// [`end`](Recorder::end) is [that](Self::end) of the capture.
     pub fn recorder(&mut self) -> Recorder<'_> {
-        Recorder { inner: Inner::Collect(self) }
+        Recorder { inner: Inner::Collect(self), is_open: false }
     }
 
     /// Says where the counters go, as [`Recorder::end`] does. Without it none is written.
@@ -314,7 +318,14 @@ impl Capture {
         check_distinct(counters)?;
         // SAFETY: the caller's contract.
         self.end_counters = unsafe { self.counter_addresses(counters) }?;
+        self.is_abandoned = false;
         Ok(())
+    }
+
+    /// The recorder was dropped without an end. Returns how many draws it did not record.
+    pub(super) fn abandon(&mut self) -> usize {
+        self.is_abandoned = self.begun;
+        self.pending.draws.len()
     }
 
     /// Records what was collected. It can be played again, into the same command buffer or another one: each time it
@@ -329,7 +340,8 @@ impl Capture {
     /// A capture of which a recorder flushed some draws goes on behind them, in the same command buffer.
     ///
     /// # Errors
-    /// [`RuntimeError::NotBegun`], [`RuntimeError::FlushedElsewhere`]; [`RuntimeError::ArenaFull`],
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
+    /// [`RuntimeError::ArenaFull`],
     /// [`RuntimeError::NoDescriptorSet`] (neither where the arena is [growing](crate::runtime::Arena::growing)),
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
@@ -342,6 +354,9 @@ impl Capture {
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
     ) -> Result<Recorded, RuntimeError> {
+        if self.is_abandoned {
+            return Err(RuntimeError::NotEnded);
+        }
         let mut playback = Playback::new(arena.into(), cmd);
         if let Some(flushed) = self.flushed {
             if flushed.cmd != cmd {

@@ -294,7 +294,7 @@ impl<'a> Graphics<'a> {
                 self.cmd,
                 buffer.buffer,
                 buffer.offset,
-                buffer.index_type.raw(),
+                buffer.index_type.into(),
             );
         }
         self.has_indices = true;
@@ -484,7 +484,7 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::end`](super::Recorder::end).
     pub(super) unsafe fn end(
-        self,
+        &self,
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)

@@ -42,8 +42,9 @@ use super::draws::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::draw::DrawCounts;
 
-/// What a capture begins with.
+/// What a capture begins with: [`new`](Self::new) takes the pipeline, the other functions set the rest.
 #[derive(Debug, Clone, Copy)]
+#[must_use]
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
@@ -58,8 +59,34 @@ pub struct CaptureDesc<'a> {
     pub counters: &'a [Option<CounterBuffer>],
 }
 
+impl<'a> CaptureDesc<'a> {
+    /// A capture that begins with that pipeline, without buffers, at the start of each buffer that it is given.
+    pub const fn new(pipeline: &'a Pipeline) -> Self {
+        Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
+    }
+
+    /// Sets [`buffers`](field@Self::buffers).
+    pub const fn buffers(mut self, buffers: &'a [Option<CaptureBuffer>]) -> Self {
+        self.buffers = buffers;
+        self
+    }
+
+    /// Sets [`vertex_buffers`](field@Self::vertex_buffers).
+    pub const fn vertex_buffers(mut self, vertex_buffers: &'a [VertexBuffer]) -> Self {
+        self.vertex_buffers = vertex_buffers;
+        self
+    }
+
+    /// Sets [`counters`](field@Self::counters).
+    pub const fn counters(mut self, counters: &'a [Option<CounterBuffer>]) -> Self {
+        self.counters = counters;
+        self
+    }
+}
+
 /// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Captured {
     /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_written: u64,
@@ -78,6 +105,7 @@ impl Captured {
 
 /// What was recorded for a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Recorded {
     /// What the capture does, where that is known while recording: `None` once it depends on a
     /// counter, indirect arguments, a predicate or an index buffer with restarts.
@@ -116,12 +144,32 @@ pub struct Recorded {
 /// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
 ///
 /// # Dropping
-/// A recorder that is dropped without [`end`](Self::end) leaves the draws that were not recorded yet in its
-/// [`Capture`]; on the native backend `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer
-/// cannot be ended validly.
+/// A recorder that is dropped without [`end`](Self::end), by a `?` for example, says so by `tracing::error!`. On the
+/// compute backend the draws that were not recorded yet stay in its [`Capture`], which is not played before it is
+/// [ended](Capture::end): [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded). On the native backend
+/// `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer cannot be ended validly. Recorders of
+/// [`Capture::recorder`] come and go.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
+    /// Whether it is to be ended.
+    is_open: bool,
+}
+
+impl Drop for Recorder<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        match &mut self.inner {
+            Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
+            Inner::Immediate(immediate) => {
+                let draws = immediate.capture.abandon();
+                tracing::error!(draws, "a recorder is dropped without `end`, and draws are lost");
+            }
+            Inner::Collect(_) => {}
+        }
+    }
 }
 
 enum Inner<'a> {

@@ -91,7 +91,7 @@ impl<'a> Recorder<'a> {
                 }
             }
         };
-        Ok(Self { inner })
+        Ok(Self { inner, is_open: true })
     }
 
     /// Begins counting draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: what
@@ -110,7 +110,8 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, RuntimeError> {
         capture.begin_inactive()?;
         let playback = Playback::new(arena.into(), cmd);
-        Ok(Self { inner: Inner::Immediate(Immediate { capture, playback }) })
+        let inner = Inner::Immediate(Immediate { capture, playback });
+        Ok(Self { inner, is_open: true })
     }
 
     /// Binds another pipeline for the draws that follow, with its provoking vertex and whether it restarts
@@ -381,10 +382,14 @@ impl<'a> Recorder<'a> {
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
-    pub unsafe fn end(self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
+    pub unsafe fn end(
+        mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<Recorded, RuntimeError> {
+        self.is_open = false;
         // SAFETY: the caller's contract.
         let recorded = unsafe {
-            match self.inner {
+            match &mut self.inner {
                 Inner::Graphics(graphics) => graphics.end(counters),
                 Inner::Collect(capture) => capture.end(counters).map(|()| Recorded::default()),
                 Inner::Immediate(immediate) => immediate.end(counters),
@@ -423,7 +428,7 @@ impl Immediate<'_> {
 
     /// # Safety
     /// As [`Recorder::end`].
-    unsafe fn end(mut self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
+    unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
             self.capture.end(counters)?;

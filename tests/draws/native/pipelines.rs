@@ -98,7 +98,7 @@ impl Pipelines {
             .map(|a| vk::VertexInputAttributeDescription {
                 location: a.location,
                 binding: a.binding,
-                format: vk::Format::from_raw(a.format.as_raw()),
+                format: a.format.into(),
                 offset: a.offset,
             })
             .collect();
@@ -106,7 +106,7 @@ impl Pipelines {
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::from_raw(state.topology.as_raw()))
+            .topology(state.topology.into())
             .primitive_restart_enable(state.restart);
         let mut last = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
             .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);

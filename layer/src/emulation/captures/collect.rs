@@ -303,7 +303,7 @@ impl Captures {
             true => state.topology,
             false => pipeline.topology,
         };
-        let topology = PrimitiveTopology::from_raw(topology.as_raw());
+        let topology = PrimitiveTopology::try_from(topology);
         let topology = topology.map_err(|error| {
             tracing::error!("a draw: {error}");
             PipelineError::Stage("tessellation")

@@ -1,0 +1,99 @@
+//! The least that captures: the positions of a triangle strip, of a vertex shader in WGSL, without vertex buffers.
+//!
+//! `cargo run --example minimal` prints them. examples/embed.rs has vertex buffers and several draws.
+
+use anyhow::{Context as _, Result, ensure};
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::lower::compute;
+use vkxfb::*;
+
+/// A vertex at its number.
+const SHADER: &str =
+    "@vertex fn main(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
+    return vec4f(f32(vertex), 0.0, 0.0, 1.0);
+}";
+const VERTICES: u32 = 5;
+/// A strip of five vertices is three triangles, of which every other one turns the other way round.
+const EXPECTED: [f32; 9] = [0.0, 1.0, 2.0, 1.0, 3.0, 2.0, 2.0, 3.0, 4.0];
+
+/// Captures, and checks what was captured.
+pub fn main() -> Result<()> {
+    // SAFETY: one thread, and all handles are of one device, which is idle before anything is destroyed.
+    unsafe {
+        let entry = ash::Entry::load()?;
+        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
+        let info = vk::InstanceCreateInfo::default().application_info(&application);
+        let instance = entry.create_instance(&info, None)?;
+        let physical_device =
+            *instance.enumerate_physical_devices()?.first().context("no Vulkan device")?;
+
+        // The device is created with what captures by compute need beside what the application does.
+        let capabilities =
+            Capabilities::query(&entry, &instance, application.api_version, physical_device)?;
+        let required = required_features(&capabilities, &[Backend::Compute])?;
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let device = required
+            .with_create_info(info, |info| instance.create_device(physical_device, info, None))?;
+        let context = Context::new(&instance, &device, capabilities, required)?;
+        let mut allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.clone(),
+            device: device.clone(),
+            physical_device,
+            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
+            buffer_device_address: context.has_addresses(),
+            allocation_sizes: gpu_allocator::AllocationSizes::default(),
+        })?;
+
+        // The shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
+        let words = frontend::wgsl::vertex_shader(SHADER, None)?;
+        let selector = Selector::Name("@Position".to_owned());
+        let captures = vec![capture::Capture { selector, buffer: 0, offset: 0 }];
+        let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+        let vertex_input = VertexInput::default();
+        let target = context.compute_target(0)?;
+        let options = compute::Options { vertex_input: &vertex_input, target };
+        let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
+        let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered, &vertex_input))?;
+        let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+        let mut arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
+        let usage = context.capture_buffer_usage(Backend::Compute);
+        let size = (EXPECTED.len() * size_of::<[f32; 4]>()) as u64;
+        let desc = BufferDesc::new("captured", size, usage, MemoryLocation::Readback);
+        let captured = Buffer::new(&context, &mut allocator, &desc)?;
+
+        // Recording takes any command buffer of a queue with compute, outside of render passes.
+        let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None)?;
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let cmds = device.allocate_command_buffers(&info)?;
+        device.begin_command_buffer(cmds[0], &vk::CommandBufferBeginInfo::default())?;
+        let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let mut capture = Capture::new(&context, &kernels);
+        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmds[0], &desc)?;
+        recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(VERTICES))?;
+        recorder.end(&[])?;
+        context.capture_barrier(cmds[0], Backend::Compute, ConsumerScope::HOST);
+        device.end_command_buffer(cmds[0])?;
+        let submit = vk::SubmitInfo::default().command_buffers(&cmds);
+        device.queue_submit(device.get_device_queue(0, 0), &[submit], vk::Fence::null())?;
+        device.device_wait_idle()?;
+        captured.invalidate(&context)?;
+        let positions: Vec<[f32; 4]> = bytemuck::cast_slice(captured.mapped()).to_vec();
+        println!("{positions:?}");
+        ensure!(positions == EXPECTED.map(|x| [x, 0.0, 0.0, 1.0]), "not the vertices of the strip");
+
+        device.destroy_command_pool(pool, None);
+        captured.destroy(&context, &mut allocator);
+        arena.destroy(&context, &mut allocator);
+        kernels.destroy(&context);
+        pipeline.destroy(&context);
+        drop(allocator);
+        device.destroy_device(None);
+        instance.destroy_instance(None);
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Arenas for frames in flight.
+
+use super::{Arena, ArenaDesc};
+use crate::runtime::{Context, MemoryAllocator, RuntimeError};
+
+/// An [`Arena`] for each frame in flight: while the device executes some, the next one is recorded.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::runtime::{ArenaRing, Capture, CaptureDesc, Draw, Recorder, RuntimeError};
+/// # use vkxfb::topology::PrimitiveTopology;
+/// # unsafe fn frame(
+/// #     device: &ash::Device, ring: &mut ArenaRing, capture: &mut Capture, cmd: vk::CommandBuffer,
+/// #     fence: vk::Fence, desc: &CaptureDesc<'_>,
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// // The fence of the frame before, of as many as the ring has arenas, whose command buffer is recorded anew.
+/// device.wait_for_fences(&[fence], true, u64::MAX).map_err(|result| {
+///     RuntimeError::Vulkan { call: "vkWaitForFences", result }
+/// })?;
+/// let mut recorder = Recorder::begin(capture, ring.next_frame(), cmd, desc)?;
+/// recorder.draw(PrimitiveTopology::TriangleList, &Draw::new(3))?;
+/// recorder.end(&[])?;
+/// # Ok(())
+/// # } }
+/// ```
+#[derive(Debug)]
+pub struct ArenaRing {
+    /// One at least.
+    arenas: Vec<Arena>,
+    /// Number of the arena that was given last.
+    current: usize,
+}
+
+impl ArenaRing {
+    /// Makes an arena of that description for each of so many frames; 0 counts as 1.
+    ///
+    /// # Errors
+    /// As [`Arena::new`].
+    ///
+    /// # Safety
+    /// As [`Arena::new`].
+    pub unsafe fn new(
+        ctx: &Context,
+        allocator: &mut dyn MemoryAllocator,
+        desc: &ArenaDesc,
+        frames: usize,
+    ) -> Result<Self, RuntimeError> {
+        let mut this = Self { arenas: Vec::new(), current: 0 };
+        for _ in 0..frames.max(1) {
+            // SAFETY: the caller's contract.
+            match unsafe { Arena::new(ctx, allocator, desc) } {
+                Ok(arena) => this.arenas.push(arena),
+                Err(error) => {
+                    // SAFETY: nothing was recorded with them.
+                    unsafe { this.destroy(ctx, allocator) };
+                    return Err(error);
+                }
+            }
+        }
+        Ok(this)
+    }
+
+    /// How many frames it serves.
+    pub fn frames(&self) -> usize {
+        self.arenas.len()
+    }
+
+    /// Goes to the next frame: the arena that has not been given for the longest time, [reset](Arena::reset).
+    ///
+    /// # Safety
+    /// As [`Arena::reset`], of what was recorded since the call that came [`frames`](Self::frames) calls before this one and gave
+    /// the same arena.
+    pub unsafe fn next_frame(&mut self) -> &mut Arena {
+        self.current = (self.current + 1) % self.arenas.len();
+        let arena = &mut self.arenas[self.current];
+        // SAFETY: the caller's contract.
+        unsafe { arena.reset() };
+        arena
+    }
+
+    /// The arena of the current frame: that of the last call of [`next_frame`](Self::next_frame).
+    pub fn current(&mut self) -> &mut Arena {
+        &mut self.arenas[self.current]
+    }
+
+    /// Destroys the arenas.
+    ///
+    /// # Safety
+    /// As [`Arena::destroy`] of each.
+    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+        for arena in self.arenas {
+            // SAFETY: the caller's contract.
+            unsafe { arena.destroy(ctx, allocator) };
+        }
+    }
+}

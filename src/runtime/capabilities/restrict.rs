@@ -1,0 +1,163 @@
+//! What is left of a device's capabilities where the device exists already, and was created without some of them.
+
+use ash::{ext, khr, vk};
+
+use super::Capabilities;
+use crate::runtime::extensions::{self, AddressSource, ChainedFeature};
+
+impl Capabilities {
+    /// Forgets what a device was created without: for a device that exists already.
+    ///
+    /// `info` is what it was created with, or says as much: the extensions that it has enabled, and its features, in
+    /// `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in structures of the chain. Afterwards
+    /// [`availability`](Self::availability) and [`required_features`](super::super::required_features) say what is
+    /// missing, and what they allow is enabled.
+    ///
+    /// ```no_run
+    /// use ash::{khr, vk};
+    /// use vkxfb::lower::Backend;
+    /// use vkxfb::runtime::{Capabilities, Context, RuntimeError, required_features};
+    ///
+    /// # unsafe fn adopt(
+    /// #     entry: &ash::Entry, instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device,
+    /// # ) -> Result<Context, RuntimeError> { unsafe {
+    /// // As the engine created the device.
+    /// let extensions = [khr::swapchain::NAME.as_ptr()];
+    /// let mut features = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+    /// let info = vk::DeviceCreateInfo::default()
+    ///     .enabled_extension_names(&extensions)
+    ///     .push_next(&mut features);
+    ///
+    /// let mut capabilities =
+    ///     Capabilities::query(entry, instance, vk::API_VERSION_1_2, physical_device)?;
+    /// capabilities.restrict(&info);
+    /// let required = required_features(&capabilities, &[Backend::Compute])?;
+    /// let context = Context::new(instance, device, capabilities, required)?;
+    /// # Ok(context)
+    /// # } }
+    /// ```
+    ///
+    /// # Safety
+    /// `info` is valid, as for
+    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html): its
+    /// pointers and its chain. Its queues are not read.
+    pub unsafe fn restrict(&mut self, info: &vk::DeviceCreateInfo<'_>) {
+        // SAFETY: the caller's contract.
+        let (names, core) =
+            unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
+        // SAFETY: as above.
+        let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
+        self.extensions.retain(|name| names.contains(&name.as_c_str()));
+
+        if !has(ChainedFeature::TransformFeedback)
+            || !self.has_extension(ext::transform_feedback::NAME)
+        {
+            self.transform_feedback = None;
+        }
+        if !self.has_extension(ext::provoking_vertex::NAME) {
+            self.provoking_vertex = None;
+        }
+        if let Some(provoking) = &mut self.provoking_vertex {
+            provoking.last &= has(ChainedFeature::ProvokingVertexLast);
+            provoking.preserved &= has(ChainedFeature::PreserveProvokingVertex);
+        }
+        if !has(ChainedFeature::VertexDivisor) {
+            self.vertex_divisor = None;
+        }
+        if let Some(divisor) = &mut self.vertex_divisor {
+            divisor.zero &= has(ChainedFeature::VertexZeroDivisor);
+        }
+        let has_address_extension = self.has_extension(khr::buffer_device_address::NAME);
+        self.buffer_device_address = self.buffer_device_address.filter(|source| {
+            has(ChainedFeature::BufferDeviceAddress)
+                && (*source == AddressSource::Core || has_address_extension)
+        });
+        self.shader_draw_parameters &= match self.api_version < vk::API_VERSION_1_1 {
+            true => self.has_extension(khr::shader_draw_parameters::NAME),
+            false => has(ChainedFeature::ShaderDrawParameters),
+        };
+        self.dynamic_rendering &= has(ChainedFeature::DynamicRendering);
+        self.synchronization2 &= has(ChainedFeature::Synchronization2);
+        for (feature, enabled) in [
+            (&mut self.storage_buffer_indexing, core.shader_storage_buffer_array_dynamic_indexing),
+            (&mut self.multi_draw_indirect, core.multi_draw_indirect),
+            (&mut self.geometry_shader, core.geometry_shader),
+            (&mut self.vertex_stores, core.vertex_pipeline_stores_and_atomics),
+            (&mut self.shader_int64, core.shader_int64),
+            (&mut self.shader_float64, core.shader_float64),
+            (&mut self.shader_clip_distance, core.shader_clip_distance),
+            (&mut self.shader_cull_distance, core.shader_cull_distance),
+        ] {
+            *feature &= enabled == vk::TRUE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::Backend;
+    use crate::runtime::capabilities::tests::full;
+    use crate::runtime::required_features;
+
+    fn restricted(info: &vk::DeviceCreateInfo<'_>) -> Capabilities {
+        let mut caps = full();
+        // SAFETY: the tests' structures are valid.
+        unsafe { caps.restrict(info) };
+        caps
+    }
+
+    #[test]
+    fn a_device_without_anything_runs_nothing() {
+        let caps = restricted(&vk::DeviceCreateInfo::default());
+        assert_eq!(caps.available(), []);
+        assert_eq!(
+            caps.unavailable().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "the native backend is not available on Test: no extension VK_EXT_transform_feedback",
+                "the vertex backend is not available on Test: no feature vertexPipelineStoresAndAtomics; \
+                 no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address)",
+                "the compute backend is not available on Test: \
+                 no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address), \
+                 and for descriptors in its place no feature shaderStorageBufferArrayDynamicIndexing",
+            ]
+        );
+    }
+
+    /// In either place of each feature.
+    #[test]
+    fn what_is_enabled_stays() {
+        let mut vulkan12 =
+            vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+        let caps = restricted(&vk::DeviceCreateInfo::default().push_next(&mut vulkan12));
+        assert_eq!(caps.available(), [Backend::Compute]);
+        assert!(!caps.dynamic_rendering && !caps.geometry_shader && caps.extensions.is_empty());
+
+        let core = vk::PhysicalDeviceFeatures::default()
+            .shader_storage_buffer_array_dynamic_indexing(true);
+        let caps = restricted(&vk::DeviceCreateInfo::default().enabled_features(&core));
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(required.uses_descriptors());
+        assert_eq!(required.features(), ["shaderStorageBufferArrayDynamicIndexing"]);
+    }
+
+    /// What a device was created with for all backends is enough for all of them, without anything else.
+    #[test]
+    fn what_is_required_is_enough() {
+        let required = required_features(&full(), &Backend::ALL).unwrap();
+        let mut rendering =
+            vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        let info = vk::DeviceCreateInfo::default().push_next(&mut rendering);
+        // SAFETY: the structures are valid.
+        let caps = unsafe { required.with_create_info(info, restricted) };
+        assert_eq!(caps.available(), Backend::ALL);
+        assert_eq!(required_features(&caps, &Backend::ALL).unwrap(), required);
+        assert!(caps.dynamic_rendering && !caps.synchronization2 && !caps.shader_int64);
+
+        // A structure alone is nothing without its extension.
+        let mut xfb =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let caps = restricted(&vk::DeviceCreateInfo::default().push_next(&mut xfb));
+        assert_eq!(caps.transform_feedback, None);
+    }
+}

@@ -1,0 +1,279 @@
+//! Features in the `pNext` chain of a device's creation: read where an application enabled them, and set where
+//! captures need them.
+//!
+//! A feature that became part of a Vulkan version has two places, the structure of its extension and
+//! `VkPhysicalDeviceVulkan1xFeatures`, of which a chain may hold one
+//! ([VUID-VkDeviceCreateInfo-pNext-02829](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html#VUID-VkDeviceCreateInfo-pNext-02829)
+//! and those behind it).
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
+
+use ash::vk;
+
+/// A feature that is enabled in a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) enum ChainedFeature {
+    TransformFeedback,
+    BufferDeviceAddress,
+    ProvokingVertexLast,
+    PreserveProvokingVertex,
+    ShaderDrawParameters,
+    VertexDivisor,
+    VertexZeroDivisor,
+    /// It has no structure but Vulkan 1.2's: without that one the extension alone enables it.
+    DrawIndirectCount,
+    DynamicRendering,
+    Synchronization2,
+}
+
+/// Where a chain may have a feature: a structure, and the offset of the `VkBool32` in it.
+type Place = (vk::StructureType, usize);
+
+/// A [`Place`].
+macro_rules! place {
+    ($s_type:ident, $structure:ident, $member:ident) => {
+        (vk::StructureType::$s_type, offset_of!(vk::$structure<'static>, $member))
+    };
+}
+
+impl ChainedFeature {
+    /// The name in Vulkan.
+    pub(in crate::runtime) const fn name(self) -> &'static str {
+        match self {
+            Self::TransformFeedback => "transformFeedback",
+            Self::BufferDeviceAddress => "bufferDeviceAddress",
+            Self::ProvokingVertexLast => "provokingVertexLast",
+            Self::PreserveProvokingVertex => "transformFeedbackPreservesProvokingVertex",
+            Self::ShaderDrawParameters => "shaderDrawParameters",
+            Self::VertexDivisor => "vertexAttributeInstanceRateDivisor",
+            Self::VertexZeroDivisor => "vertexAttributeInstanceRateZeroDivisor",
+            Self::DrawIndirectCount => "drawIndirectCount",
+            Self::DynamicRendering => "dynamicRendering",
+            Self::Synchronization2 => "synchronization2",
+        }
+    }
+
+    const fn places(self) -> &'static [Place] {
+        match self {
+            Self::TransformFeedback => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
+                        PhysicalDeviceTransformFeedbackFeaturesEXT,
+                        transform_feedback
+                    )]
+                }
+            }
+            Self::BufferDeviceAddress => {
+                const {
+                    &[
+                        place!(
+                            PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+                            PhysicalDeviceBufferDeviceAddressFeatures,
+                            buffer_device_address
+                        ),
+                        place!(
+                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                            PhysicalDeviceVulkan12Features,
+                            buffer_device_address
+                        ),
+                    ]
+                }
+            }
+            Self::ProvokingVertexLast => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
+                        PhysicalDeviceProvokingVertexFeaturesEXT,
+                        provoking_vertex_last
+                    )]
+                }
+            }
+            Self::PreserveProvokingVertex => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
+                        PhysicalDeviceProvokingVertexFeaturesEXT,
+                        transform_feedback_preserves_provoking_vertex
+                    )]
+                }
+            }
+            Self::ShaderDrawParameters => {
+                const {
+                    &[
+                        place!(
+                            PHYSICAL_DEVICE_SHADER_DRAW_PARAMETERS_FEATURES,
+                            PhysicalDeviceShaderDrawParametersFeatures,
+                            shader_draw_parameters
+                        ),
+                        place!(
+                            PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                            PhysicalDeviceVulkan11Features,
+                            shader_draw_parameters
+                        ),
+                    ]
+                }
+            }
+            Self::VertexDivisor => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                        PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
+                        vertex_attribute_instance_rate_divisor
+                    )]
+                }
+            }
+            Self::VertexZeroDivisor => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                        PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
+                        vertex_attribute_instance_rate_zero_divisor
+                    )]
+                }
+            }
+            Self::DrawIndirectCount => {
+                const {
+                    &[place!(
+                        PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                        PhysicalDeviceVulkan12Features,
+                        draw_indirect_count
+                    )]
+                }
+            }
+            Self::DynamicRendering => {
+                const {
+                    &[
+                        place!(
+                            PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
+                            PhysicalDeviceDynamicRenderingFeatures,
+                            dynamic_rendering
+                        ),
+                        place!(
+                            PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                            PhysicalDeviceVulkan13Features,
+                            dynamic_rendering
+                        ),
+                    ]
+                }
+            }
+            Self::Synchronization2 => {
+                const {
+                    &[
+                        place!(
+                            PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+                            PhysicalDeviceSynchronization2Features,
+                            synchronization2
+                        ),
+                        place!(
+                            PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                            PhysicalDeviceVulkan13Features,
+                            synchronization2
+                        ),
+                    ]
+                }
+            }
+        }
+    }
+
+    /// The `VkBool32` of the feature in a chain, or `None` where the chain has no structure for it.
+    ///
+    /// # Safety
+    /// The chain is valid.
+    unsafe fn find(self, chain: *const c_void) -> Option<*mut vk::Bool32> {
+        for &(s_type, offset) in self.places() {
+            // SAFETY: the caller's contract.
+            if let Some(structure) = unsafe { find(chain, s_type) } {
+                // SAFETY: a structure of that type has the member there.
+                return Some(unsafe { structure.byte_add(offset) }.cast());
+            }
+        }
+        None
+    }
+
+    /// Whether a chain enables the feature.
+    ///
+    /// # Safety
+    /// The chain is valid.
+    pub(in crate::runtime) unsafe fn is_enabled(self, chain: *const c_void) -> bool {
+        // SAFETY: the caller's contract; the member is a VkBool32.
+        unsafe { self.find(chain).is_some_and(|member| *member != vk::FALSE) }
+    }
+
+    /// Enables the feature in a chain, if that has a structure for it.
+    ///
+    /// # Safety
+    /// The chain is valid, and its structures may be written.
+    pub(super) unsafe fn enable(self, chain: *const c_void) -> bool {
+        // SAFETY: the caller's contract.
+        let member = unsafe { self.find(chain) };
+        if let Some(member) = member {
+            // SAFETY: the caller's contract; the member is a VkBool32.
+            unsafe { *member = vk::TRUE };
+        }
+        member.is_some()
+    }
+}
+
+/// The structure of that type in a chain.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn find(chain: *const c_void, s_type: vk::StructureType) -> Option<*mut c_void> {
+    let mut next = chain.cast::<vk::BaseInStructure<'_>>();
+    // SAFETY: the caller's contract; each structure of a chain begins like that.
+    while let Some(base) = unsafe { next.as_ref() } {
+        if base.s_type == s_type {
+            return Some(next.cast_mut().cast());
+        }
+        next = base.p_next;
+    }
+    None
+}
+
+/// `VkPhysicalDeviceFeatures2::features` of a chain.
+///
+/// # Safety
+/// The chain is valid.
+pub(super) unsafe fn find_core_features(
+    chain: *const c_void,
+) -> Option<*mut vk::PhysicalDeviceFeatures> {
+    // SAFETY: the caller's contract; the structure is of that type.
+    unsafe {
+        let structure = find(chain, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2)?;
+        Some(&raw mut (*structure.cast::<vk::PhysicalDeviceFeatures2<'_>>()).features)
+    }
+}
+
+/// The core features that a device is created with.
+///
+/// # Safety
+/// `info` is valid.
+pub(in crate::runtime) unsafe fn core_features(
+    info: &vk::DeviceCreateInfo<'_>,
+) -> vk::PhysicalDeviceFeatures {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let chained = find_core_features(info.p_next).map(|features| *features);
+        chained.or_else(|| info.p_enabled_features.as_ref().copied()).unwrap_or_default()
+    }
+}
+
+/// The names of the extensions that a device is created with.
+///
+/// # Safety
+/// `info` is valid, and its strings live as long as they are used.
+pub(in crate::runtime) unsafe fn extension_names<'a>(
+    info: &vk::DeviceCreateInfo<'a>,
+) -> Vec<&'a CStr> {
+    let count = info.enabled_extension_count as usize;
+    if count == 0 || info.pp_enabled_extension_names.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's contract.
+    let names: &[*const c_char] =
+        unsafe { std::slice::from_raw_parts(info.pp_enabled_extension_names, count) };
+    // SAFETY: as above.
+    names.iter().map(|&name| unsafe { CStr::from_ptr(name) }).collect()
+}

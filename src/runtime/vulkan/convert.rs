@@ -1,0 +1,180 @@
+//! Vulkan's enumerations and descriptions as this crate has them, and back.
+
+use ash::vk;
+
+use crate::runtime::{IndexType, RuntimeError};
+use crate::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
+use crate::vertex_input::{
+    InputRate, UnsupportedFormat, VertexAttribute, VertexBinding, VertexFormat,
+};
+
+/// An index type that captures have no code for: `VK_INDEX_TYPE_NONE_KHR`, or a value that
+/// [`VkIndexType`](https://docs.vulkan.org/refpages/latest/refpages/source/VkIndexType.html) lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("index type {0:?} is none of UINT8, UINT16 and UINT32")]
+pub struct UnsupportedIndexType(pub vk::IndexType);
+
+impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {
+    type Error = TopologyError;
+
+    /// # Errors
+    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for what the enumeration lacks.
+    fn try_from(topology: vk::PrimitiveTopology) -> Result<Self, TopologyError> {
+        if topology == vk::PrimitiveTopology::PATCH_LIST {
+            return Err(TopologyError::PatchList);
+        }
+        let found = Self::ALL.into_iter().find(|t| t.as_raw() == topology.as_raw());
+        found.ok_or(TopologyError::UnknownValue(topology.as_raw()))
+    }
+}
+
+impl From<PrimitiveTopology> for vk::PrimitiveTopology {
+    fn from(topology: PrimitiveTopology) -> Self {
+        Self::from_raw(topology.as_raw())
+    }
+}
+
+impl TryFrom<vk::Format> for VertexFormat {
+    type Error = UnsupportedFormat;
+
+    /// # Errors
+    /// [`UnsupportedFormat`] with the value.
+    fn try_from(format: vk::Format) -> Result<Self, UnsupportedFormat> {
+        let found = Self::ALL.iter().copied().find(|f| f.as_raw() == format.as_raw());
+        found.ok_or(UnsupportedFormat(format.as_raw()))
+    }
+}
+
+impl From<VertexFormat> for vk::Format {
+    fn from(format: VertexFormat) -> Self {
+        Self::from_raw(format.as_raw())
+    }
+}
+
+impl TryFrom<vk::IndexType> for IndexType {
+    type Error = UnsupportedIndexType;
+
+    /// # Errors
+    /// [`UnsupportedIndexType`] with the value.
+    fn try_from(index_type: vk::IndexType) -> Result<Self, UnsupportedIndexType> {
+        let found = Self::ALL.into_iter().find(|&t| vk::IndexType::from(t) == index_type);
+        found.ok_or(UnsupportedIndexType(index_type))
+    }
+}
+
+impl From<IndexType> for vk::IndexType {
+    fn from(index_type: IndexType) -> Self {
+        match index_type {
+            IndexType::Uint8 => Self::UINT8_EXT,
+            IndexType::Uint16 => Self::UINT16,
+            IndexType::Uint32 => Self::UINT32,
+        }
+    }
+}
+
+impl From<vk::VertexInputRate> for InputRate {
+    /// With the divisor 1, which is Vulkan's default.
+    fn from(rate: vk::VertexInputRate) -> Self {
+        match rate {
+            vk::VertexInputRate::INSTANCE => Self::INSTANCE,
+            _ => Self::Vertex,
+        }
+    }
+}
+
+impl From<vk::ProvokingVertexModeEXT> for ProvokingVertex {
+    fn from(mode: vk::ProvokingVertexModeEXT) -> Self {
+        match mode {
+            vk::ProvokingVertexModeEXT::LAST_VERTEX => Self::Last,
+            _ => Self::First,
+        }
+    }
+}
+
+impl From<&vk::VertexInputBindingDescription> for VertexBinding {
+    /// With the divisor 1, which is Vulkan's default.
+    fn from(binding: &vk::VertexInputBindingDescription) -> Self {
+        let &vk::VertexInputBindingDescription { binding, stride, input_rate } = binding;
+        Self { binding, stride, input_rate: input_rate.into() }
+    }
+}
+
+impl From<&vk::VertexInputBindingDescription2EXT<'_>> for VertexBinding {
+    fn from(binding: &vk::VertexInputBindingDescription2EXT<'_>) -> Self {
+        let input_rate = InputRate::from(binding.input_rate).with_divisor(binding.divisor);
+        Self { binding: binding.binding, stride: binding.stride, input_rate }
+    }
+}
+
+impl TryFrom<&vk::VertexInputAttributeDescription> for VertexAttribute {
+    type Error = RuntimeError;
+
+    /// # Errors
+    /// [`RuntimeError::VertexFormat`].
+    fn try_from(attribute: &vk::VertexInputAttributeDescription) -> Result<Self, RuntimeError> {
+        let &vk::VertexInputAttributeDescription { location, binding, format, offset } = attribute;
+        let format = VertexFormat::try_from(format)
+            .map_err(|source| RuntimeError::VertexFormat { location, source })?;
+        Ok(Self { location, binding, format, offset })
+    }
+}
+
+impl TryFrom<&vk::VertexInputAttributeDescription2EXT<'_>> for VertexAttribute {
+    type Error = RuntimeError;
+
+    /// # Errors
+    /// [`RuntimeError::VertexFormat`].
+    fn try_from(
+        attribute: &vk::VertexInputAttributeDescription2EXT<'_>,
+    ) -> Result<Self, RuntimeError> {
+        Self::try_from(&vk::VertexInputAttributeDescription {
+            location: attribute.location,
+            binding: attribute.binding,
+            format: attribute.format,
+            offset: attribute.offset,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topologies_are_vulkans_but_for_patches() {
+        for topology in PrimitiveTopology::ALL {
+            let raw = vk::PrimitiveTopology::from(topology);
+            assert_eq!(PrimitiveTopology::try_from(raw), Ok(topology));
+        }
+        let of = |raw| PrimitiveTopology::try_from(vk::PrimitiveTopology::from_raw(raw));
+        assert_eq!(of(3), Ok(PrimitiveTopology::TriangleList));
+        assert_eq!(of(10), Err(TopologyError::PatchList));
+        assert_eq!(of(11), Err(TopologyError::UnknownValue(11)));
+    }
+
+    #[test]
+    fn formats_are_vulkans_where_shaders_can_pull_them() {
+        for &format in VertexFormat::ALL {
+            assert_eq!(VertexFormat::try_from(vk::Format::from(format)), Ok(format));
+        }
+        let srgb = vk::Format::R8G8B8A8_SRGB;
+        assert_eq!(VertexFormat::try_from(srgb), Err(UnsupportedFormat(srgb.as_raw())));
+    }
+
+    #[test]
+    fn index_types_rates_and_modes_are_vulkans() {
+        for index_type in IndexType::ALL {
+            assert_eq!(IndexType::try_from(vk::IndexType::from(index_type)), Ok(index_type));
+        }
+        let none = vk::IndexType::NONE_KHR;
+        assert_eq!(IndexType::try_from(none), Err(UnsupportedIndexType(none)));
+        assert_eq!(InputRate::from(vk::VertexInputRate::VERTEX), InputRate::Vertex);
+        assert_eq!(InputRate::from(vk::VertexInputRate::INSTANCE), InputRate::INSTANCE);
+        let mode = vk::ProvokingVertexModeEXT::LAST_VERTEX;
+        assert_eq!(ProvokingVertex::from(mode), ProvokingVertex::Last);
+        assert_eq!(
+            ProvokingVertex::from(vk::ProvokingVertexModeEXT::FIRST_VERTEX),
+            ProvokingVertex::First
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Devices of applications: created with structures of all Vulkan versions in the chain, and adopted by their handles.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use ash::vk;
+use common::bare::BareInstance;
+use vkxfb::runtime::RawDevice;
+use vkxfb::{Backend, Capabilities, Context, RuntimeError, required_features};
+
+/// The validation layer finds no feature twice in the chain, and none that an extension lacks; what the device was
+/// created with is found again by its handles.
+#[test]
+fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
+    let instance = BareInstance::open();
+    let physical_device = instance.physical_device();
+    // SAFETY: the handles are of one live device, and the structures are valid.
+    unsafe {
+        let entry = ash::Entry::load().unwrap();
+        let version = vk::API_VERSION_1_3;
+        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
+        let backends = caps.available();
+        let required = required_features(&caps, &backends).unwrap();
+
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let mut features2 = vk::PhysicalDeviceFeatures2::default();
+        let mut vulkan11 = vk::PhysicalDeviceVulkan11Features::default();
+        let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+        let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .push_next(&mut features2)
+            .push_next(&mut vulkan11)
+            .push_next(&mut vulkan12)
+            .push_next(&mut vulkan13);
+        required.with_create_info(info, |info| {
+            let device = instance.raw.create_device(physical_device, info, None).unwrap();
+            let raw = RawDevice {
+                get_instance_proc_addr: entry.static_fn().get_instance_proc_addr,
+                instance: instance.raw.handle(),
+                instance_api_version: version,
+                physical_device,
+                device: device.handle(),
+            };
+            let ctx = Context::from_raw(&raw, info, &backends).unwrap();
+            assert_eq!(*ctx.enabled(), required);
+            assert!(ctx.capabilities().synchronization2 && !ctx.capabilities().dynamic_rendering);
+            assert!(ctx.compute_target(0).is_ok());
+
+            let nothing = vk::DeviceCreateInfo::default();
+            let error = Context::from_raw(&raw, &nothing, &[Backend::Compute]).unwrap_err();
+            assert!(matches!(error, RuntimeError::Unavailable(_)), "{error}");
+            assert!(error.to_string().contains("no feature bufferDeviceAddress"), "{error}");
+            device.destroy_device(None);
+        });
+    }
+    instance.close();
+}
