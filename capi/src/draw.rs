@@ -86,7 +86,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
         command(capture, |capture| {
             let &VkxfbBufferRange { buffer, offset, size } = required(p_buffer, "pBuffer")?;
             let index_type = IndexType::try_from(index_type)
-                .map_err(|error| Error::Argument(format!("indexType: {error}")))?;
+                .map_err(|_| Error::Argument(format!("indexType is {}", index_type.as_raw())))?;
             let buffer = IndexBuffer { buffer, offset, size, index_type };
             Ok(capture.recorder().bind_index_buffer(&buffer)?)
         })
