@@ -67,19 +67,22 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     if found.is_null() { search(handle) } else { found }
 }
 
-/// The same, and null unless it was found before.
+/// The same, and null unless it is what was found last for the hash of the handle.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    let first = hash(handle);
-    for recent in [&RECENT[first], &RECENT[first ^ 1]] {
-        // SAFETY: it is null or a place, which lives forever.
-        if let Some(place) = unsafe { recent.load(Ordering::Acquire).as_ref() }
-            && place.handle.load(Ordering::Relaxed) == handle.as_raw()
-        {
-            return place.recorded.get();
+    of_handle(&RECENT[hash(handle)], handle)
+}
+
+/// What is known of a command buffer, if that is what is remembered there.
+#[inline]
+fn of_handle(recent: &AtomicPtr<Place>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+    // SAFETY: it is null or a place, which lives forever.
+    match unsafe { recent.load(Ordering::Acquire).as_ref() } {
+        Some(place) if place.handle.load(Ordering::Relaxed) == handle.as_raw() => {
+            place.recorded.get()
         }
+        _ => null_mut(),
     }
-    null_mut()
 }
 
 /// Handles are addresses, whose low bits are all alike. The multiplication makes the high bits depend on all.
@@ -88,14 +91,18 @@ fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// What is known of a command buffer that was not found before.
+/// What is known of a command buffer that is not what was found last for its hash.
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+    let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
+    let found = of_handle(before, handle);
+    if !found.is_null() {
+        return found;
+    }
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
-    let first = hash(handle);
-    let before = RECENT[first].swap(std::ptr::from_ref(found.place).cast_mut(), Ordering::AcqRel);
-    RECENT[first ^ 1].store(before, Ordering::Release);
+    let place = std::ptr::from_ref(found.place).cast_mut();
+    before.store(recent.swap(place, Ordering::AcqRel), Ordering::Release);
     found.place.recorded.get()
 }
 

@@ -46,22 +46,33 @@ macro_rules! observed {
         |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
+            // Of its own, so that what goes straight to the driver saves no registers.
+            #[inline(never)]
+            unsafe extern "system" fn observe(
+                command_buffer: vk::CommandBuffer,
+                $($parameter: $ty),*
+            ) {
+                // SAFETY: Vulkan's contract, which is the caller's.
+                unsafe {
+                    with(command_buffer, |recorded| {
+                        let forward = recorded.observe(|$captures| {
+                            #[allow(unused_variables, reason = "most commands need no handle")]
+                            let $cmd = command_buffer;
+                            Outcome::forward($body)
+                        });
+                        match forward {
+                            None | Some(Forward::Yes) => {
+                                recorded.$name(command_buffer, $($parameter),*);
+                            }
+                            Some(other) => instead(recorded, command_buffer, other),
+                        }
+                    });
+                }
+            }
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 unless_active!($when $name(command_buffer, $($parameter),*));
-                with(command_buffer, |recorded| {
-                    let forward = recorded.observe(|$captures| {
-                        #[allow(unused_variables, reason = "most commands need no handle")]
-                        let $cmd = command_buffer;
-                        Outcome::forward($body)
-                    });
-                    match forward {
-                        None | Some(Forward::Yes) => {
-                            recorded.$name(command_buffer, $($parameter),*);
-                        }
-                        Some(other) => instead(recorded, command_buffer, other),
-                    }
-                });
+                observe(command_buffer, $($parameter),*);
             }
         }
     )*};

@@ -118,12 +118,20 @@ macro_rules! withheld {
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
+            // Of its own, so that what goes straight to the driver saves no registers.
+            #[inline(never)]
+            unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
+                // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
+                unsafe {
+                    crate::command_buffers::with(command_buffer, |recorded| {
+                        recorded.$name(command_buffer, $($parameter),*);
+                    });
+                }
+            }
+            // SAFETY: as above.
             unsafe {
                 super::macros::direct!($way $name(command_buffer, $($parameter),*));
-                crate::command_buffers::with(command_buffer, |recorded| {
-                    recorded.$name(command_buffer, $($parameter),*);
-                });
+                record(command_buffer, $($parameter),*);
             }
         }
     };
