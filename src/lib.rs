@@ -73,8 +73,7 @@
 //! None is on by default.
 //!
 //! * `gpu-allocator`: [`runtime::MemoryAllocator`] for `gpu_allocator::vulkan::Allocator`.
-//! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. What is captured of them says a
-//!   [`capture::CaptureList`].
+//! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. A [`capture::CaptureList`] says what is captured.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -65,9 +65,10 @@
 //!
 //! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword. Ranges
 //!   of a buffer that are written and used without a barrier between should lie that far apart.
-//! * Where draws reach more ranges than there are descriptors for, those of a buffer that lie closest share
-//!   one, with what is between them. [Barriers](Recorder::begin) then order them behind all captures before
-//!   and before all behind. The application's own commands beside them may be reported.
+//! * Where draws reach more ranges than there are descriptors, the closest ranges of a buffer share one descriptor,
+//!   which also covers the bytes between them. [Barriers](Recorder::begin) then order such a capture after every
+//!   earlier capture and before every later one. Synchronization validation may report the application's own commands
+//!   that touch the bytes between.
 //!
 //! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
 //! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
