@@ -152,13 +152,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = required(p_draw, "pDraw")?;
-            let draw = Draw {
-                vertex_count: draw.vertex_count,
-                instance_count: draw.instance_count,
-                first_vertex: draw.first_vertex,
-                first_instance: draw.first_instance,
-            };
+            let draw = Draw::from(*required(p_draw, "pDraw")?);
             Ok(capture.recorder().draw(topology(primitive_topology)?, &draw)?)
         })
     }
@@ -177,14 +171,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = required(p_draw, "pDraw")?;
-            let draw = DrawIndexed {
-                index_count: draw.index_count,
-                instance_count: draw.instance_count,
-                first_index: draw.first_index,
-                vertex_offset: draw.vertex_offset,
-                first_instance: draw.first_instance,
-            };
+            let draw = DrawIndexed::from(*required(p_draw, "pDraw")?);
             Ok(capture.recorder().draw_indexed(topology(primitive_topology)?, &draw)?)
         })
     }

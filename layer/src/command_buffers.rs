@@ -218,14 +218,13 @@ impl Recorded {
     }
 
     fn reset(&mut self, releases: bool) {
-        self.forget();
         if let Some(captures) = &mut self.captures {
             captures.reset(false, false);
             if releases {
                 captures.release();
             }
         }
-        self.update_direct();
+        self.forget();
     }
 }
 
@@ -238,12 +237,14 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
-            found.forget();
-            // Of others the flag is ignored.
+            // Primary command buffers ignore the flag and the pointer, which may be anything.
             let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
             found.continues = info.flags.contains(flag) && found.is_secondary;
             found.failed = None;
-            let inherited = info.p_inheritance_info.as_ref().filter(|_| found.is_secondary);
+            let inherited = match found.is_secondary {
+                true => info.p_inheritance_info.as_ref(),
+                false => None,
+            };
             let is_counted = inherited.is_some_and(|inherited| {
                 inherited.occlusion_query_enable == vk::TRUE
                     || !inherited.pipeline_statistics.is_empty()
@@ -251,7 +252,7 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
             if let Some(captures) = &mut found.captures {
                 captures.reset(found.continues, is_counted);
             }
-            found.update_direct();
+            found.forget();
         });
     }
 }

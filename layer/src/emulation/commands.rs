@@ -209,7 +209,7 @@ observed! {
     always set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
     always set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
     always set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
-        c.state.is_last_provoking = mode == vk::ProvokingVertexModeEXT::LAST_VERTEX;
+        c.state.provoking_vertex = mode.into();
     };
     always set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
     always set_vertex_input_ext(

@@ -125,11 +125,9 @@ impl ShaderPart {
         // SAFETY: the caller's contract.
         unsafe {
             let rasterization = info.p_rasterization_state.as_ref();
-            let is_last = rasterization
+            let provoking_vertex = rasterization
                 .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
-                .is_some_and(|state| {
-                    state.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
-                });
+                .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
             let captures = words.is_some();
             let specialization = match stage.p_specialization_info.as_ref().filter(|_| captures) {
                 None => Vec::new(),
@@ -144,7 +142,7 @@ impl ShaderPart {
                 entry_point: entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned(),
                 specialization,
                 layout,
-                provoking_vertex: provoking(is_last),
+                provoking_vertex,
                 discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
                 dynamic: dynamic_of(info),
             })
@@ -332,11 +330,6 @@ impl Drop for Pipeline {
         // recorded with it has its own reference.
         unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
     }
-}
-
-/// The mode of a flag.
-pub(super) const fn provoking(is_last: bool) -> ProvokingVertex {
-    if is_last { ProvokingVertex::Last } else { ProvokingVertex::First }
 }
 
 /// # Safety

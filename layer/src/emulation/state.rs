@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType};
+use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
 use super::Emulation;
@@ -153,7 +154,7 @@ pub(super) struct State {
     pub(super) topology: vk::PrimitiveTopology,
     pub(super) restart: bool,
     pub(super) discard: bool,
-    pub(super) is_last_provoking: bool,
+    pub(super) provoking_vertex: ProvokingVertex,
     pub(super) changed: Changed,
 }
 
@@ -174,7 +175,7 @@ impl Default for State {
             topology: vk::PrimitiveTopology::POINT_LIST,
             restart: false,
             discard: false,
-            is_last_provoking: false,
+            provoking_vertex: ProvokingVertex::First,
             changed: Changed::default(),
         }
     }

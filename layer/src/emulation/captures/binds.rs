@@ -108,11 +108,7 @@ impl Captures {
         size: u64,
         ty: vk::IndexType,
     ) {
-        let index_type = match ty {
-            vk::IndexType::UINT8_EXT => IndexType::Uint8,
-            vk::IndexType::UINT16 => IndexType::Uint16,
-            _ => IndexType::Uint32,
-        };
+        let index_type = IndexType::try_from(ty).unwrap_or(IndexType::Uint32);
         self.state.index_buffer = Some(BoundIndexBuffer { buffer, offset, size, index_type });
         self.state.changed.index_buffer = true;
     }

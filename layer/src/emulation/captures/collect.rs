@@ -11,7 +11,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::active_queries::ActiveQuery;
 use super::{Captures, Forward, Hoisted};
-use crate::emulation::pipelines::{PipelineError, provoking};
+use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
 /// Bytes of a buffer of draw commands, and of a command.
@@ -297,7 +297,7 @@ impl Captures {
             recorder.set_primitive_restart(state.restart)?;
         }
         if pipeline.dynamic.provoking_vertex {
-            recorder.set_provoking_vertex(provoking(state.is_last_provoking))?;
+            recorder.set_provoking_vertex(state.provoking_vertex)?;
         }
         let topology = match pipeline.dynamic.topology {
             true => state.topology,
