@@ -206,6 +206,10 @@ unsafe fn check_extensions(
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
         Activity::Dormant(Reason::DriverHasIt) => None,
+        // Whether the layer would be active is not known.
+        Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {
+            return Err(Error::Below(*result));
+        }
         Activity::Dormant(_) => wishes.has_extension().then_some(ext::transform_feedback::NAME),
     };
     match refused {

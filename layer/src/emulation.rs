@@ -20,8 +20,8 @@ use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::draw::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, RuntimeError,
-    Unavailable, required_features,
+    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, Unavailable,
+    required_features,
 };
 
 pub(crate) use self::captures::{Captures, Hoisted};
@@ -142,15 +142,14 @@ impl Emulation {
             next.fp_v1_1().clone(),
             next.fp_v1_3().clone(),
         );
-        let runtime = |error: RuntimeError| Error::Runtime(error.to_string());
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
             let (capabilities, required) = (means.capabilities.clone(), means.required.clone());
-            let context = Context::new(&next, &table, capabilities, required).map_err(runtime)?;
+            let context = Context::new(&next, &table, capabilities, required)?;
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
-                .map_err(|error| Error::Runtime(error.to_string()))?;
+                .map_err(|error| Error::Allocator(error.to_string()))?;
             let find = |name: &CStr| get_device_proc_addr(device, name.as_ptr());
             let reset = find(c"vkResetQueryPool").or_else(|| find(c"vkResetQueryPoolEXT"));
             let push = find(c"vkCmdPushDescriptorSetKHR");
@@ -180,7 +179,7 @@ impl Emulation {
             let info = vk::DescriptorSetLayoutCreateInfo::default();
             let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
             let empty = Arc::new(SetLayout::empty(raw, table));
-            let kernels = Kernels::new(&context, vk::PipelineCache::null()).map_err(runtime)?;
+            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
             let (objects, templates) = (Objects::new(empty), Arc::default());
             Ok(Self { context, kernels, memory, objects, templates, next })
         }

@@ -1,6 +1,7 @@
 //! Why a command of the layer fails, and what Vulkan calls that.
 
 use ash::vk;
+use vkxfb::runtime::RuntimeError;
 
 /// Why a command fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,10 +29,22 @@ pub(crate) enum Error {
     Behind { structure: vk::StructureType, unknown: vk::StructureType },
     /// Captures cannot be made ready on a new device.
     #[error("no captures on the device: {0}")]
-    Runtime(String),
+    Runtime(String, vk::Result),
+    /// Memory cannot be managed on a new device.
+    #[error("no captures on the device: {0}")]
+    Allocator(String),
     /// The next in the chain failed; it has said why, if anyone has.
     #[error("{0}")]
     Below(vk::Result),
+}
+
+/// What a command returns that can fail for reasons of the device alone, where it fails for another one.
+const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+
+impl From<RuntimeError> for Error {
+    fn from(error: RuntimeError) -> Self {
+        Self::Runtime(error.to_string(), error.vk_result().unwrap_or(FAILED))
+    }
 }
 
 impl Error {
@@ -43,7 +56,8 @@ impl Error {
                 tracing::error!(command, "{error}");
                 match error {
                     Self::Extension(_) => vk::Result::ERROR_EXTENSION_NOT_PRESENT,
-                    _ => vk::Result::ERROR_INITIALIZATION_FAILED,
+                    Self::Runtime(_, result) => result,
+                    _ => FAILED,
                 }
             }
         }

@@ -509,6 +509,20 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    /// What Vulkan calls it, where it is the device's or the host's state and no mistake of the caller: the result of
+    /// the command that failed, or `VK_ERROR_OUT_OF_DEVICE_MEMORY` for memory that an arena or an allocator does not
+    /// have.
+    #[must_use]
+    pub const fn vk_result(&self) -> Option<vk::Result> {
+        match self {
+            Self::Vulkan { result, .. } => Some(*result),
+            Self::ArenaFull { .. } | Self::Allocation { .. } => {
+                Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+            }
+            _ => None,
+        }
+    }
+
     /// For `map_err`: the failed command and its result.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }

@@ -155,14 +155,17 @@ impl Captures {
         }
     }
 
-    fn refuse(&mut self, what: &str, error: &PipelineError) {
-        match error {
-            PipelineError::Runtime(error) => self.fail(what, error),
-            error => {
-                tracing::error!("{what}: {error}");
-                self.failed = Some(vk::Result::ERROR_UNKNOWN);
-            }
-        }
+    /// Something cannot be captured: the command buffer's end returns why.
+    fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
+        let error = error.into();
+        tracing::error!("{what}: {error}");
+        self.failed = Some(match error.result() {
+            result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
+            | vk::Result::ERROR_DEVICE_LOST
+            | vk::Result::ERROR_UNKNOWN) => result,
+            // vkEndCommandBuffer has no others.
+            _ => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+        });
     }
 
     /// Whether a command says the pipeline layout. `VK_EXT_device_generated_commands` lets its chain say what of one
@@ -170,26 +173,9 @@ impl Captures {
     pub(super) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
-            self.refuse(what, &PipelineError::Layout);
+            self.refuse(what, PipelineError::Layout);
         }
         has_it
-    }
-
-    fn fail(&mut self, what: &str, error: &RuntimeError) {
-        tracing::error!("{what}: {error}");
-        self.failed = Some(match error {
-            // vkEndCommandBuffer has no others.
-            RuntimeError::Vulkan { result, .. }
-                if [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_DEVICE_LOST]
-                    .contains(result) =>
-            {
-                *result
-            }
-            RuntimeError::Vulkan { .. }
-            | RuntimeError::ArenaFull { .. }
-            | RuntimeError::Allocation { .. } => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
-            _ => vk::Result::ERROR_UNKNOWN,
-        });
     }
 
     /// Why the command buffer cannot be recorded, if so.
@@ -254,7 +240,7 @@ impl Captures {
                 emulation.end_conditional_rendering(cmd);
             }
             if let Err(error) = self.with_arena(record) {
-                self.fail(what, &error);
+                self.refuse(what, error);
             }
             self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = suspended {

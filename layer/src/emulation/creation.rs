@@ -217,7 +217,7 @@ unsafe extern "system" fn create_query_pool(
                 Ok(queries) => queries,
                 Err(error) => {
                     tracing::error!("vkCreateQueryPool: {error}");
-                    return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+                    return error.vk_result().unwrap_or(FAILED);
                 }
             };
             let below = vk::QueryPoolCreateInfo::default()
@@ -262,7 +262,7 @@ unsafe extern "system" fn create_graphics_pipelines(
                     Ok(found) => own.push(found),
                     Err(error) => {
                         tracing::error!("vkCreateGraphicsPipelines: {error}");
-                        return FAILED;
+                        return error.result();
                     }
                 }
             }

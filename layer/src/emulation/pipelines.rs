@@ -35,6 +35,17 @@ pub(super) enum PipelineError {
     Variant(#[from] VariantError),
 }
 
+impl PipelineError {
+    /// What Vulkan calls it: out of memory, or that something cannot be captured.
+    pub(super) fn result(&self) -> vk::Result {
+        let result = match self {
+            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
+            _ => None,
+        };
+        result.unwrap_or(vk::Result::ERROR_UNKNOWN)
+    }
+}
+
 /// State that commands set in place of the pipeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dynamic {

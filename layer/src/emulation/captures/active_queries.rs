@@ -73,7 +73,7 @@ impl Captures {
         }
         self.queries[kind] = Some(ActiveQuery { queries, query });
         if let Err(error) = result {
-            self.fail("vkCmdBeginQuery", &error);
+            self.refuse("vkCmdBeginQuery", error);
         }
     }
 
@@ -93,7 +93,7 @@ impl Captures {
         // SAFETY: the caller's contract.
         let result = unsafe { self.end_query_of(pool, kind, query) };
         if let Err(error) = result {
-            self.fail("vkCmdEndQuery", &error);
+            self.refuse("vkCmdEndQuery", error);
         }
         if !self.is_inside() {
             let condition = self.state.conditional_rendering;

@@ -74,7 +74,7 @@ impl Captures {
     fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
-            Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", &error),
+            Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
         }
     }
 
@@ -207,7 +207,7 @@ impl Captures {
     ) -> Forward {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.capture_draw(record) } {
-            self.refuse("a draw", &error);
+            self.refuse("a draw", error);
         }
         match self.discards() {
             true => Forward::No,
@@ -347,7 +347,7 @@ impl Captures {
                 Forward::DrawIndirect(commands.buffer, commands.offset)
             }
             Err(error) => {
-                self.fail("vkCmdDrawIndirectByteCountEXT", &error);
+                self.refuse("vkCmdDrawIndirectByteCountEXT", error);
                 Forward::No
             }
         }

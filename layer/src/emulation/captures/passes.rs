@@ -166,7 +166,7 @@ impl Captures {
                     emulation.order_captures(cmd);
                 }
                 if let Err(error) = self.play_one(cmd, item) {
-                    self.fail("a capture", &error);
+                    self.refuse("a capture", error);
                     break;
                 }
             }

@@ -1,0 +1,321 @@
+//! The layer between this test, which is its loader, and a driver of which one call fails.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::transmute;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
+
+use ash::{Entry, StaticFn, vk};
+use vkxfb_layer::interface::{
+    INTERFACE_VERSION, LayerDeviceCreateInfo, LayerDeviceLink, LayerFunction,
+    LayerInstanceCreateInfo, LayerInstanceLink, NEGOTIATE_INTERFACE_STRUCT,
+    NegotiateLayerInterface,
+};
+
+/// The driver, which is all that a loader finds.
+static DRIVER: LazyLock<Entry> = LazyLock::new(|| {
+    // SAFETY: it is a loader of Vulkan.
+    unsafe { Entry::load() }.unwrap()
+});
+
+/// Calls of the driver that could have failed so far.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+/// The number of the one that fails.
+static FAILING: AtomicU64 = AtomicU64::new(u64::MAX);
+/// What it returns.
+static RESULT: AtomicI32 = AtomicI32::new(0);
+/// Which it was.
+static FAILED: Mutex<Option<&'static str>> = Mutex::new(None);
+
+/// Has the call of that number fail, counted from 0 on, of all that are made from now on.
+pub fn fail(call: u64, result: vk::Result) {
+    *FAILED.lock().unwrap() = None;
+    RESULT.store(result.as_raw(), Ordering::Relaxed);
+    FAILING.store(call, Ordering::Relaxed);
+    CALLS.store(0, Ordering::Relaxed);
+}
+
+/// Calls since then.
+pub fn calls() -> u64 {
+    CALLS.load(Ordering::Relaxed)
+}
+
+/// The command that failed since then.
+pub fn failed() -> Option<&'static str> {
+    *FAILED.lock().unwrap()
+}
+
+/// Makes all pipelines null, as the specification has it where their creation
+/// [fails](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
+///
+/// # Safety
+/// There is room for so many.
+unsafe fn no_pipelines(count: u32, pipelines: Out) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        std::slice::from_raw_parts_mut(pipelines.cast::<vk::Pipeline>(), count as usize)
+            .fill(vk::Pipeline::null());
+    }
+}
+
+/// What a call returns instead of being made, if it is the one that fails.
+fn count(name: &'static str) -> Option<vk::Result> {
+    if CALLS.fetch_add(1, Ordering::Relaxed) != FAILING.load(Ordering::Relaxed) {
+        return None;
+    }
+    *FAILED.lock().unwrap() = Some(name);
+    Some(vk::Result::from_raw(RESULT.load(Ordering::Relaxed)))
+}
+
+/// Commands that may return an error, each in front of the driver's.
+macro_rules! failing {
+    ($($name:ident($($parameter:ident: $of:ty),*) $(else $otherwise:ident($($argument:ident),*))?;)*) => {
+        /// What is in front of a command of the driver.
+        fn in_front(name: &CStr, function: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
+            let driver = function?;
+            match name.to_str().unwrap() {
+                $(stringify!($name) => {
+                    // One driver has one function for all of its devices.
+                    static FUNCTION: AtomicUsize = AtomicUsize::new(0);
+                    FUNCTION.store(driver as usize, Ordering::Relaxed);
+                    unsafe extern "system" fn command($($parameter: $of),*) -> vk::Result {
+                        if let Some(failed) = count(stringify!($name)) {
+                            $(
+                                // SAFETY: Vulkan's contract, which is the caller's.
+                                unsafe { $otherwise($($argument),*) };
+                            )?
+                            return failed;
+                        }
+                        type Function = unsafe extern "system" fn($($of),*) -> vk::Result;
+                        // SAFETY: it is the command of that name.
+                        unsafe {
+                            let function = FUNCTION.load(Ordering::Relaxed);
+                            transmute::<usize, Function>(function)($($parameter),*)
+                        }
+                    }
+                    let command = command as unsafe extern "system" fn($($of),*) -> vk::Result;
+                    // SAFETY: whoever calls it by the command's name gives it its type again.
+                    Some(unsafe { transmute::<*const (), unsafe extern "system" fn()>(command as *const ()) })
+                })*
+                _ => function,
+            }
+        }
+    };
+}
+
+/// The allocation callbacks of a command, of which nobody here has any.
+type Callbacks = *const c_void;
+type In = *const c_void;
+type Out = *mut c_void;
+
+failing! {
+    vkAllocateCommandBuffers(device: vk::Device, info: In, buffers: Out);
+    vkAllocateDescriptorSets(device: vk::Device, info: In, sets: Out);
+    vkAllocateMemory(device: vk::Device, info: In, callbacks: Callbacks, memory: Out);
+    vkBeginCommandBuffer(cmd: vk::CommandBuffer, info: In);
+    vkBindBufferMemory(
+        device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: vk::DeviceSize
+    );
+    vkCreateBuffer(device: vk::Device, info: In, callbacks: Callbacks, buffer: Out);
+    vkCreateCommandPool(device: vk::Device, info: In, callbacks: Callbacks, pool: Out);
+    vkCreateComputePipelines(
+        device: vk::Device, cache: vk::PipelineCache, count: u32, infos: In, callbacks: Callbacks, pipelines: Out
+    ) else no_pipelines(count, pipelines);
+    vkCreateDescriptorPool(device: vk::Device, info: In, callbacks: Callbacks, pool: Out);
+    vkCreateDescriptorSetLayout(device: vk::Device, info: In, callbacks: Callbacks, layout: Out);
+    vkCreateDescriptorUpdateTemplate(device: vk::Device, info: In, callbacks: Callbacks, template: Out);
+    vkCreateFence(device: vk::Device, info: In, callbacks: Callbacks, fence: Out);
+    vkCreateGraphicsPipelines(
+        device: vk::Device, cache: vk::PipelineCache, count: u32, infos: In, callbacks: Callbacks, pipelines: Out
+    ) else no_pipelines(count, pipelines);
+    vkCreatePipelineCache(device: vk::Device, info: In, callbacks: Callbacks, cache: Out);
+    vkCreatePipelineLayout(device: vk::Device, info: In, callbacks: Callbacks, layout: Out);
+    vkCreateQueryPool(device: vk::Device, info: In, callbacks: Callbacks, pool: Out);
+    vkCreateRenderPass(device: vk::Device, info: In, callbacks: Callbacks, pass: Out);
+    vkCreateFramebuffer(device: vk::Device, info: In, callbacks: Callbacks, framebuffer: Out);
+    vkCreateShaderModule(device: vk::Device, info: In, callbacks: Callbacks, module: Out);
+    vkEndCommandBuffer(cmd: vk::CommandBuffer);
+    vkEnumerateDeviceExtensionProperties(
+        device: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, properties: Out
+    );
+    vkEnumeratePhysicalDevices(instance: vk::Instance, count: *mut u32, devices: Out);
+    vkFlushMappedMemoryRanges(device: vk::Device, count: u32, ranges: In);
+    vkGetQueryPoolResults(
+        device: vk::Device, pool: vk::QueryPool, first: u32, count: u32, size: usize, data: Out,
+        stride: vk::DeviceSize, flags: vk::QueryResultFlags
+    );
+    vkInvalidateMappedMemoryRanges(device: vk::Device, count: u32, ranges: In);
+    vkMapMemory(
+        device: vk::Device, memory: vk::DeviceMemory, offset: vk::DeviceSize, size: vk::DeviceSize,
+        flags: vk::MemoryMapFlags, data: Out
+    );
+    vkQueueSubmit(queue: vk::Queue, count: u32, submits: In, fence: vk::Fence);
+    vkResetCommandBuffer(cmd: vk::CommandBuffer, flags: vk::CommandBufferResetFlags);
+    vkResetDescriptorPool(
+        device: vk::Device, pool: vk::DescriptorPool, flags: vk::DescriptorPoolResetFlags
+    );
+    vkWaitForFences(
+        device: vk::Device, count: u32, fences: In, all: vk::Bool32, timeout: u64
+    );
+}
+
+/// The driver's `vkGetInstanceProcAddr`.
+unsafe extern "system" fn get_instance_proc_addr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: Vulkan's contract, which is the caller's; whoever calls a command gives it its type again.
+    unsafe {
+        let name = CStr::from_ptr(name);
+        let command: *const () = match name.to_bytes() {
+            b"vkGetInstanceProcAddr" => get_instance_proc_addr as _,
+            b"vkGetDeviceProcAddr" => get_device_proc_addr as _,
+            b"vkCreateInstance" => create_instance as _,
+            b"vkCreateDevice" => create_device as _,
+            _ => {
+                let function = DRIVER.static_fn().get_instance_proc_addr;
+                return in_front(name, function(instance, name.as_ptr()));
+            }
+        };
+        Some(transmute::<*const (), unsafe extern "system" fn()>(command))
+    }
+}
+
+/// The driver's `vkGetDeviceProcAddr`.
+unsafe extern "system" fn get_device_proc_addr(
+    device: vk::Device,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    let null = vk::Instance::null();
+    // SAFETY: Vulkan's contract, which is the caller's; the name says the type.
+    unsafe {
+        let function =
+            (DRIVER.static_fn().get_instance_proc_addr)(null, c"vkGetDeviceProcAddr".as_ptr())
+                .or_else(|| {
+                    let instance = *INSTANCE.lock().unwrap();
+                    let find = DRIVER.static_fn().get_instance_proc_addr;
+                    find(vk::Handle::from_raw(instance), c"vkGetDeviceProcAddr".as_ptr())
+                });
+        let function: vk::PFN_vkGetDeviceProcAddr = transmute(function.unwrap());
+        in_front(CStr::from_ptr(name), function(device, name))
+    }
+}
+
+/// The instance that there is.
+static INSTANCE: Mutex<u64> = Mutex::new(0);
+
+/// A chain without what is for layers, of which the validation layer need not know all.
+///
+/// # Safety
+/// The chain is valid, and what is for layers comes first.
+unsafe fn for_driver(mut chain: *const c_void) -> *const c_void {
+    use vk::StructureType as Type;
+    let for_layers = [
+        Type::LOADER_INSTANCE_CREATE_INFO,
+        Type::LOADER_DEVICE_CREATE_INFO,
+        Type::LAYER_SETTINGS_CREATE_INFO_EXT,
+    ];
+    // SAFETY: the caller's contract.
+    unsafe {
+        while let Some(first) = chain.cast::<vk::BaseInStructure<'_>>().as_ref()
+            && for_layers.contains(&first.s_type)
+        {
+            chain = first.p_next.cast();
+        }
+    }
+    chain
+}
+
+/// The driver's `vkCreateInstance`, which may fail.
+unsafe extern "system" fn create_instance(
+    info: *const vk::InstanceCreateInfo<'_>,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+    instance: *mut vk::Instance,
+) -> vk::Result {
+    if let Some(failed) = count("vkCreateInstance") {
+        return failed;
+    }
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        let mut info = *info;
+        info.p_next = for_driver(info.p_next);
+        let result = (DRIVER.fp_v1_0().create_instance)(&raw const info, callbacks, instance);
+        if result == vk::Result::SUCCESS {
+            *INSTANCE.lock().unwrap() = vk::Handle::as_raw(*instance);
+        }
+        result
+    }
+}
+
+/// The driver's `vkCreateDevice`, which may fail.
+unsafe extern "system" fn create_device(
+    physical_device: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+    device: *mut vk::Device,
+) -> vk::Result {
+    if let Some(failed) = count("vkCreateDevice") {
+        return failed;
+    }
+    // SAFETY: Vulkan's contract, which is the caller's; the name says the type.
+    unsafe {
+        let mut info = *info;
+        info.p_next = for_driver(info.p_next);
+        let instance = vk::Handle::from_raw(*INSTANCE.lock().unwrap());
+        let find = DRIVER.static_fn().get_instance_proc_addr;
+        let create = find(instance, c"vkCreateDevice".as_ptr());
+        let create: vk::PFN_vkCreateDevice = transmute(create.unwrap());
+        create(physical_device, &raw const info, callbacks, device)
+    }
+}
+
+/// What a program calls: the layer's functions.
+pub fn entry() -> Entry {
+    let mut version = NegotiateLayerInterface {
+        s_type: NEGOTIATE_INTERFACE_STRUCT,
+        p_next: std::ptr::null_mut(),
+        loader_layer_interface_version: INTERFACE_VERSION,
+        get_instance_proc_addr: None,
+        get_device_proc_addr: None,
+        get_physical_device_proc_addr: None,
+    };
+    // SAFETY: the structure is valid, and what it gets are functions of the layer.
+    unsafe {
+        let result = vkxfb_layer::vkNegotiateLoaderLayerInterfaceVersion(&raw mut version);
+        assert_eq!(result, vk::Result::SUCCESS);
+        let get_instance_proc_addr = version.get_instance_proc_addr.unwrap();
+        Entry::from_static_fn(StaticFn { get_instance_proc_addr })
+    }
+}
+
+/// Calls `create` with a chain that begins with the link of the layer to the driver.
+pub fn with_instance_link<R>(chain: *const c_void, create: impl FnOnce(*const c_void) -> R) -> R {
+    let mut link = LayerInstanceLink {
+        p_next: std::ptr::null_mut(),
+        next_get_instance_proc_addr: get_instance_proc_addr,
+        next_get_physical_device_proc_addr: None,
+    };
+    let info = LayerInstanceCreateInfo {
+        s_type: vk::StructureType::LOADER_INSTANCE_CREATE_INFO,
+        p_next: chain,
+        function: LayerFunction::LINK_INFO,
+        layer_info: &raw mut link,
+    };
+    create((&raw const info).cast())
+}
+
+/// The same for a device.
+pub fn with_device_link<R>(chain: *const c_void, create: impl FnOnce(*const c_void) -> R) -> R {
+    let mut link = LayerDeviceLink {
+        p_next: std::ptr::null_mut(),
+        next_get_instance_proc_addr: get_instance_proc_addr,
+        next_get_device_proc_addr: get_device_proc_addr,
+    };
+    let info = LayerDeviceCreateInfo {
+        s_type: vk::StructureType::LOADER_DEVICE_CREATE_INFO,
+        p_next: chain,
+        function: LayerFunction::LINK_INFO,
+        layer_info: &raw mut link,
+    };
+    create((&raw const info).cast())
+}

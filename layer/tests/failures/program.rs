@@ -1,0 +1,760 @@
+//! A program that captures in every way that takes memory, and repeats whatever fails.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Mutex;
+
+use ash::{Device, Entry, Instance, ext, khr, vk};
+
+use crate::chain;
+
+const VERTICES: u32 = 12;
+/// Draws of a capture: as many as an arena has no room for at first.
+const DRAWS: u32 = 600;
+/// Bytes of a buffer that is captured into.
+const CAPTURED: u64 = (DRAWS * VERTICES * 16) as u64;
+/// What is pushed, and what is in the uniform buffer.
+const FACTOR: f32 = 3.0;
+const SUMMAND: f32 = 0.5;
+
+pub const SHADER: &str = "#version 450
+    layout(location = 0) in vec4 value;
+    layout(set = 0, binding = 0) uniform Summands { vec4 summand; };
+    layout(push_constant) uniform Factors { vec4 factor; };
+    layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+    void main() {
+        captured = value * factor + summand;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// What happened to a program.
+#[derive(Debug)]
+pub struct Report {
+    /// The calls of the program that failed, with what they returned.
+    pub failures: Vec<(&'static str, vk::Result)>,
+    /// What the validation layer between the driver and what fails says.
+    pub messages: Vec<String>,
+    /// Of each capture.
+    pub captured: Vec<Vec<f32>>,
+    /// Primitives that were written and needed, of the query and of its copy.
+    pub queries: [[u64; 2]; 2],
+}
+
+/// What it should be: of captures of the vertices of so many draws.
+pub fn expected(draws: u32) -> Vec<f32> {
+    let draw = (0..VERTICES * 4).map(|number| number as f32 * FACTOR + SUMMAND);
+    (0..draws).flat_map(|_| draw.clone()).collect()
+}
+
+/// How many draws each capture has.
+pub const CAPTURES: [u32; 6] = [DRAWS, 1, 1, 1, 1, 2];
+
+/// Calls until it works, which is the second time if it fails.
+struct Attempts(Vec<(&'static str, vk::Result)>);
+
+impl Attempts {
+    fn make<T>(
+        &mut self,
+        name: &'static str,
+        mut call: impl FnMut() -> Result<T, vk::Result>,
+    ) -> T {
+        call().unwrap_or_else(|error| {
+            self.0.push((name, error));
+            call().unwrap_or_else(|error| panic!("{name} failed again: {error}"))
+        })
+    }
+}
+
+/// # Safety
+/// Called by Vulkan alone, with a `Mutex<Vec<String>>`.
+unsafe extern "system" fn collect(
+    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _types: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    messages: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the messenger's user data, which outlives it, and a valid structure.
+    unsafe {
+        let text = CStr::from_ptr((*data).p_message).to_string_lossy().into_owned();
+        (*messages.cast::<Mutex<Vec<String>>>()).lock().unwrap().push(text);
+    }
+    vk::FALSE
+}
+
+/// Runs the program.
+pub fn run(words: &[u32], validates: bool) -> Report {
+    let entry = chain::entry();
+    let messages = Box::new(Mutex::new(Vec::new()));
+    let mut attempts = Attempts(Vec::new());
+    let messenger = vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(
+            vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
+                | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+        )
+        .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
+        .pfn_user_callback(Some(collect))
+        .user_data((&raw const *messages).cast_mut().cast());
+    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    let (captured, queries) = unsafe {
+        let instance = create_instance(&entry, messenger, validates, &mut attempts);
+        let debug_utils = ext::debug_utils::Instance::new(&entry, &instance);
+        let messenger =
+            validates.then(|| debug_utils.create_debug_utils_messenger(&messenger, None).unwrap());
+        let (device, family) = create_device(&instance, &mut attempts);
+        let program = Program { instance, device, family };
+        let made = program.run(words, &mut attempts);
+        program.device.destroy_device(None);
+        if let Some(messenger) = messenger {
+            debug_utils.destroy_debug_utils_messenger(messenger, None);
+        }
+        program.instance.destroy_instance(None);
+        made
+    };
+    Report { failures: attempts.0, messages: messages.into_inner().unwrap(), captured, queries }
+}
+
+/// # Safety
+/// What the messenger has outlives the instance.
+unsafe fn create_instance(
+    entry: &Entry,
+    mut messenger: vk::DebugUtilsMessengerCreateInfoEXT<'_>,
+    validates: bool,
+    attempts: &mut Attempts,
+) -> Instance {
+    let yes = vk::TRUE;
+    let settings = [vk::LayerSettingEXT {
+        p_layer_name: c"VK_LAYER_VKXFB_transform_feedback".as_ptr(),
+        p_setting_name: c"force_enable".as_ptr(),
+        ty: vk::LayerSettingTypeEXT::BOOL32,
+        value_count: 1,
+        p_values: (&raw const yes).cast::<c_void>(),
+        ..Default::default()
+    }];
+    let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
+    let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+    let layers = [c"VK_LAYER_KHRONOS_validation".as_ptr()];
+    let extensions = [ext::debug_utils::NAME.as_ptr()];
+    let mut info = vk::InstanceCreateInfo::default()
+        .application_info(&app)
+        .push_next(&mut messenger)
+        .push_next(&mut settings);
+    if validates {
+        info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+    }
+    attempts.make("vkCreateInstance", || {
+        chain::with_instance_link(info.p_next, |p_next| {
+            let info = vk::InstanceCreateInfo { p_next, ..info };
+            // SAFETY: the layers and extensions are there where the program validates.
+            unsafe { entry.create_instance(&info, None) }
+        })
+    })
+}
+
+/// Its first device, with a queue family for graphics.
+///
+/// # Safety
+/// The instance is live.
+unsafe fn create_device(instance: &Instance, attempts: &mut Attempts) -> (Device, u32) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let devices =
+            attempts.make("vkEnumeratePhysicalDevices", || instance.enumerate_physical_devices());
+        let families = instance.get_physical_device_queue_family_properties(devices[0]);
+        let graphics =
+            |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::GRAPHICS);
+        let family = families.iter().position(graphics).unwrap() as u32;
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(family)
+            .queue_priorities(&[1.0])];
+        let extensions = [
+            ext::transform_feedback::NAME,
+            ext::vertex_input_dynamic_state::NAME,
+            ext::graphics_pipeline_library::NAME,
+            khr::pipeline_library::NAME,
+            khr::push_descriptor::NAME,
+        ]
+        .map(CStr::as_ptr);
+        let mut feedback =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut vertex_input = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default()
+            .vertex_input_dynamic_state(true);
+        let mut library = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default()
+            .graphics_pipeline_library(true);
+        let mut core = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extensions)
+            .push_next(&mut feedback)
+            .push_next(&mut vertex_input)
+            .push_next(&mut library)
+            .push_next(&mut core);
+        let device = attempts.make("vkCreateDevice", || {
+            chain::with_device_link(info.p_next, |p_next| {
+                instance.create_device(devices[0], &vk::DeviceCreateInfo { p_next, ..info }, None)
+            })
+        });
+        (device, family)
+    }
+}
+
+/// A buffer with memory that the host can read and write.
+#[derive(Clone, Copy)]
+struct Buffer {
+    raw: vk::Buffer,
+    memory: vk::DeviceMemory,
+    mapped: *mut c_void,
+}
+
+/// What is bound while commands are recorded.
+struct Bound {
+    pool: vk::QueryPool,
+    /// Into which is captured, then vertices, counters, summands and copied results.
+    captured: [Buffer; CAPTURES.len()],
+    vertices: Buffer,
+    counters: Buffer,
+    summands: Buffer,
+    results: Buffer,
+    set: vk::DescriptorSet,
+    layout: vk::PipelineLayout,
+    pushed_layout: vk::PipelineLayout,
+    /// With static and dynamic vertex input, of libraries, and with descriptors that are pushed.
+    pipelines: [vk::Pipeline; 4],
+}
+
+struct Program {
+    instance: Instance,
+    device: Device,
+    family: u32,
+}
+
+impl Program {
+    /// # Safety
+    /// The device is live.
+    unsafe fn run(&self, words: &[u32], attempts: &mut Attempts) -> (Vec<Vec<f32>>, [[u64; 2]; 2]) {
+        use vk::BufferUsageFlags as Usage;
+        let device = &self.device;
+        // SAFETY: the caller's contract; what is used was created here.
+        unsafe {
+            let capture = Usage::TRANSFORM_FEEDBACK_BUFFER_EXT;
+            let count = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT | Usage::INDIRECT_BUFFER;
+            let captured = CAPTURES.map(|_| self.buffer(CAPTURED, capture, attempts));
+            let vertices = self.buffer(16 * u64::from(VERTICES), Usage::VERTEX_BUFFER, attempts);
+            let counters = self.buffer(4, count, attempts);
+            let summands = self.buffer(16, Usage::UNIFORM_BUFFER, attempts);
+            let results = self.buffer(16, Usage::TRANSFER_DST, attempts);
+            for number in 0..VERTICES * 4 {
+                vertices.mapped.cast::<f32>().add(number as usize).write(number as f32);
+            }
+            summands.mapped.cast::<[f32; 4]>().write([SUMMAND; 4]);
+
+            let binding = [vk::DescriptorSetLayoutBinding::default()
+                .descriptor_type(vk::DescriptorType::UNIFORM_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::VERTEX)];
+            let set_layouts = [
+                vk::DescriptorSetLayoutCreateFlags::empty(),
+                vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
+            ]
+            .map(|flags| {
+                let info =
+                    vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&binding);
+                attempts.make("vkCreateDescriptorSetLayout", || {
+                    device.create_descriptor_set_layout(&info, None)
+                })
+            });
+            let range = [vk::PushConstantRange::default()
+                .stage_flags(vk::ShaderStageFlags::VERTEX)
+                .size(16)];
+            let [layout, pushed_layout] = set_layouts.map(|set| {
+                let sets = [set];
+                let info = vk::PipelineLayoutCreateInfo::default()
+                    .set_layouts(&sets)
+                    .push_constant_ranges(&range);
+                attempts
+                    .make("vkCreatePipelineLayout", || device.create_pipeline_layout(&info, None))
+            });
+            let sizes = [vk::DescriptorPoolSize::default()
+                .ty(vk::DescriptorType::UNIFORM_BUFFER)
+                .descriptor_count(1)];
+            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            let descriptors = attempts
+                .make("vkCreateDescriptorPool", || device.create_descriptor_pool(&info, None));
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(descriptors)
+                .set_layouts(&set_layouts[..1]);
+            let set = attempts
+                .make("vkAllocateDescriptorSets", || device.allocate_descriptor_sets(&info))[0];
+            let written = [vk::DescriptorBufferInfo::default().buffer(summands.raw).range(16)];
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(set)
+                .descriptor_type(vk::DescriptorType::UNIFORM_BUFFER)
+                .buffer_info(&written);
+            device.update_descriptor_sets(&[write], &[]);
+
+            let info = vk::ShaderModuleCreateInfo::default().code(words);
+            let module =
+                attempts.make("vkCreateShaderModule", || device.create_shader_module(&info, None));
+            let libraries = self.libraries(module, layout, attempts);
+            let pipelines = [
+                self.pipeline(module, layout, false, attempts),
+                self.pipeline(module, layout, true, attempts),
+                self.linked(&libraries, layout, attempts),
+                self.pipeline(module, pushed_layout, false, attempts),
+            ];
+
+            let info = vk::QueryPoolCreateInfo::default()
+                .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+                .query_count(1);
+            let pool = attempts.make("vkCreateQueryPool", || device.create_query_pool(&info, None));
+            let info = vk::CommandPoolCreateInfo::default()
+                .queue_family_index(self.family)
+                .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
+            let commands =
+                attempts.make("vkCreateCommandPool", || device.create_command_pool(&info, None));
+            let [primary, secondary] =
+                [vk::CommandBufferLevel::PRIMARY, vk::CommandBufferLevel::SECONDARY].map(|level| {
+                    let info = vk::CommandBufferAllocateInfo::default()
+                        .command_pool(commands)
+                        .level(level)
+                        .command_buffer_count(1);
+                    attempts
+                        .make("vkAllocateCommandBuffers", || device.allocate_command_buffers(&info))
+                        [0]
+                });
+            let bound = Bound {
+                pool,
+                captured,
+                vertices,
+                counters,
+                summands,
+                results,
+                set,
+                layout,
+                pushed_layout,
+                pipelines,
+            };
+            self.record(secondary, "the secondary command buffer", attempts, |cmd| {
+                self.secondary(cmd, &bound);
+            });
+            self.record(primary, "the primary command buffer", attempts, |cmd| {
+                self.primary(cmd, &bound, secondary);
+            });
+
+            let fence =
+                attempts.make("vkCreateFence", || device.create_fence(&Default::default(), None));
+            let queue = device.get_device_queue(self.family, 0);
+            let buffers = [primary];
+            let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+            attempts.make("vkQueueSubmit", || device.queue_submit(queue, &[submit], fence));
+            attempts.make("vkWaitForFences", || device.wait_for_fences(&[fence], true, u64::MAX));
+            let mut query = [[0_u64; 2]];
+            let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+            attempts.make("vkGetQueryPoolResults", || {
+                device.get_query_pool_results(pool, 0, &mut query, flags)
+            });
+            let copied = results.mapped.cast::<[u64; 2]>().read();
+            let read = |(buffer, draws): (&Buffer, u32)| {
+                let count = (draws * VERTICES * 4) as usize;
+                std::slice::from_raw_parts(buffer.mapped.cast::<f32>(), count).to_vec()
+            };
+            let found = captured.iter().zip(CAPTURES).map(read).collect();
+
+            device.destroy_fence(fence, None);
+            device.destroy_command_pool(commands, None);
+            device.destroy_query_pool(pool, None);
+            for pipeline in pipelines.into_iter().chain(libraries) {
+                device.destroy_pipeline(pipeline, None);
+            }
+            device.destroy_shader_module(module, None);
+            device.destroy_descriptor_pool(descriptors, None);
+            device.destroy_pipeline_layout(layout, None);
+            device.destroy_pipeline_layout(pushed_layout, None);
+            for layout in set_layouts {
+                device.destroy_descriptor_set_layout(layout, None);
+            }
+            for buffer in captured.into_iter().chain([vertices, counters, summands, results]) {
+                device.destroy_buffer(buffer.raw, None);
+                device.free_memory(buffer.memory, None);
+            }
+            (found, [query[0], copied])
+        }
+    }
+
+    /// # Safety
+    /// The device is live.
+    unsafe fn buffer(
+        &self,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        attempts: &mut Attempts,
+    ) -> Buffer {
+        let device = &self.device;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let raw = attempts.make("vkCreateBuffer", || device.create_buffer(&info, None));
+            let requirements = device.get_buffer_memory_requirements(raw);
+            // lavapipe has one type, which the host sees.
+            let index = requirements.memory_type_bits.trailing_zeros();
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(requirements.size)
+                .memory_type_index(index);
+            let memory = attempts.make("vkAllocateMemory", || device.allocate_memory(&info, None));
+            attempts.make("vkBindBufferMemory", || device.bind_buffer_memory(raw, memory, 0));
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = attempts
+                .make("vkMapMemory", || device.map_memory(memory, 0, vk::WHOLE_SIZE, flags));
+            Buffer { raw, memory, mapped }
+        }
+    }
+
+    /// Points, whose vertices are captured and of which nothing is seen.
+    ///
+    /// # Safety
+    /// The handles are of the device.
+    unsafe fn pipeline(
+        &self,
+        module: vk::ShaderModule,
+        layout: vk::PipelineLayout,
+        has_dynamic_input: bool,
+        attempts: &mut Attempts,
+    ) -> vk::Pipeline {
+        let state = State::new(module);
+        let (input, assembly, rasterization) =
+            (state.input(), state.assembly(), state.rasterization());
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default()
+            .dynamic_states(&[vk::DynamicState::VERTEX_INPUT_EXT]);
+        let mut rendering = vk::PipelineRenderingCreateInfo::default();
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&state.stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .rasterization_state(&rasterization)
+            .layout(layout)
+            .push_next(&mut rendering);
+        if has_dynamic_input {
+            info = info.dynamic_state(&dynamic);
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.create(&info, attempts) }
+    }
+
+    /// What a pipeline is linked of.
+    ///
+    /// # Safety
+    /// As [`pipeline`](Self::pipeline).
+    unsafe fn libraries(
+        &self,
+        module: vk::ShaderModule,
+        layout: vk::PipelineLayout,
+        attempts: &mut Attempts,
+    ) -> [vk::Pipeline; 2] {
+        use vk::GraphicsPipelineLibraryFlagsEXT as Part;
+        let state = State::new(module);
+        let (input, assembly, rasterization) =
+            (state.input(), state.assembly(), state.rasterization());
+        [Part::VERTEX_INPUT_INTERFACE, Part::PRE_RASTERIZATION_SHADERS].map(|part| {
+            let mut library = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
+            let mut rendering = vk::PipelineRenderingCreateInfo::default();
+            let mut info = vk::GraphicsPipelineCreateInfo::default()
+                .flags(vk::PipelineCreateFlags::LIBRARY_KHR)
+                .push_next(&mut library);
+            info = match part {
+                Part::VERTEX_INPUT_INTERFACE => {
+                    info.vertex_input_state(&input).input_assembly_state(&assembly)
+                }
+                _ => info
+                    .stages(&state.stages)
+                    .rasterization_state(&rasterization)
+                    .layout(layout)
+                    .push_next(&mut rendering),
+            };
+            // SAFETY: the caller's contract.
+            unsafe { self.create(&info, attempts) }
+        })
+    }
+
+    /// # Safety
+    /// As [`pipeline`](Self::pipeline).
+    unsafe fn linked(
+        &self,
+        libraries: &[vk::Pipeline],
+        layout: vk::PipelineLayout,
+        attempts: &mut Attempts,
+    ) -> vk::Pipeline {
+        let mut linked = vk::PipelineLibraryCreateInfoKHR::default().libraries(libraries);
+        let info = vk::GraphicsPipelineCreateInfo::default().layout(layout).push_next(&mut linked);
+        // SAFETY: the caller's contract.
+        unsafe { self.create(&info, attempts) }
+    }
+
+    /// # Safety
+    /// As [`pipeline`](Self::pipeline).
+    unsafe fn create(
+        &self,
+        info: &vk::GraphicsPipelineCreateInfo<'_>,
+        attempts: &mut Attempts,
+    ) -> vk::Pipeline {
+        let cache = vk::PipelineCache::null();
+        attempts.make("vkCreateGraphicsPipelines", || {
+            // SAFETY: the caller's contract.
+            let made = unsafe { self.device.create_graphics_pipelines(cache, &[*info], None) };
+            made.map(|pipelines| pipelines[0]).map_err(|(pipelines, error)| {
+                assert!(pipelines.iter().all(|pipeline| *pipeline == vk::Pipeline::null()));
+                error
+            })
+        })
+    }
+
+    /// Records a command buffer, anew if that fails.
+    ///
+    /// # Safety
+    /// The command buffer is of the device, and not in use.
+    unsafe fn record(
+        &self,
+        cmd: vk::CommandBuffer,
+        what: &'static str,
+        attempts: &mut Attempts,
+        commands: impl Fn(vk::CommandBuffer),
+    ) {
+        let device = &self.device;
+        let inherited = vk::CommandBufferInheritanceInfo::default();
+        let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inherited);
+        let mut is_invalid = false;
+        attempts.make(what, || {
+            // SAFETY: the caller's contract.
+            unsafe {
+                if is_invalid {
+                    let flags = vk::CommandBufferResetFlags::empty();
+                    device.reset_command_buffer(cmd, flags)?;
+                }
+                is_invalid = true;
+                device.begin_command_buffer(cmd, &info)?;
+                commands(cmd);
+                device.end_command_buffer(cmd)
+            }
+        });
+    }
+
+    /// Captures in passes of its own.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and the handles are of the device.
+    unsafe fn secondary(&self, cmd: vk::CommandBuffer, bound: &Bound) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.bind(cmd, bound);
+            self.capture(cmd, bound, 0, 1, None, || self.draw(cmd));
+        }
+    }
+
+    /// # Safety
+    /// As [`secondary`](Self::secondary).
+    unsafe fn primary(&self, cmd: vk::CommandBuffer, bound: &Bound, secondary: vk::CommandBuffer) {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+        let device = &self.device;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let push = khr::push_descriptor::Device::new(&self.instance, device);
+            let feedback = ext::transform_feedback::Device::new(&self.instance, device);
+            device.cmd_reset_query_pool(cmd, bound.pool, 0, 1);
+            device.cmd_execute_commands(cmd, &[secondary]);
+            self.bind(cmd, bound);
+            device.cmd_begin_query(cmd, bound.pool, 0, vk::QueryControlFlags::empty());
+            self.capture(cmd, bound, 0, 0, Some(&bound.counters), || {
+                for _ in 0..DRAWS {
+                    self.draw(cmd);
+                }
+            });
+            device.cmd_end_query(cmd, bound.pool, 0);
+            // What was counted is drawn, and what is drawn is captured.
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
+                .dst_access_mask(Access::INDIRECT_COMMAND_READ);
+            device.cmd_pipeline_barrier(
+                cmd,
+                Stage::TRANSFORM_FEEDBACK_EXT,
+                Stage::DRAW_INDIRECT,
+                vk::DependencyFlags::empty(),
+                &[barrier],
+                &[],
+                &[],
+            );
+            let counter = bound.counters.raw;
+            let draw_count = || {
+                // Of all vertices that were captured, as many as there are of a draw.
+                let offset = (DRAWS - 1) * VERTICES * 16;
+                let draw = feedback.fp().cmd_draw_indirect_byte_count_ext;
+                draw(cmd, 1, 0, counter, 0, offset, 16);
+            };
+            self.capture(cmd, bound, 2, 2, None, draw_count);
+            // A draw of what was captured that captures nothing. Debian's validation layer crashes where one is of a
+            // pipeline that was linked.
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[0]);
+            self.rendering(cmd, draw_count);
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[1]);
+            let input = ext::vertex_input_dynamic_state::Device::new(&self.instance, device);
+            let binding = vk::VertexInputBindingDescription2EXT::default().stride(16).divisor(1);
+            let attribute = vk::VertexInputAttributeDescription2EXT::default()
+                .format(vk::Format::R32G32B32A32_SFLOAT);
+            input.cmd_set_vertex_input(cmd, &[binding], &[attribute]);
+            self.capture(cmd, bound, 1, 3, None, || self.draw(cmd));
+            let written =
+                [vk::DescriptorBufferInfo::default().buffer(bound.summands.raw).range(16)];
+            let write = [vk::WriteDescriptorSet::default()
+                .descriptor_type(vk::DescriptorType::UNIFORM_BUFFER)
+                .buffer_info(&written)];
+            let point = vk::PipelineBindPoint::GRAPHICS;
+            push.cmd_push_descriptor_set(cmd, point, bound.pushed_layout, 0, &write);
+            self.push(cmd, bound.pushed_layout);
+            self.capture(cmd, bound, 3, 4, None, || self.draw(cmd));
+            self.bind(cmd, bound);
+            self.capture(cmd, bound, 2, 5, None, || {
+                self.draw(cmd);
+                self.draw(cmd);
+            });
+            let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+            device.cmd_copy_query_pool_results(
+                cmd,
+                bound.pool,
+                0,
+                1,
+                bound.results.raw,
+                0,
+                16,
+                flags,
+            );
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(Access::TRANSFORM_FEEDBACK_WRITE_EXT | Access::TRANSFER_WRITE)
+                .dst_access_mask(Access::HOST_READ);
+            device.cmd_pipeline_barrier(
+                cmd,
+                Stage::TRANSFORM_FEEDBACK_EXT | Stage::TRANSFER,
+                Stage::HOST,
+                vk::DependencyFlags::empty(),
+                &[barrier],
+                &[],
+                &[],
+            );
+        }
+    }
+
+    /// # Safety
+    /// As [`secondary`](Self::secondary).
+    unsafe fn bind(&self, cmd: vk::CommandBuffer, bound: &Bound) {
+        let point = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let device = &self.device;
+            device.cmd_bind_vertex_buffers(cmd, 0, &[bound.vertices.raw], &[0]);
+            device.cmd_bind_descriptor_sets(cmd, point, bound.layout, 0, &[bound.set], &[]);
+            self.push(cmd, bound.layout);
+        }
+    }
+
+    /// # Safety
+    /// As [`secondary`](Self::secondary).
+    unsafe fn push(&self, cmd: vk::CommandBuffer, layout: vk::PipelineLayout) {
+        let factor = [FACTOR; 4].map(f32::to_ne_bytes).concat();
+        let stages = vk::ShaderStageFlags::VERTEX;
+        // SAFETY: the caller's contract.
+        unsafe { self.device.cmd_push_constants(cmd, layout, stages, 0, &factor) };
+    }
+
+    /// A pass without attachments.
+    ///
+    /// # Safety
+    /// As [`secondary`](Self::secondary), outside of a pass.
+    unsafe fn rendering(&self, cmd: vk::CommandBuffer, commands: impl FnOnce()) {
+        let extent = vk::Extent2D { width: 1, height: 1 };
+        let info = vk::RenderingInfo::default()
+            .render_area(vk::Rect2D { extent, ..Default::default() })
+            .layer_count(1);
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.device.cmd_begin_rendering(cmd, &info);
+            commands();
+            self.device.cmd_end_rendering(cmd);
+        }
+    }
+
+    /// A pass with a capture.
+    ///
+    /// # Safety
+    /// As [`rendering`](Self::rendering).
+    unsafe fn capture(
+        &self,
+        cmd: vk::CommandBuffer,
+        bound: &Bound,
+        pipeline: usize,
+        target: usize,
+        counter: Option<&Buffer>,
+        draws: impl FnOnce(),
+    ) {
+        let counter = counter.map(|counter| counter.raw);
+        let pointer = counter.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let (count, pipeline) = (u32::from(counter.is_some()), bound.pipelines[pipeline]);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let feedback = ext::transform_feedback::Device::new(&self.instance, &self.device);
+            let xfb = feedback.fp();
+            let (buffer, none) = (bound.captured[target].raw, std::ptr::null());
+            self.rendering(cmd, || {
+                let point = vk::PipelineBindPoint::GRAPHICS;
+                self.device.cmd_bind_pipeline(cmd, point, pipeline);
+                (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &0, &CAPTURED);
+                // A counter is written at the end, and read by nobody at the beginning.
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+                draws();
+                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, count, pointer, std::ptr::null());
+            });
+        }
+    }
+
+    /// # Safety
+    /// As [`secondary`](Self::secondary), in a pass.
+    unsafe fn draw(&self, cmd: vk::CommandBuffer) {
+        // SAFETY: the caller's contract.
+        unsafe { self.device.cmd_draw(cmd, VERTICES, 1, 0, 0) };
+    }
+}
+
+/// What the pipelines share.
+struct State<'a> {
+    stages: [vk::PipelineShaderStageCreateInfo<'a>; 1],
+    bindings: [vk::VertexInputBindingDescription; 1],
+    attributes: [vk::VertexInputAttributeDescription; 1],
+}
+
+impl State<'_> {
+    fn new(module: vk::ShaderModule) -> Self {
+        Self {
+            stages: [vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::VERTEX)
+                .module(module)
+                .name(c"main")],
+            bindings: [vk::VertexInputBindingDescription { stride: 16, ..Default::default() }],
+            attributes: [vk::VertexInputAttributeDescription {
+                format: vk::Format::R32G32B32A32_SFLOAT,
+                ..Default::default()
+            }],
+        }
+    }
+
+    fn input(&self) -> vk::PipelineVertexInputStateCreateInfo<'_> {
+        vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&self.bindings)
+            .vertex_attribute_descriptions(&self.attributes)
+    }
+
+    fn assembly(&self) -> vk::PipelineInputAssemblyStateCreateInfo<'static> {
+        vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::POINT_LIST)
+    }
+
+    fn rasterization(&self) -> vk::PipelineRasterizationStateCreateInfo<'static> {
+        vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0)
+    }
+}
