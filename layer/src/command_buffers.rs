@@ -149,10 +149,10 @@ impl Recorded {
         }
     }
 
-    /// A pass ends: all of it is recorded.
+    /// A pass ends: all of it is recorded, unless it is only suspended.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands where the pass began: nothing of it was recorded so far.
+    /// As [`replay`](Self::replay).
     pub(crate) unsafe fn end_pass(
         &mut self,
         handle: vk::CommandBuffer,
@@ -164,6 +164,17 @@ impl Recorded {
             return;
         }
         self.withhold(command);
+        if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+            // SAFETY: the caller's contract.
+            unsafe { self.replay(handle) };
+        }
+    }
+
+    /// Records what was withheld.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and stands where the pass began: nothing of it was recorded so far.
+    unsafe fn replay(&mut self, handle: vk::CommandBuffer) {
         tracing::trace!(commands = self.queue.len(), failed = ?self.failed, "a pass was withheld");
         if self.failed.is_none() {
             // SAFETY: the caller's contract.
@@ -174,8 +185,7 @@ impl Recorded {
 
     /// Records commands before a pass that is withheld, if one is, and nothing of what comes before it is missing.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
-        let resumes = self.captures.as_ref().is_some_and(|captures| captures.resumes());
-        if self.is_withheld && self.failed.is_none() && !resumes {
+        if self.is_withheld && self.failed.is_none() {
             self.is_withheld = false;
             commands(self);
             self.is_withheld = true;
@@ -315,9 +325,14 @@ pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
-            if std::mem::take(&mut found.is_withheld) {
+            if found.is_inside && found.is_withheld {
                 tracing::warn!("vkEndCommandBuffer within a render pass instance, which is lost");
                 found.forget();
+            } else if !found.is_inside {
+                found.observe(|captures| captures.end_with_suspended_pass(handle));
+                if found.is_withheld {
+                    found.replay(handle);
+                }
             }
             failed = found.failed;
         });

@@ -58,8 +58,6 @@ struct Generator<'a> {
     pass: Option<Pass>,
     /// What a pass does not see that is under way: what it captured.
     is_unseen: bool,
-    /// Whether a part of a pass that is suspended captures.
-    is_captured: bool,
     /// Whether queries may begin.
     has_queries: bool,
     /// What is bound.
@@ -115,7 +113,6 @@ impl<'a> Generator<'a> {
             open: Vec::new(),
             pass: None,
             is_unseen: false,
-            is_captured: false,
             has_queries: true,
             pipeline: None,
             restart_indices,

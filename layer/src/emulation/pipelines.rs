@@ -29,6 +29,16 @@ pub(super) enum PipelineError {
     VertexInput(String),
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
+    #[error(
+        "it is in a part of dynamic rendering that is resumed and suspended again, of which neither the beginning nor \
+         the end is in this command buffer: nothing may come before it or after it"
+    )]
+    SuspendedElsewhere,
+    #[error(
+        "its pass was begun before there was a buffer for indirect draws, or was suspended in another command buffer: \
+         its arguments cannot be computed before the pass"
+    )]
+    LateByteCount,
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]

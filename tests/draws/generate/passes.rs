@@ -45,36 +45,29 @@ impl Generator<'_> {
             if part > 0 && kind.has_parts() {
                 self.push(Step::NextPart);
             }
-            self.part(pass, part, part + 1 == parts);
+            self.part(pass);
         }
         self.end_queries(true);
         self.push(Step::EndPass);
         self.pass = None;
-        (self.is_unseen, self.is_captured) = (false, false);
+        self.is_unseen = false;
         self.push(Step::Barrier);
         self.maybe_end_queries();
     }
 
-    fn part(&mut self, Pass { kind, secondaries }: Pass, part: u32, is_last: bool) {
-        let is_resumed = kind == PassKind::Suspended && part > 0 && !self.space.resumed_captures;
-        // The last part can be captured behind it, and is unless another part was: that is not seen.
-        let is_late = is_resumed && (!is_last || self.is_captured);
-        let sees_captures = !self.is_unseen || is_resumed && !is_late;
-        self.is_unseen |= is_resumed;
-        let captures = sees_captures && !is_late && self.rng.percent(80);
+    fn part(&mut self, Pass { kind, secondaries }: Pass) {
+        let captures = !self.is_unseen && self.rng.percent(80);
         // Between its executions a barrier has to stand.
         let is_repeated = secondaries && !(captures && kind.is_dynamic()) && self.rng.percent(40);
         // A pass cannot reset them for the second time.
-        self.has_queries = !is_repeated && !is_late;
+        self.has_queries = !is_repeated;
         if secondaries {
             self.push(Step::BeginSecondary(1));
         }
         self.maybe_begin_query(25);
         match self.rng.below(8) {
             _ if !captures => self.outside(),
-            0..3 if self.space.byte_count && !self.is_unseen && !self.captured.is_empty() => {
-                self.consume();
-            }
+            0..3 if self.space.byte_count && !self.captured.is_empty() => self.consume(),
             _ => self.capture(),
         }
         if captures {
@@ -93,7 +86,7 @@ impl Generator<'_> {
     /// What was captured becomes visible, or does with the next part.
     fn show_capture(&mut self, is_repeated: bool) {
         match self.pass.unwrap_or_default().kind {
-            PassKind::Suspended => (self.is_unseen, self.is_captured) = (true, true),
+            PassKind::Suspended => self.is_unseen = true,
             PassKind::Rendering => {}
             PassKind::Subpasses if !is_repeated => {}
             _ => self.push(Step::Barrier),

@@ -5,7 +5,6 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
-use crate::common::layer;
 use crate::known;
 use crate::model::Fact;
 use crate::native;
@@ -37,9 +36,6 @@ pub struct Space {
     pub conditional: bool,
     /// How passes are recorded.
     pub passes: Vec<PassKind>,
-    /// Whether whatever continues dynamic rendering that was suspended has captures, or what needs work before it as
-    /// they do. Otherwise its last part alone has captures.
-    pub resumed_captures: bool,
     /// What the device is known to get wrong: most programs do without all of it but for one at most,
     /// so that the rest of them is tested, and each fault by itself.
     pub faulty: Vec<Fact>,
@@ -88,7 +84,6 @@ impl Space {
                     PassKind::Rendering | PassKind::Suspended => draws.dynamic_rendering,
                 })
                 .collect(),
-            resumed_captures: !layer::is_there(),
             faulty: known::faulty(&caps.driver_name),
         }
     }
@@ -117,7 +112,6 @@ impl Space {
             restart_index: true,
             conditional: true,
             passes: PassKind::ALL.to_vec(),
-            resumed_captures: true,
             faulty: Vec::new(),
         }
     }

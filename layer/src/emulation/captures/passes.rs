@@ -6,6 +6,7 @@ use ash::vk;
 use vkxfb::runtime::{ConditionalRendering, RuntimeError};
 
 use super::{Captures, Hoisted};
+use crate::emulation::pipelines::PipelineError;
 use crate::translate::{Around, Kind};
 
 /// A pass that is being recorded.
@@ -16,8 +17,9 @@ pub(super) struct Pass {
     pub(super) around: Around,
     /// Conditional rendering that was begun before it.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether it goes on with one that was suspended, between which and this nothing may stand.
-    pub(super) resumes: bool,
+    /// Whether it is suspended where the part ends that is being recorded. Nothing may stand between the parts of
+    /// dynamic rendering that is suspended and resumed, so all of them are one pass here.
+    pub(super) suspends: bool,
     /// Whether it captured something.
     pub(super) has_captures: bool,
 }
@@ -47,13 +49,18 @@ impl Captures {
     pub(in crate::emulation) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
+        if let Some(pass) = self.pass.as_mut().filter(|_| resumes) {
+            pass.suspends = suspends;
+            return;
+        }
         let placement = match (suspends, resumes) {
-            // Nothing may stand between it and the one that goes on with it.
-            (true, _) => Placement::BeforePass,
-            (false, true) => Placement::AfterPass,
+            // It was suspended in another command buffer.
+            (_, true) => Placement::AfterPass,
+            // It may be resumed in another one.
+            (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };
-        self.begin(Pass { placement, resumes, ..Pass::default() });
+        self.begin(Pass { placement, suspends, ..Pass::default() });
     }
 
     fn placement(&self, orders_captures: bool) -> Placement {
@@ -70,9 +77,9 @@ impl Captures {
         self.pass = Some(Pass { condition: self.state.conditional_rendering, ..pass });
     }
 
-    /// Whether the pass goes on with one that was suspended.
-    pub(crate) fn resumes(&self) -> bool {
-        self.pass.as_ref().is_some_and(|pass| pass.resumes)
+    /// Whether the pass is suspended where what is being recorded of it ends.
+    pub(crate) fn suspends(&self) -> bool {
+        self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
     /// Whether the pass has to be withheld: captures come before it.
@@ -80,12 +87,13 @@ impl Captures {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// A pass is about to end: captures that come before it are recorded.
+    /// A pass is about to end: captures that come before it are recorded, unless it is only suspended.
     ///
     /// # Safety
     /// The command buffer is being recorded, and stands before the pass if that is withheld.
     pub(in crate::emulation) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
-        if let Some(mut pass) = self.pass.take_if(|pass| pass.placement == Placement::BeforePass) {
+        let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
+        if let Some(mut pass) = self.pass.take_if(ends) {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
             self.state.disturbed.end_pass();
@@ -98,7 +106,7 @@ impl Captures {
     /// # Safety
     /// The command buffer is being recorded, and stands behind the pass.
     pub(in crate::emulation) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
-        let Some(mut pass) = self.pass.take() else { return };
+        let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
         // SAFETY: the caller's contract.
         unsafe {
             if pass.placement == Placement::AfterPass {
@@ -111,6 +119,23 @@ impl Captures {
         }
     }
 
+    /// The command buffer ends with a pass that is suspended, and resumed in another one: what comes before it is
+    /// recorded.
+    ///
+    /// # Safety
+    /// As [`end_pass`](Self::end_pass).
+    pub(crate) unsafe fn end_with_suspended_pass(&mut self, cmd: vk::CommandBuffer) {
+        let Some(pass) = &mut self.pass else { return };
+        pass.suspends = false;
+        if pass.placement == Placement::AfterPass && !self.hoisted.is_empty() {
+            self.refuse("a capture", PipelineError::SuspendedElsewhere);
+            self.forget();
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.end_pass(cmd) };
+        self.pass = None;
+    }
+
     /// Records what was hoisted.
     ///
     /// # Safety
@@ -118,14 +143,6 @@ impl Captures {
     pub(super) unsafe fn play(&mut self, cmd: vk::CommandBuffer, pass: &mut Pass) {
         pass.has_captures = !self.hoisted.is_empty();
         if self.hoisted.is_empty() || self.failed.is_some() {
-            self.forget();
-            return;
-        }
-        if pass.resumes && pass.placement == Placement::BeforePass {
-            tracing::error!(
-                "a capture in dynamic rendering that is resumed and suspended again: nothing may come before it or behind it"
-            );
-            self.failed = Some(vk::Result::ERROR_UNKNOWN);
             self.forget();
             return;
         }
@@ -213,11 +230,7 @@ impl Captures {
     /// A draw of what was captured needs its arguments before the pass.
     pub(super) fn refuse_after_pass(&mut self) {
         if self.pass.as_ref().is_some_and(|pass| pass.placement == Placement::AfterPass) {
-            tracing::error!(
-                "vkCmdDrawIndirectByteCountEXT in a pass that was begun before there was a buffer for indirect draws, or \
-                 that goes on with one that was suspended: its arguments cannot be computed before the pass"
-            );
-            self.failed = Some(vk::Result::ERROR_UNKNOWN);
+            self.refuse("vkCmdDrawIndirectByteCountEXT", PipelineError::LateByteCount);
         }
     }
 
