@@ -12,9 +12,8 @@ use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
 
 /// Where a command buffer stands that is being recorded.
 pub(crate) struct Recorded {
-    /// Whether draws, and commands of which captures need to know nothing, go straight to the driver: there is no
-    /// capture that is being recorded, and no pass that is withheld.
-    is_direct: bool,
+    /// Where draws go, and commands of which captures need to know nothing.
+    destination: Destination,
     functions: Arc<Functions>,
     /// Of the pass that is withheld; empty outside of one.
     queue: Queue,
@@ -31,6 +30,17 @@ pub(crate) struct Recorded {
     failed: Option<vk::Result>,
 }
 
+/// Where commands go that captures need not know of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    /// To the driver.
+    Driver,
+    /// Into the queue of the pass, which is withheld.
+    Queue,
+    /// That has to be found out: a capture is being recorded.
+    Unsettled,
+}
+
 /// What the command buffers of a device have of it.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
@@ -42,7 +52,7 @@ pub(crate) fn allocated(
     handles: &[vk::CommandBuffer],
 ) {
     table::insert(functions, pool, handles, || Recorded {
-        is_direct: true,
+        destination: Destination::Driver,
         functions: Arc::clone(functions),
         queue: Queue::new(Arc::clone(templates)),
         is_inside: false,
@@ -93,19 +103,56 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// The driver's function for a command that needs no more than that: one of those of which [`Recorded::is_direct`] is.
+/// Changes state that captures see, and says where the command goes.
 ///
 /// # Safety
 /// As [`with`].
 #[inline]
-pub(crate) unsafe fn direct<F>(
+pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
-    function: impl FnOnce(&Functions) -> Option<F>,
-) -> Option<F> {
+    change: impl FnOnce(&mut Captures),
+) -> Option<Straight<'a>> {
+    // SAFETY: the caller's contract; it lives until the application frees the command buffer.
+    let Some(recorded) = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut) else {
+        unknown();
+        return None;
+    };
+    if let Some(captures) = &mut recorded.captures
+        && !guard("a change of state", false, || {
+            change(captures);
+            true
+        })
+    {
+        recorded.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
+    }
+    Some(match recorded.is_withheld {
+        true => Straight::Queue(&mut recorded.queue),
+        false => Straight::Driver(&recorded.functions),
+    })
+}
+
+/// Where a command goes.
+pub(crate) enum Straight<'a> {
+    /// The driver's function is called.
+    Driver(&'a Functions),
+    /// It is withheld.
+    Queue(&'a mut Queue),
+}
+
+/// Where a command goes that captures need not know of, unless that takes longer to find out.
+///
+/// # Safety
+/// As [`with`].
+#[inline]
+pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
     let found = table::find_recent(handle);
-    // SAFETY: the caller's contract.
-    let recorded = unsafe { found.as_ref() }?.as_ref()?;
-    if recorded.is_direct { function(&recorded.functions) } else { None }
+    // SAFETY: the caller's contract; it lives until the application frees the command buffer.
+    let recorded = unsafe { found.as_mut() }?.as_mut()?;
+    match recorded.destination {
+        Destination::Driver => Some(Straight::Driver(&recorded.functions)),
+        Destination::Queue => Some(Straight::Queue(&mut recorded.queue)),
+        Destination::Unsettled => None,
+    }
 }
 
 /// Says once that commands are lost.
@@ -131,7 +178,7 @@ impl Recorded {
         // Nothing more of a command buffer that has failed reaches the driver: a pass may go on with one that is missing.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
-        self.update_direct();
+        self.update_destination();
         self.record(handle, command);
     }
 
@@ -211,20 +258,24 @@ impl Recorded {
     /// Puts a command into the queue.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Queue(&mut self.queue)).is_err() {
-            self.failed = Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+            self.failed = Some(OutOfMemory::RESULT);
         }
     }
 
     fn forget(&mut self) {
         self.queue.clear();
         (self.is_inside, self.is_withheld) = (false, false);
-        self.update_direct();
+        self.update_destination();
     }
 
     /// A pass or a capture began or ended.
-    pub(crate) fn update_direct(&mut self) {
+    pub(crate) fn update_destination(&mut self) {
         let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
-        self.is_direct = !self.is_withheld && !captures;
+        self.destination = match (captures, self.is_withheld) {
+            (true, _) => Destination::Unsettled,
+            (false, true) => Destination::Queue,
+            (false, false) => Destination::Driver,
+        };
     }
 
     fn reset(&mut self, releases: bool) {

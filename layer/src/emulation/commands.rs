@@ -13,8 +13,9 @@ use super::query_commands::{
 };
 use super::state::BUFFERS;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, hoisted, with};
+use crate::command_buffers::{Recorded, Straight, fail, hoisted, track, with};
 use crate::device::DeviceData;
+use crate::queue::OutOfMemory;
 use crate::queue::macros::direct;
 use crate::translate::Around;
 
@@ -38,7 +39,7 @@ impl Outcome for Forward {
 /// What is observed while transform feedback is active alone goes straight to the driver otherwise.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
-    (while_active $name:ident $arguments:tt) => { direct!(record $name $arguments) };
+    (while_active $name:ident $arguments:tt) => { direct!(record $name $arguments); };
 }
 
 macro_rules! observed {
@@ -71,8 +72,33 @@ macro_rules! observed {
             }
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                unless_active!($when $name(command_buffer, $($parameter),*));
+                unless_active!($when $name(command_buffer, $($parameter: $ty),*));
                 observe(command_buffer, $($parameter),*);
+            }
+        }
+    )*};
+}
+
+/// Commands that change state which captures see, and nothing else: they go on as they are.
+macro_rules! tracked {
+    ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+        unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                let recorded = match track(command_buffer, |$captures| $body) {
+                    Some(Straight::Queue(queue)) => queue.$name($($parameter),*),
+                    Some(Straight::Driver(functions)) => {
+                        if let Some(function) = functions.$name {
+                            function(command_buffer, $($parameter),*);
+                        }
+                        Ok(())
+                    }
+                    None => Ok(()),
+                };
+                if recorded.is_err() {
+                    fail(command_buffer, OutOfMemory::RESULT);
+                }
             }
         }
     )*};
@@ -87,7 +113,7 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     unsafe {
         match other {
             // The beginning and the end of a capture are among them.
-            Forward::Yes | Forward::No => recorded.update_direct(),
+            Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
                 recorded.draw_indirect(cmd, buffer, offset, 1, stride);
@@ -100,11 +126,11 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     }
 }
 
-observed! {
-    always bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c, _cmd| {
+tracked! {
+    bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c| {
         c.bind_pipeline(point, pipeline);
     };
-    always bind_descriptor_sets(
+    bind_descriptor_sets(
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         first: u32,
@@ -112,14 +138,52 @@ observed! {
         sets: *const vk::DescriptorSet,
         offset_count: u32,
         offsets: *const u32,
-    ) |c, _cmd| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
-    always push_constants(
+    ) |c| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
+    push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
         offset: u32,
         size: u32,
         values: *const c_void,
-    ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
+    ) |c| c.state.push(layout, stages, offset, slice(values.cast(), size));
+    bind_vertex_buffers(
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const vk::DeviceSize,
+    ) |c| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
+    bind_vertex_buffers2(
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const vk::DeviceSize,
+        sizes: *const vk::DeviceSize,
+        strides: *const vk::DeviceSize,
+    ) |c| c.bind_vertex_buffers(
+        first,
+        slice(buffers, count),
+        slice(offsets, count),
+        slice(sizes, count),
+        slice(strides, count),
+    );
+    bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c| {
+        c.bind_index_buffer(buffer, offset, vk::WHOLE_SIZE, ty);
+    };
+    bind_index_buffer2_khr(
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        size: vk::DeviceSize,
+        ty: vk::IndexType,
+    ) |c| c.bind_index_buffer(buffer, offset, size, ty);
+    set_primitive_topology(topology: vk::PrimitiveTopology) |c| c.state.topology = topology;
+    set_primitive_restart_enable(enable: vk::Bool32) |c| c.state.restart = enable == vk::TRUE;
+    set_rasterizer_discard_enable(enable: vk::Bool32) |c| c.state.discard = enable == vk::TRUE;
+    set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c| {
+        c.state.provoking_vertex = mode.into();
+    };
+}
+
+observed! {
     always bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
         if let Some(info) = info.as_ref()
             && c.has_layout("vkCmdBindDescriptorSets2", info.layout)
@@ -175,41 +239,6 @@ observed! {
             let bytes = slice(info.p_values.cast(), info.size);
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
-    };
-    always bind_vertex_buffers(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-    ) |c, _cmd| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
-    always bind_vertex_buffers2(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-        sizes: *const vk::DeviceSize,
-        strides: *const vk::DeviceSize,
-    ) |c, _cmd| c.bind_vertex_buffers(
-        first,
-        slice(buffers, count),
-        slice(offsets, count),
-        slice(sizes, count),
-        slice(strides, count),
-    );
-    always bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c, _cmd| {
-        c.bind_index_buffer(buffer, offset, vk::WHOLE_SIZE, ty);
-    };
-    always bind_index_buffer2_khr(
-        buffer: vk::Buffer,
-        offset: vk::DeviceSize,
-        size: vk::DeviceSize,
-        ty: vk::IndexType,
-    ) |c, _cmd| c.bind_index_buffer(buffer, offset, size, ty);
-    always set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
-    always set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
-    always set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
-    always set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
-        c.state.provoking_vertex = mode.into();
     };
     always set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
     always set_vertex_input_ext(

@@ -111,7 +111,7 @@ withheld!(record set_sample_mask_ext SetSampleMaskExt (
 impl Queue {
     /// # Safety
     /// The arguments are valid ones of the command, as for the next functions.
-    unsafe fn draw_multi_ext(
+    pub(crate) unsafe fn draw_multi_ext(
         &mut self,
         draw_count: u32,
         p_vertex_info: *const vk::MultiDrawInfoEXT,
@@ -131,7 +131,7 @@ impl Queue {
         })
     }
 
-    unsafe fn draw_multi_indexed_ext(
+    pub(crate) unsafe fn draw_multi_indexed_ext(
         &mut self,
         draw_count: u32,
         p_index_info: *const vk::MultiDrawIndexedInfoEXT,
@@ -158,7 +158,7 @@ impl Queue {
         })
     }
 
-    unsafe fn push_descriptor_set_with_template_khr(
+    pub(crate) unsafe fn push_descriptor_set_with_template_khr(
         &mut self,
         descriptor_update_template: vk::DescriptorUpdateTemplate,
         layout: vk::PipelineLayout,
@@ -175,7 +175,7 @@ impl Queue {
         })
     }
 
-    unsafe fn push_descriptor_set_with_template2_khr(
+    pub(crate) unsafe fn push_descriptor_set_with_template2_khr(
         &mut self,
         info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
     ) -> Result<(), OutOfMemory> {
@@ -187,7 +187,7 @@ impl Queue {
     }
 
     /// A bit for each sample.
-    unsafe fn set_sample_mask_ext(
+    pub(crate) unsafe fn set_sample_mask_ext(
         &mut self,
         samples: vk::SampleCountFlags,
         p_sample_mask: *const vk::SampleMask,

@@ -57,7 +57,7 @@ macro_rules! queued {
             /// # Safety
             /// The arguments are valid ones of the command.
             #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not of all")]
-            unsafe fn $name(&mut self, $($parameter: $of),*) -> Result<(), super::OutOfMemory> {
+            pub(crate) unsafe fn $name(&mut self, $($parameter: $of),*) -> Result<(), super::OutOfMemory> {
                 $($(
                     // SAFETY: the caller's contract.
                     let $parameter = unsafe {
@@ -130,20 +130,40 @@ macro_rules! withheld {
             }
             // SAFETY: as above.
             unsafe {
-                super::macros::direct!($way $name(command_buffer, $($parameter),*));
+                super::macros::direct!($way $name(command_buffer, $($parameter: $of),*));
                 record(command_buffer, $($parameter),*);
             }
         }
     };
 }
 
-/// Hands a command straight to the driver where that is all that there is to do. One that begins or ends a pass needs
-/// more.
+/// Hands a command to where it goes, where that is all that there is to do. One that begins or ends a pass needs more.
 macro_rules! direct {
-    (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
-        let function = crate::command_buffers::direct($command_buffer, |functions| functions.$name);
-        if let Some(function) = function {
-            return function($command_buffer, $($parameter),*);
+    (record $name:ident ($command_buffer:ident, $($parameter:ident: $of:ty),*)) => {
+        // Of its own, so that what goes to the driver saves no registers.
+        #[inline(never)]
+        unsafe extern "system" fn withhold(
+            queue: &mut crate::queue::Queue,
+            $command_buffer: ash::vk::CommandBuffer,
+            $($parameter: $of),*
+        ) {
+            // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
+            unsafe {
+                if queue.$name($($parameter),*).is_err() {
+                    crate::command_buffers::fail($command_buffer, crate::queue::OutOfMemory::RESULT);
+                }
+            }
+        }
+        match crate::command_buffers::straight($command_buffer) {
+            Some(crate::command_buffers::Straight::Driver(functions)) => {
+                if let Some(function) = functions.$name {
+                    return function($command_buffer, $($parameter),*);
+                }
+            }
+            Some(crate::command_buffers::Straight::Queue(queue)) => {
+                return withhold(queue, $command_buffer, $($parameter),*);
+            }
+            None => {}
         }
     };
     ($way:ident $name:ident $arguments:tt) => {};

@@ -15,6 +15,11 @@ use crate::chain::slice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 
+impl OutOfMemory {
+    /// What Vulkan calls it.
+    pub(crate) const RESULT: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+}
+
 /// A structure with pointers within.
 pub(super) trait Copied: Copy {
     /// The structure, with copies of all that it points to.
