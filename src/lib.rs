@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The rules themselves stand in [`topology`] (which vertices a primitive writes, in which order) and
-//! [`draw`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
+//! [`counts`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
 //! are linked into the rewritten shader. [`sysval`] is what the CPU tells the GPU of a draw.
 //!
 //! # A capture
@@ -80,7 +80,7 @@
 struct Readme;
 
 pub mod capture;
-pub mod draw;
+pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
 #[doc(hidden)]

@@ -13,7 +13,7 @@ send_and_sync! {
         BufferMode, Capture, CaptureError, CaptureList, GlType, Layout, LengthError, Output, RecordError,
         RecordField, RecordProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
     }
-    vkxfb::draw { BoundBuffer, DrawCounts }
+    vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { ContextId }
     vkxfb::lower {
         Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, ResourcePlan, Shader<'static>,

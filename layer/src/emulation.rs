@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, RuntimeError,

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 

@@ -15,21 +15,21 @@ mod interface;
 mod list;
 mod names;
 mod outputs;
+mod program_interface;
 mod stream_output;
 mod streams;
-mod varying;
 mod varyings;
 mod written;
 
 pub use error::{CaptureError, LengthError};
 pub use interface::{InterfaceVariable, interface_variables};
 pub use list::{Capture, CaptureList, Selector, locations_used};
+pub use program_interface::{GlType, Varying};
 /// Built-ins, as [`Selector::BuiltIn`] names them.
 pub use spirv::BuiltIn;
 pub use stream_output::{
     RecordError, RecordField, RecordProblem, SlotLocations, StreamOutput, StreamOutputInfo,
 };
-pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;

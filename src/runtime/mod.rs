@@ -19,7 +19,7 @@
 //!   against shaders.
 //! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
 //!   As long as the CPU knows every count, clamp and position it computes them while recording
-//!   ([`DrawCounts`](crate::draw::DrawCounts)), and the GPU does nothing but shade and store;
+//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU does nothing but shade and store;
 //!   otherwise a setup kernel finds them out for all draws at once. Draws of one capture need no
 //!   barrier between them, as they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of that setup, one set a device.
@@ -87,7 +87,6 @@ mod choice;
 pub(crate) mod context;
 mod descriptors;
 mod draw_arguments;
-mod draws;
 mod error;
 mod extensions;
 mod features;
@@ -95,6 +94,7 @@ pub(crate) mod fold;
 mod job;
 mod kernels;
 mod memory;
+mod parameters;
 pub(crate) mod pipeline;
 mod pulling;
 mod queries;
@@ -111,10 +111,6 @@ pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
 pub use draw_arguments::DrawCommands;
-pub use draws::{
-    ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
-};
 pub use error::RuntimeError;
 pub use extensions::{
     AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
@@ -123,6 +119,10 @@ pub use features::{RequiredFeatures, required_features};
 pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
+};
+pub use parameters::{
+    ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
 pub use pipeline::{Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};

@@ -1,7 +1,7 @@
 //! One case: its memory before the capture, and its verdict after.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::draw::{BoundBuffer, DrawCounts};
+use vkxfb::counts::{BoundBuffer, DrawCounts};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;

@@ -16,7 +16,7 @@ use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, MAX_BUFFER_SIZE};
+use crate::counts::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Place, aligned};
 use crate::runtime::descriptors::User;

@@ -8,7 +8,7 @@ use super::graphics::Graphics;
 use super::play::Playback;
 use super::{CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
-use crate::runtime::draws::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
+use crate::runtime::parameters::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::topology::ProvokingVertex;
 

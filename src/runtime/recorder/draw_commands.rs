@@ -4,7 +4,7 @@ use super::Recorder;
 use super::checks::{check_byte_count, check_draw, check_indirect, check_range};
 use super::state::Target;
 use crate::runtime::RuntimeError;
-use crate::runtime::draws::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
+use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
 
 /// The arguments of a draw.
