@@ -445,14 +445,14 @@ fn defaults_and_draw_parameters_are_supplied() {
 #[test]
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;
-    use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
+    use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
     use vkxfb::lower::{Captures, compute, native, vertex};
 
     for resources in RESOURCES {
         let mut gpu = open_with(OpenOptions { resources, ..Default::default() });
         let shader = ProbeShader::two_buffers();
         let words = shader.words();
-        let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
+        let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
         let position =
             Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
         let list = CaptureList {

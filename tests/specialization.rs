@@ -139,7 +139,7 @@ fn values_decide_the_layout() {
         let constant = common::compile(&SHADER.replace("lights[l]", "lights[0]"), &[]);
         let split = split_blocks(
             &constant,
-            &split_blocks::Options { specialization: &specialization, ..Default::default() },
+            &split_blocks::SplitOptions { specialization: &specialization, ..Default::default() },
         );
         let split = split.unwrap();
         common::validate(&split.words, "vulkan1.0");

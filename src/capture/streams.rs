@@ -5,12 +5,12 @@
 use spirv::{Decoration, ExecutionModel};
 
 use super::error::label;
-use super::{CaptureError, Layout, Output};
+use super::{CaptureError, CapturedOutput, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
 /// The stream of an output: its block's member says so, or else its variable, or else it is 0.
-pub(super) fn stream_of(declarations: &Declarations, output: &Output) -> u32 {
+pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;

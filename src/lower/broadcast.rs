@@ -49,7 +49,7 @@ use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string};
 
 /// What is broadcast to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options<'a> {
+pub struct BroadcastOptions<'a> {
     /// The fragment shader's name; `None` takes the only one.
     pub entry_point: Option<&'a str>,
     /// Colour attachments of the subpass, or the highest number that the shader is to serve.
@@ -68,14 +68,14 @@ pub struct Broadcast {
     /// Name of the entry point in `words`.
     pub entry_point: String,
     /// The outputs that were added, in the order of locations.
-    pub added: Vec<Output>,
+    pub added: Vec<AddedOutput>,
     /// Whether the shader has a second source for blending (`Index` 1).
     pub dual_source: bool,
 }
 
 /// An output of the fragment shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Output {
+pub struct AddedOutput {
     /// The variable.
     pub variable: Id,
     /// The variable at location 0 whose value it has.
@@ -167,8 +167,11 @@ pub enum BroadcastError {
 ///
 /// # Errors
 /// [`BroadcastError`]
-pub fn broadcast_color(words: &[u32], options: &Options<'_>) -> Result<Broadcast, BroadcastError> {
-    let &Options { attachments, max_attachments, .. } = options;
+pub fn broadcast_color(
+    words: &[u32],
+    options: &BroadcastOptions<'_>,
+) -> Result<Broadcast, BroadcastError> {
+    let &BroadcastOptions { attachments, max_attachments, .. } = options;
     if attachments == 0 || attachments > max_attachments {
         return Err(BroadcastError::Attachments { attachments, max_attachments });
     }
@@ -216,7 +219,7 @@ struct Color {
 
 impl Color {
     /// The same at another location.
-    fn copy(&self, module: &mut Module, location: u32) -> Output {
+    fn copy(&self, module: &mut Module, location: u32) -> AddedOutput {
         let mut decorations = self.decorations.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
         let Variable { id: source, pointer, .. } = self.variable;
@@ -230,7 +233,7 @@ impl Color {
         }
         let array = if self.index == 0 { "gl_FragData" } else { "gl_SecondaryFragDataEXT" };
         Builder::new(module).name(variable, &format!("{array}[{location}]"));
-        Output { variable, source, location, index: self.index, component: self.component }
+        AddedOutput { variable, source, location, index: self.index, component: self.component }
     }
 }
 
@@ -239,7 +242,7 @@ fn colors(
     module: &Module,
     declarations: &Declarations,
     entry: &EntryPoint,
-    options: &Options<'_>,
+    options: &BroadcastOptions<'_>,
 ) -> Result<Vec<Color>, BroadcastError> {
     let label = |variable: &Variable| interface::label(declarations, variable.id);
     let mut colors = Vec::new();
@@ -330,7 +333,7 @@ fn emit_wrapper(
     builder: &mut Builder<'_>,
     entry: &EntryPoint,
     colors: &[Color],
-    outputs: &[Output],
+    outputs: &[AddedOutput],
 ) -> Id {
     let void = builder.void();
     let procedure = builder.procedure();
@@ -359,7 +362,7 @@ fn replace_entry_point(
     module: &mut Module,
     entry: &EntryPoint,
     function: Id,
-    added: &[Output],
+    added: &[AddedOutput],
 ) -> Result<(), BroadcastError> {
     let mut all: Vec<Vec<u32>> =
         module.section(Section::EntryPoints).map(|i| i.words().to_vec()).collect();

@@ -85,7 +85,7 @@ pub enum LowerError {
         needed: u32,
         /// Locations that are left.
         left: u32,
-        /// The limit, as [`native::Options`] has it.
+        /// The limit, as [`native::EmitOptions`] has it.
         max_output_components: u32,
     },
     /// A stage whose outputs are not captured.

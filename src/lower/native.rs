@@ -56,7 +56,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// Takes a shader for the driver's own capture: as it is but for specialisation constants, if
 /// its decorations say what is captured;
 /// decorated anew, as [`emit`] does it, for a list. `max_output_components` is
-/// [`Options::max_output_components`], for a vertex shader that of
+/// [`EmitOptions::max_output_components`], for a vertex shader that of
 /// [`runtime::Limits`](crate::runtime::Limits); only a list can need more than there are.
 ///
 /// # Errors
@@ -139,7 +139,7 @@ impl Report {
 
 /// What [`emit`] is to decorate.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct EmitOptions<'a> {
     /// The stage, as in [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
     /// The shader's name; `None` takes the only one of the stage.
@@ -154,7 +154,7 @@ pub struct Options<'a> {
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-impl<'a> Options<'a> {
+impl<'a> EmitOptions<'a> {
     /// The only shader, on a device that has no more than it must.
     pub const fn new(list: &'a CaptureList) -> Self {
         Self {
@@ -178,7 +178,7 @@ pub struct Emitted {
     pub explicit: u32,
     /// The locations that were added, in ascending order.
     pub locations: Vec<u32>,
-    /// Output components in use, as [`Options::max_output_components`] counts them.
+    /// Output components in use, as [`EmitOptions::max_output_components`] counts them.
     pub output_components: u32,
 }
 
@@ -189,8 +189,8 @@ pub struct Emitted {
 /// [`LowerError`]: no module, no such shader, another stage, a list that [`Layout::from_list`] refuses, or
 /// [`LowerError::LocationBudget`].
 #[tracing::instrument(level = "debug", skip_all)]
-pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError> {
-    let &Options { stage, entry_point, list, max_output_components, specialization } = options;
+pub fn emit(words: &[u32], options: &EmitOptions<'_>) -> Result<Emitted, LowerError> {
+    let &EmitOptions { stage, entry_point, list, max_output_components, specialization } = options;
     let captures = Captures::List(list);
     let shader = Shader { words, stage, entry_point, captures, specialization };
     decorate(&shader, list, max_output_components)
@@ -214,8 +214,8 @@ fn decorate(
 
     strip(&mut module, &declarations);
     module.add_capability(Capability::TransformFeedback);
-    for target in &inlined {
-        target.decorate(&mut module);
+    for output in &inlined {
+        output.decorate(&mut module);
     }
     let mut function = entry.function;
     let mut added = explicit::Added::default();
@@ -224,7 +224,8 @@ fn decorate(
         if entry.model == ExecutionModel::Geometry && has_others(&module, entry.model) {
             isolate(&mut module, &mut entry);
         }
-        let shader = explicit::Captured { declarations: &declarations, entry: &entry, rest: &rest };
+        let shader =
+            explicit::ExplicitShader { declarations: &declarations, entry: &entry, rest: &rest };
         (function, added) = shader.add_outputs(&mut module, max_output_components)?;
         let mut io = entry.interface.clone();
         io.extend(&added.variables);

@@ -37,7 +37,7 @@ const MAX_VARIABLES: usize = 512;
 
 /// What [`split_blocks`] is to do.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct SplitOptions<'a> {
     /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or geometry. In
     /// others outputs are arrays, one element for each vertex, or not captured.
     pub stage: Option<ExecutionModel>,
@@ -76,7 +76,7 @@ pub struct Member {
 /// # Errors
 /// [`SplitError`]
 #[tracing::instrument(level = "debug", skip_all)]
-pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, SplitError> {
+pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, SplitError> {
     let mut module = Module::parse(words)?;
     specialize(&mut module, options.specialization)?;
     let entry = find_captured_shader(&module, options.stage, options.entry_point)?;
@@ -101,7 +101,7 @@ pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, Split
             let name = declarations.name(variable.id).unwrap_or_default().to_owned();
             let decorations = walk.decorations(variable.id, None);
             let root = walk.node(variable.pointee, vec![], location, &name, &decorations)?.0;
-            outputs.push(Output { variable: *variable, root });
+            outputs.push(SplitOutput { variable: *variable, root });
         }
     }
     let entry_point = entry.name;
@@ -143,7 +143,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
 }
 
 /// An output that is split.
-struct Output {
+struct SplitOutput {
     variable: Variable,
     root: Node,
 }

@@ -2,7 +2,7 @@
 
 use spirv::{Op, StorageClass};
 
-use crate::capture::{Layout, Output};
+use crate::capture::{CapturedOutput, Layout};
 use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::Declarations;
@@ -42,7 +42,7 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
 
 /// A value that is captured as one: a `u32`, or a vector of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct StoredVector {
     pub(super) buffer: u32,
     /// Bytes of a record in that buffer.
     pub(super) stride: u32,
@@ -160,12 +160,12 @@ impl Outputs<'_> {
     }
 
     /// The captured dwords in groups of up to four that lie side by side in a record.
-    pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Group> {
+    pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<StoredVector> {
         let values = self.load_all(builder, code);
         let mut groups = Vec::new();
         for (buffer, stride) in self.layout.buffers() {
             for chunk in chunks(self.layout, buffer) {
-                groups.push(Group {
+                groups.push(StoredVector {
                     buffer: buffer as u32,
                     stride,
                     offset: chunk.dword * 4,
@@ -187,7 +187,7 @@ impl Outputs<'_> {
         &self,
         builder: &mut Builder<'_>,
         code: &mut Code,
-        output: &Output,
+        output: &CapturedOutput,
     ) -> (Id, Id) {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
@@ -203,7 +203,7 @@ impl Outputs<'_> {
         (code.value(builder, Op::AccessChain, pointer_type, &operands), ty)
     }
 
-    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
+    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &CapturedOutput) -> Loaded {
         let (pointer, ty) = self.pointer(builder, code, output);
         let value = code.value(builder, Op::Load, ty, &[pointer.0]);
         if output.bits == 32 {
@@ -308,7 +308,7 @@ pub(super) mod tests {
             streams: [0; 4],
             outputs: outputs
                 .iter()
-                .map(|(offset, components)| Output {
+                .map(|(offset, components)| CapturedOutput {
                     buffer: 0,
                     offset: *offset,
                     components: *components,

@@ -20,7 +20,7 @@ use super::descriptors::{Sets, Window};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 
 use self::part::{Kind, Level};
-pub(super) use self::part::{Part, Place, aligned};
+pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.

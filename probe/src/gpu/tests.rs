@@ -4,7 +4,7 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-use vkxfb::capture::{Layout, Output};
+use vkxfb::capture::{CapturedOutput, Layout};
 use vkxfb::lower::{Lowered, LoweredAttribute, ResourcePlan, SysvalsPlace};
 use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -72,7 +72,7 @@ fn echo() -> Lowered {
         layout: Layout {
             strides: [Some(20), None, None, None],
             streams: [0; 4],
-            outputs: vec![Output {
+            outputs: vec![CapturedOutput {
                 buffer: 0,
                 offset: 4,
                 components: 4,

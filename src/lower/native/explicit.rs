@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use crate::capture::{Layout, Output, built_in_components, locations_used};
+use crate::capture::{CapturedOutput, Layout, built_in_components, locations_used};
 use crate::lower::LowerError;
-use crate::lower::store::{Group, Outputs};
+use crate::lower::store::{Outputs, StoredVector};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
@@ -21,7 +21,7 @@ pub(super) struct Added {
 }
 
 /// A shader, and what of it is captured by outputs that are added.
-pub(super) struct Captured<'a> {
+pub(super) struct ExplicitShader<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) entry: &'a EntryPoint,
     pub(super) rest: &'a Layout,
@@ -32,10 +32,10 @@ struct Writer {
     stream: u32,
     function: Id,
     code: Code,
-    groups: Vec<Group>,
+    groups: Vec<StoredVector>,
 }
 
-impl Captured<'_> {
+impl ExplicitShader<'_> {
     /// Adds the outputs, and lets the shader write them. Returns the function of the entry point.
     ///
     /// A geometry shader calls `xfb_vertex` before each vertex that it emits. Otherwise the entry point becomes
@@ -76,7 +76,7 @@ impl Captured<'_> {
         Ok((function, added))
     }
 
-    fn stream(&self, output: &Output) -> u32 {
+    fn stream(&self, output: &CapturedOutput) -> u32 {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
@@ -103,7 +103,7 @@ impl Captured<'_> {
     /// a stream may share locations; the widest first, which wastes nothing that could be had.
     fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
         let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
-        let groups: Vec<(u32, &Group)> = groups.collect();
+        let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
         // Stream of each added location, and its components that are taken; and the place of each group in
@@ -111,7 +111,7 @@ impl Captured<'_> {
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {
-            let (stream, Group { components, .. }) = groups[index];
+            let (stream, StoredVector { components, .. }) = groups[index];
             let has_room = |(of, taken): &(u32, u32)| *of == stream && taken + components <= 4;
             let at = taken.iter().position(has_room).unwrap_or(taken.len());
             if at == taken.len() {
@@ -172,7 +172,7 @@ type Places = (Vec<(u32, u32)>, Vec<u32>);
 /// The output of a group.
 fn declare(
     builder: &mut Builder<'_>,
-    group: &Group,
+    group: &StoredVector,
     stream: u32,
     (location, component): (u32, u32),
 ) -> Id {
