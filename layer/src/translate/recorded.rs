@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::Kind;
-use super::barriers::{self, Dependency, Place};
+use super::barriers::{self, Dependency, RenderPassScope};
 use super::hooks::{FAILED, with};
 use super::masks::{Side, outside_stages, outside_stages32, single, single32};
 use super::memory::Arena;
@@ -36,18 +36,18 @@ unsafe fn record(
 ///
 /// # Safety
 /// As [`record`].
-unsafe fn place(command_buffer: vk::CommandBuffer) -> Place {
+unsafe fn pass_scope(command_buffer: vk::CommandBuffer) -> RenderPassScope {
     // SAFETY: the caller's contract.
     match unsafe { is_inside(command_buffer) } {
-        true => Place::Inside,
-        false => Place::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
+        true => RenderPassScope::Inside,
+        false => RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
     }
 }
 
 /// Events are set and reset outside of passes, and may be waited for in one. There the masks must be those that the
 /// event was set with, and all stages are valid. So they are translated alike.
-fn of_event() -> Place {
-    Place::Outside { also_compute: Kind::Event.is_translated() }
+fn event_scope() -> RenderPassScope {
+    RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
 /// Records that events are waited for: before a pass that is withheld, too, for there are its captures. An event stays
@@ -88,7 +88,9 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            let Some(translated) = given.translated(place(command_buffer), arena) else { return };
+            let Some(translated) = given.translated(pass_scope(command_buffer), arena) else {
+                return;
+            };
             queued::pipeline_barrier(
                 command_buffer,
                 translated.src_stages,
@@ -113,7 +115,7 @@ pub(super) unsafe extern "system" fn pipeline_barrier2(
     unsafe {
         record("vkCmdPipelineBarrier2", command_buffer, |arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            if let Some(info) = barriers::dependency_info(info, place(command_buffer), arena) {
+            if let Some(info) = barriers::dependency_info(info, pass_scope(command_buffer), arena) {
                 queued::pipeline_barrier2(command_buffer, &raw const info);
             }
         });
@@ -143,7 +145,7 @@ pub(super) unsafe extern "system" fn wait_events(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            let Some(translated) = given.translated(of_event(), arena) else { return };
+            let Some(translated) = given.translated(event_scope(), arena) else { return };
             wait(command_buffer, |recorded| {
                 recorded.wait_events(
                     command_buffer,
@@ -175,7 +177,7 @@ pub(super) unsafe extern "system" fn wait_events2(
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
                 // Outside of passes nothing is dropped.
-                barriers::dependency_info(info, of_event(), arena).unwrap_or(*info)
+                barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(command_buffer, |recorded| {
                 recorded.wait_events2(command_buffer, event_count, events, infos.as_ptr());
@@ -201,7 +203,7 @@ pub(super) unsafe extern "system" fn set_event2(
                 let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
                     return;
                 };
-                if let Some(info) = barriers::dependency_info(info, of_event(), arena) {
+                if let Some(info) = barriers::dependency_info(info, event_scope(), arena) {
                     next(command_buffer, event, &raw const info);
                 }
             },
