@@ -16,6 +16,7 @@
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
+use super::functions::Function;
 use super::inputs::Inputs;
 use super::interface;
 use super::library::{Shading, Stubs, free_spec_ids, library};
@@ -146,9 +147,12 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     tracing::trace!(vertex_input = ?options.vertex_input);
     let mut linker = Linker::new(&mut module, library()?);
     let staging = Staging::declare(&mut linker.builder, &layout, &options.target);
-    let name = if staging.is_some() { "xfb_compute_staged" } else { "xfb_compute" };
-    let function = linker.function(name)?;
-    let mut io = linker.entry_interface(name)?;
+    let main = match staging {
+        Some(_) => Function::XfbComputeStaged,
+        None => Function::XfbCompute,
+    };
+    let function = main.id(&mut linker)?;
+    let mut io = linker.entry_interface(main.name())?;
     let mut stubs = Stubs {
         memory,
         sysvals: Access::PushConstants,
@@ -194,7 +198,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     )?;
 
     tracing::debug!(
-        entry_point = name,
+        entry_point = main.name(),
         %resources,
         workgroup_size,
         shared_memory,

@@ -14,6 +14,7 @@ pub mod compute;
 mod descriptors;
 mod device_address;
 mod explicit_layout;
+mod functions;
 mod inputs;
 mod interface;
 pub mod kernel;

@@ -2,6 +2,7 @@
 
 use spirv::{Op, StorageClass};
 
+use super::functions::Function;
 use crate::capture::{CapturedOutput, Layout};
 use crate::spirv::Id;
 use crate::spirv::NumericClass;
@@ -80,8 +81,7 @@ impl Outputs<'_> {
                     let width = chunk.parts.len() as u32;
                     // Whether all records have the chunk where it can be stored as a whole.
                     let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
-                    let wide = if matches!(width, 2 | 4) && aligns(width) { "_wide" } else { "" };
-                    let store = linker.function(&format!("store{width}{wide}"))?;
+                    let store = Function::store(width, aligns(width)).id(linker)?;
                     let builder = &mut linker.builder;
                     let value = gather(builder, code, &values, &chunk.parts);
                     let (uint, offset) = (builder.uint(), builder.constant(chunk.dword));
@@ -111,7 +111,7 @@ impl Outputs<'_> {
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
-        let is_bound = linker.function("xfb_is_bound")?;
+        let is_bound = Function::XfbIsBound.id(linker)?;
         let builder = &mut linker.builder;
         let (buffer, bool_type) = (builder.constant(buffer as u32), builder.bool());
         let is_bound = code.call(builder, bool_type, is_bound, &[buffer]);
@@ -130,7 +130,7 @@ impl Outputs<'_> {
         record: Id,
     ) -> Result<(Id, Id), LinkError> {
         let (xfb_address, first_dword) =
-            (linker.function("xfb_address")?, linker.function("xfb_first_dword")?);
+            (Function::XfbAddress.id(linker)?, Function::XfbFirstDword.id(linker)?);
         let stride = self.layout.strides.get(buffer).copied().flatten().unwrap_or(0);
         let builder = &mut linker.builder;
         let (uint, uvec2) = (builder.uint(), builder.uvec(2));

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use spirv::{Decoration, Op, StorageClass};
 
 use super::LowerError;
+use super::functions::{Function, SysvalsStub};
 use super::push_constants::MAX_PUSH_CONSTANTS;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
@@ -94,25 +95,28 @@ impl Access {
     pub(super) fn define(
         self,
         linker: &mut Linker<'_, '_>,
+        name: SysvalsStub,
         stub: &Stub,
     ) -> Result<Option<Code>, LinkError> {
         let Self::Memory(variable) = self else { return Ok(None) };
         let mut code = Code::default();
-        let (behind, index) = match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("use_pushed_draw", []) => {
-                let function = linker.function("use_draw_at")?;
+        let (behind, index) = match name {
+            SysvalsStub::UsePushedDraw => {
+                let function = Function::UseDrawAt.id(linker)?;
                 let address = load_address(&mut linker.builder, &mut code, variable);
                 let void = linker.builder.void();
                 code.call(&mut linker.builder, void, function, &[address]);
                 code.push(Op::Return, &[]);
                 return Ok(Some(code));
             }
-            ("xfb_address", &[buffer]) => (offset_of!(Sysvals, xfb_address), Some(buffer)),
-            ("table_address", []) => (offset_of!(Sysvals, table), None),
-            _ => return Ok(None),
+            SysvalsStub::XfbAddress => {
+                let [buffer] = stub.parameters()?;
+                (offset_of!(Sysvals, xfb_address), Some(buffer))
+            }
+            SysvalsStub::TableAddress => (offset_of!(Sysvals, table), None),
         };
-        let multiply_add = linker.function("multiply_add")?;
-        let load = linker.function("load2_aligned")?;
+        let multiply_add = Function::MultiplyAdd.id(linker)?;
+        let load = Function::Load2Aligned.id(linker)?;
         let builder = &mut linker.builder;
         let uvec2 = builder.uvec(2);
         let mut address = load_address(builder, &mut code, variable);

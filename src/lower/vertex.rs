@@ -9,6 +9,7 @@
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
+use super::functions::Function;
 use super::interface;
 use super::library::{Stubs, free_spec_ids, library};
 use super::push_constants::{self, PushConstants};
@@ -98,7 +99,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     };
     let vertex_index = index(&mut linker.builder, BuiltIn::VertexIndex);
     let instance_index = index(&mut linker.builder, BuiltIn::InstanceIndex);
-    let xfb_vertex = linker.function("xfb_vertex")?;
+    let xfb_vertex = Function::XfbVertex.id(&mut linker)?;
     let outputs =
         Outputs { layout: &layout, declarations: &declarations, storage: StorageClass::Output };
     let mut set_up = Code::default();
