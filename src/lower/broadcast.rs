@@ -39,13 +39,13 @@
 //!
 //! A shader with an output at another location writes `gl_FragData`, and is refused.
 
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
-use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string};
+use crate::spirv::{Id, Module, ParseError, Section, read_string};
 
 /// What is broadcast to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,14 +195,11 @@ pub fn broadcast_color(
         broadcast.added.extend(colors.iter().map(|color| color.copy(&mut module, location)));
     }
     let wrapper = emit_wrapper(&mut Builder::new(&mut module), &entry, &colors, &broadcast.added);
-    module.edit(Section::ExecutionModes, |_, operands| {
-        if let Some(target) = operands.first_mut()
-            && *target == entry.function.0
-        {
-            *target = wrapper.0;
-        }
-    });
-    replace_entry_point(&mut module, &entry, wrapper, &broadcast.added)?;
+    interface::move_execution_modes(&mut module, &entry, wrapper);
+    let added = broadcast.added.iter().map(|output| output.variable);
+    let io = entry.interface.iter().copied().chain(added).collect();
+    let stage = ExecutionModel::Fragment;
+    interface::set_entry_point(&mut module, &declarations, &entry, stage, wrapper, io)?;
     broadcast.words = module.words();
     Ok(broadcast)
 }
@@ -308,24 +305,13 @@ fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
 fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
     let others = module
         .section(Section::EntryPoints)
-        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function && !is_entry(*i, entry));
-    match others.filter_map(name).next() {
+        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function && !entry.is(*i));
+    match others.filter_map(|i| read_string(i.operands().get(2..)?)).next() {
         None => Ok(()),
-        Some(other) => {
+        Some((other, _)) => {
             Err(BroadcastError::SharedFunction { entry_point: entry.name.clone(), other })
         }
     }
-}
-
-fn name(instruction: Instruction<'_>) -> Option<String> {
-    Some(read_string(instruction.operands().get(2..)?)?.0)
-}
-
-fn is_entry(instruction: Instruction<'_>, entry: &EntryPoint) -> bool {
-    instruction.is(Op::EntryPoint)
-        && instruction.operand(0) == spirv::ExecutionModel::Fragment as u32
-        && instruction.id(1) == entry.function
-        && name(instruction).as_ref() == Some(&entry.name)
 }
 
 /// `void broadcast_main() { shader(); gl_FragData[1] = gl_FragData[0]; ... }`
@@ -335,12 +321,9 @@ fn emit_wrapper(
     colors: &[Color],
     outputs: &[AddedOutput],
 ) -> Id {
-    let void = builder.void();
-    let procedure = builder.procedure();
     let mut code = Code::default();
-    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
-    let label = builder.module.fresh_id();
-    code.label(label);
+    let wrapper = code.begin_procedure(builder);
+    let void = builder.void();
     code.call(builder, void, entry.function, &[]);
     for color in colors {
         let Variable { id, pointee, .. } = color.variable;
@@ -349,32 +332,6 @@ fn emit_wrapper(
             code.push(Op::Store, &[output.variable.0, value.0]);
         }
     }
-    code.push(Op::Return, &[]);
-    code.push(Op::FunctionEnd, &[]);
-    builder.module.push_code(Section::Functions, &code);
-    builder.name(wrapper, "broadcast_main");
+    code.end_procedure(builder, wrapper, "broadcast_main");
     wrapper
-}
-
-/// Makes `function` the entry point, with the added outputs in its interface, which before SPIR-V 1.4
-/// lists inputs and outputs and from then on all globals. The entry points keep their order.
-fn replace_entry_point(
-    module: &mut Module,
-    entry: &EntryPoint,
-    function: Id,
-    added: &[AddedOutput],
-) -> Result<(), BroadcastError> {
-    let mut all: Vec<Vec<u32>> =
-        module.section(Section::EntryPoints).map(|i| i.words().to_vec()).collect();
-    let ours = module.section(Section::EntryPoints).position(|i| is_entry(i, entry));
-    if let Some(words) = ours.and_then(|ours| all.get_mut(ours)) {
-        words[2] = function.0;
-        words.extend(added.iter().map(|output| output.variable.0));
-        let length = u16::try_from(words.len())
-            .map_err(|_| BroadcastError::InterfaceLimit(entry.interface.len() + added.len()))?;
-        words[0] = u32::from(length) << 16 | Op::EntryPoint as u32;
-    }
-    module.retain(Section::EntryPoints, |_| false);
-    module.push_encoded(Section::EntryPoints, &all.concat());
-    Ok(())
 }

@@ -13,6 +13,7 @@ macro_rules! names {
             $($variant,)*
         }
 
+        #[allow(dead_code, reason = "of what is called only the tests need a list")]
         impl $enum {
             /// All of them.
             const ALL: &'static [Self] = &[$(Self::$variant,)*];

@@ -21,12 +21,12 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::widen;
 use super::{Backend, LowerError, Lowered, Shader};
+use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Section};
 
 /// The only plan here: the vertices that a shader runs on need not agree on what it indexes descriptors by,
 /// and who has stores from this stage has addresses.
@@ -201,19 +201,13 @@ fn emit_wrapper(
     xfb_vertex: Id,
     indices: [Index; 2],
 ) -> Id {
-    let void = builder.void();
-    let procedure = builder.procedure();
     let mut code = Code::default();
-    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
-    let label = builder.module.fresh_id();
-    code.label(label);
+    let wrapper = code.begin_procedure(builder);
+    let void = builder.void();
     code.copy(set_up.words());
     code.call(builder, void, shader, &[]);
     let arguments = indices.map(|index| index.load(builder, &mut code));
     code.call(builder, void, xfb_vertex, &arguments);
-    code.push(Op::Return, &[]);
-    code.push(Op::FunctionEnd, &[]);
-    builder.module.push_code(Section::Functions, &code);
-    builder.name(wrapper, "xfb_main");
+    code.end_procedure(builder, wrapper, "xfb_main");
     wrapper
 }

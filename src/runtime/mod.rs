@@ -26,7 +26,7 @@
 //! * [`QueryPool`] holds queries, as `VkQueryPool` does.
 //! * [`Capture`] is what a recorder of the compute backend collects, as a value: what is bound, and the draws. It
 //!   borrows nothing, can be kept, and is played into command buffers as often as needed.
-//! * [`Arena`] is where a record puts what does not fit into push constants, and the scratch memory of
+//! * [`Arena`] is where a recording puts what does not fit into push constants, and the scratch memory of
 //!   the kernels. [`ArenaRing`] has one for each frame in flight.
 //!
 //! # What the runtime never does
@@ -73,7 +73,7 @@
 //! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
 //! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
 //! [flushed](Recorder::flush) or replaced since: for more than there are descriptors
-//! [`RuntimeError::TooManyBuffers`] is returned, and a new record begins anew.
+//! [`RuntimeError::TooManyBuffers`] is returned, and a new recording begins anew.
 //!
 //! Captures touch their ranges alone all the same.
 //!

@@ -49,31 +49,31 @@ impl ExplicitShader<'_> {
         let builder = &mut Builder::new(module);
         let outputs = self.rest.outputs.iter();
         let streams: BTreeSet<u32> = outputs.map(|output| self.stream(output)).collect();
-        let mut writers: Vec<Writer> =
+        let writers: Vec<Writer> =
             streams.iter().map(|stream| self.writer(builder, *stream, !is_geometry)).collect();
         let (places, locations) = self.place(&writers, max_output_components)?;
         let mut added = Added { variables: Vec::new(), locations };
         let mut places = places.into_iter();
-        for writer in &mut writers {
-            for (group, place) in writer.groups.iter().zip(&mut places) {
-                let variable = declare(builder, group, writer.stream, place);
-                writer.code.push(Op::Store, &[variable.0, group.value.0]);
+        let mut functions = BTreeMap::new();
+        for Writer { stream, function, mut code, groups } in writers {
+            for (group, place) in groups.iter().zip(&mut places) {
+                let variable = declare(builder, group, stream, place);
+                code.push(Op::Store, &[variable.0, group.value.0]);
                 added.variables.push(variable);
             }
-            writer.code.push(Op::Return, &[]);
-            writer.code.push(Op::FunctionEnd, &[]);
-            builder.module.push_code(Section::Functions, &writer.code);
-            builder.name(writer.function, if is_geometry { "xfb_vertex" } else { "xfb_main" });
+            code.end_procedure(
+                builder,
+                function,
+                if is_geometry { "xfb_vertex" } else { "xfb_main" },
+            );
+            functions.insert(stream, function);
         }
-        let function = match (is_geometry, writers.first()) {
-            (false, Some(writer)) => writer.function,
-            _ => self.entry.function,
-        };
         if is_geometry {
-            let functions = writers.iter().map(|writer| (writer.stream, writer.function)).collect();
             self.call_before_vertices(module, &functions);
+            return Ok((self.entry.function, added));
         }
-        Ok((function, added))
+        let main = functions.into_values().next();
+        Ok((main.unwrap_or(self.entry.function), added))
     }
 
     fn stream(&self, output: &CapturedOutput) -> u32 {
@@ -82,13 +82,10 @@ impl ExplicitShader<'_> {
 
     /// Begins the function of a stream, with the values that it is to store.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
-        let void = builder.void();
-        let procedure = builder.procedure();
         let mut code = Code::default();
-        let function = code.value(builder, Op::Function, void, &[0, procedure.0]);
-        let label = builder.module.fresh_id();
-        code.label(label);
+        let function = code.begin_procedure(builder);
         if calls_shader {
+            let void = builder.void();
             code.call(builder, void, self.entry.function, &[]);
         }
         let mut layout = self.rest.clone();

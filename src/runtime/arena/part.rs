@@ -104,7 +104,7 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Of the block that a record takes from.
+            // Of the block that a recording takes from.
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };

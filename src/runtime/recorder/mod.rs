@@ -137,9 +137,9 @@ pub struct Recorded {
 /// read others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
-/// Draws are kept in memory of the [`Capture`], which grows to what its largest record needed: once it has
+/// Draws are kept in memory of the [`Capture`], which grows to what its largest recording needed: once it has
 /// collected as much, recording allocates nothing on the heap. Where descriptors take the place of device
-/// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
+/// addresses, a recording still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
 /// many draws there are. What the device reads lies in an [`Arena`](super::Arena), which is asked for all of it at
 /// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
 ///

@@ -68,7 +68,7 @@ pub(super) struct Playback<'a> {
     found: Found,
 }
 
-/// What of a command buffer's state is known, from the first dispatch of a record on.
+/// What of a command buffer's state is known, from the first dispatch of a recording on.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     pipeline: vk::Pipeline,

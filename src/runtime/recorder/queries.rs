@@ -39,7 +39,7 @@ pub(super) struct Ends {
     set: Option<vk::DescriptorSet>,
 }
 
-/// Where among the commands of a record queries end.
+/// Where among the commands of a recording queries end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Before what they count: where tests [leave out](Barrier::ValuesToAvailability) what keeps them behind.

@@ -157,7 +157,7 @@ impl<'a> Recorder<'a> {
 
     /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
     /// descriptors take the place of device addresses, each buffer that was bound since
-    /// [`begin`](Self::begin) keeps one to the end of the record: see
+    /// [`begin`](Self::begin) keeps one to the end of the recording: see
     /// [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// As for
     /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html).
-    /// The sets stay valid until the record ends, and until `cmd` is reset.
+    /// The sets stay valid until the recording ends, and until `cmd` is reset.
     pub unsafe fn bind_descriptor_sets(
         &mut self,
         first: u32,
@@ -310,7 +310,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
-    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this record, before
+    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this recording, before
     /// it is begun again.
     ///
     /// # Errors
