@@ -44,14 +44,14 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "Examples:
   vkxfb lower my.vert.spv --backend compute --text
   vkxfb lower my.wgsl --backend vertex --varyings colour,@Position -o out.spv
-  vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
+  vkxfb lower my.vert.spv --backend native --stream-output stream-output.json -o out.spv
   vkxfb lower my.vert.spv --backend compute -o out.spv --json \\
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
 
 Formats and rates of attributes are compiled into the module. Bindings, offsets and strides are
 told to it at run time; --json shows those that were given or assumed.
-vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of records.json.
+vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of stream-output.json.
 
 Exit status: 0, or 2 where the shader cannot be lowered so.";
 
