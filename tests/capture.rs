@@ -474,8 +474,8 @@ fn lists_capture_what_decorations_do() {
             vertex::lower(&source).unwrap(),
             compute::lower(&source, &compute_options).unwrap(),
         ] {
-            if !gpu.backends().contains(&lowered.backend)
-                || !is_legal(&gpu, lowered.backend, options(TRI_STRIP))
+            if !gpu.backends().contains(&lowered.backend())
+                || !is_legal(&gpu, lowered.backend(), options(TRI_STRIP))
             {
                 continue;
             }
@@ -490,7 +490,7 @@ fn lists_capture_what_decorations_do() {
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
             gpu.destroy_pipeline(pipeline);
             let expected = capture.model(&shader, ProvokingVertex::First);
-            assert_same(&found, &expected, &lowered.backend);
+            assert_same(&found, &expected, &lowered.backend());
         }
         close(gpu);
     }

@@ -134,7 +134,7 @@ fn captures_hold_what_the_source_computes() {
             let pipeline = pipeline(&gpu, &shader, &lowered, options);
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
             gpu.destroy_pipeline(pipeline);
-            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend));
+            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend()));
         }
     }
     close(gpu);

@@ -16,8 +16,8 @@ send_and_sync! {
     vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { ContextId }
     vkxfb::lower {
-        Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, ResourcePlan, Shader<'static>,
-        SpecIds, SysvalsPlace,
+        Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace,
     }
     vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target }

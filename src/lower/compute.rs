@@ -25,11 +25,11 @@ use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
 use super::store::Outputs;
 use super::strip::strip;
-use super::sysvals::{Access, SysvalsPlace};
+use super::sysvals::Access;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
-use super::{Backend, LowerError, Lowered, Shader};
+use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
@@ -207,17 +207,17 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         "lowered"
     );
     Ok(Lowered {
-        backend: Backend::Compute,
+        kind: LoweredKind::Compute(LoweredCompute {
+            spec_ids,
+            resources,
+            attributes,
+            workgroup_size,
+            shared_memory,
+        }),
         stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,
-        spec_ids: Some(spec_ids),
-        attributes,
-        workgroup_size,
-        shared_memory,
-        resources: Some(resources),
-        sysvals: SysvalsPlace::default(),
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,

@@ -400,8 +400,8 @@ pub enum Backend {
 /// A shader rewritten for a backend, and what the runtime has to know about it.
 #[derive(Debug, Clone)]
 pub struct Lowered {
-    /// The backend that it was rewritten for.
-    pub backend: Backend,
+    /// The backend that it was rewritten for, and what only captures by that backend need to know.
+    pub kind: LoweredKind,
     /// The stage of the shader that went in: other than vertex on the native backend only.
     pub stage: ExecutionModel,
     /// SPIR-V.
@@ -410,19 +410,6 @@ pub struct Lowered {
     pub entry_point: String,
     /// What is captured.
     pub layout: Layout,
-    /// Specialisation constants of what may occur. `None` on the native backend.
-    pub spec_ids: Option<SpecIds>,
-    /// Compute only: the attribute that each descriptor slot of the sysvals serves, in slot order.
-    pub attributes: Vec<LoweredAttribute>,
-    /// Compute only: invocations of a workgroup.
-    pub workgroup_size: u32,
-    /// Compute only: bytes of shared memory of a workgroup.
-    pub shared_memory: u32,
-    /// How the generated code reaches memory. `None` on the native backend, which generates none.
-    pub resources: Option<ResourcePlan>,
-    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals). Nothing on the native backend, which
-    /// generates none.
-    pub sysvals: SysvalsPlace,
     /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
     /// its draw beside a compute capture, that happens twice.
     pub has_side_effects: bool,
@@ -441,6 +428,42 @@ pub struct Lowered {
     /// Whether the shader may use other values that are undefined: `OpUndef`, or variables that are read before
     /// they are written. On the vertex and compute backends they are 0.
     pub reads_undefined: bool,
+}
+
+/// What of a [`Lowered`] shader is of one backend alone.
+#[derive(Debug, Clone)]
+pub enum LoweredKind {
+    /// [`Backend::Native`]: no code is generated.
+    Native,
+    /// [`Backend::Vertex`]
+    Vertex(LoweredVertex),
+    /// [`Backend::Compute`]
+    Compute(LoweredCompute),
+}
+
+/// What the vertex backend has of a [`Lowered`] shader. Its generated code reaches memory by device addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoweredVertex {
+    /// Specialisation constants of what may occur.
+    pub spec_ids: SpecIds,
+    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals).
+    pub sysvals: SysvalsPlace,
+}
+
+/// What the compute backend has of a [`Lowered`] shader. Its [`Sysvals`](crate::sysval::Sysvals) are in the first push
+/// constants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoweredCompute {
+    /// Specialisation constants of what may occur.
+    pub spec_ids: SpecIds,
+    /// How the generated code reaches memory.
+    pub resources: ResourcePlan,
+    /// The attribute that each descriptor slot of the sysvals serves, in slot order.
+    pub attributes: Vec<LoweredAttribute>,
+    /// Invocations of a workgroup.
+    pub workgroup_size: u32,
+    /// Bytes of shared memory of a workgroup.
+    pub shared_memory: u32,
 }
 
 /// A vertex attribute as a compute shader was lowered to pull it. Its binding, its offset and the stride are
@@ -476,6 +499,51 @@ impl SpecIds {
 }
 
 impl Lowered {
+    /// The backend that it was rewritten for.
+    pub const fn backend(&self) -> Backend {
+        match self.kind {
+            LoweredKind::Native => Backend::Native,
+            LoweredKind::Vertex(_) => Backend::Vertex,
+            LoweredKind::Compute(_) => Backend::Compute,
+        }
+    }
+
+    /// What the compute backend has of it; `None` on the others.
+    pub const fn compute(&self) -> Option<&LoweredCompute> {
+        match &self.kind {
+            LoweredKind::Compute(compute) => Some(compute),
+            LoweredKind::Native | LoweredKind::Vertex(_) => None,
+        }
+    }
+
+    /// Specialisation constants of what may occur. `None` on the native backend.
+    pub const fn spec_ids(&self) -> Option<SpecIds> {
+        match &self.kind {
+            LoweredKind::Native => None,
+            LoweredKind::Vertex(vertex) => Some(vertex.spec_ids),
+            LoweredKind::Compute(compute) => Some(compute.spec_ids),
+        }
+    }
+
+    /// How the generated code reaches memory. `None` on the native backend, which generates none.
+    pub const fn resources(&self) -> Option<ResourcePlan> {
+        match &self.kind {
+            LoweredKind::Native => None,
+            LoweredKind::Vertex(_) => Some(vertex::RESOURCES),
+            LoweredKind::Compute(compute) => Some(compute.resources),
+        }
+    }
+
+    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals). `None` on the native backend, which
+    /// generates none.
+    pub const fn sysvals(&self) -> Option<SysvalsPlace> {
+        match &self.kind {
+            LoweredKind::Native => None,
+            LoweredKind::Vertex(vertex) => Some(vertex.sysvals),
+            LoweredKind::Compute(_) => Some(SysvalsPlace::FIRST),
+        }
+    }
+
     /// A key to keep what is made of [`words`](Self::words) by: pipelines, a driver's binaries.
     ///
     /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) of 128 bits with

@@ -33,7 +33,7 @@ use super::push_constants;
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
-use super::{Backend, Captures, LowerError, Lowered, Shader, SysvalsPlace};
+use super::{Captures, LowerError, Lowered, LoweredKind, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, isolate, shares_function};
@@ -117,17 +117,11 @@ impl Report {
     fn lowered(self, words: Vec<u32>, entry: EntryPoint, layout: Layout) -> Lowered {
         let Self { uses, push_constants, undefined } = self;
         Lowered {
-            backend: Backend::Native,
+            kind: LoweredKind::Native,
             stage: entry.model,
             words,
             entry_point: entry.name,
             layout,
-            spec_ids: None,
-            attributes: Vec::new(),
-            workgroup_size: 0,
-            shared_memory: 0,
-            resources: None,
-            sysvals: SysvalsPlace::default(),
             has_side_effects: uses.has_side_effects,
             descriptor_sets: uses.descriptor_sets,
             push_constants,

@@ -35,11 +35,14 @@ pub enum SysvalsPlace {
 impl Default for SysvalsPlace {
     /// All push constants of the smallest devices.
     fn default() -> Self {
-        Self::PushConstants { offset: 0 }
+        Self::FIRST
     }
 }
 
 impl SysvalsPlace {
+    /// The default, as a constant.
+    pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
+
     /// Bytes that the offset is a multiple of.
     pub const ALIGNMENT: u32 = 8;
 

@@ -20,7 +20,7 @@ use super::sysvals::{Access, SysvalsPlace, place_block};
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::widen;
-use super::{Backend, LowerError, Lowered, Shader};
+use super::{LowerError, Lowered, LoweredKind, LoweredVertex, Shader};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
@@ -30,7 +30,7 @@ use crate::spirv::static_use::StaticUse;
 
 /// The only plan here: the vertices that a shader runs on need not agree on what it indexes descriptors by,
 /// and who has stores from this stage has addresses.
-const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
+pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// Primitives of an instance of a triangle fan that a capture of this backend may write, at most.
 ///
@@ -137,17 +137,11 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     tracing::debug!(resources = %RESOURCES, has_side_effects = uses.has_side_effects, "lowered");
     Ok(Lowered {
-        backend: Backend::Vertex,
+        kind: LoweredKind::Vertex(LoweredVertex { spec_ids, sysvals }),
         stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,
-        spec_ids: Some(spec_ids),
-        attributes: Vec::new(),
-        workgroup_size: 0,
-        shared_memory: 0,
-        resources: Some(RESOURCES),
-        sysvals,
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,
