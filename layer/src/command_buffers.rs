@@ -8,7 +8,7 @@ use ash::vk;
 
 use crate::emulation::{Captures, Emulation, Hoisted};
 use crate::guard::guard;
-use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
+use crate::withheld::{Commands, Functions, OutOfMemory, WithheldCommands, Templates};
 
 /// Where a command buffer stands that is being recorded.
 pub(crate) struct Recorded {
@@ -17,7 +17,7 @@ pub(crate) struct Recorded {
     is_direct: bool,
     functions: Arc<Functions>,
     /// Of the pass that is withheld; empty outside of one.
-    queue: Queue,
+    withheld: WithheldCommands,
     /// Whether a pass is being recorded.
     is_inside: bool,
     /// Whether that is withheld until it ends.
@@ -44,7 +44,7 @@ pub(crate) fn allocated(
     table::insert(functions, pool, handles, || Recorded {
         is_direct: true,
         functions: Arc::clone(functions),
-        queue: Queue::new(Arc::clone(templates)),
+        withheld: WithheldCommands::new(Arc::clone(templates)),
         is_inside: false,
         is_withheld: false,
         is_secondary,
@@ -119,7 +119,7 @@ fn unknown() {
     });
 }
 
-/// How commands are recorded: `command` puts one into the queue, or hands it to the driver.
+/// How commands are recorded: `command` withholds one, or hands it to the driver.
 impl Recorded {
     /// A pass begins: its commands are withheld from here on, if captures come before it.
     pub(crate) fn begin_pass(
@@ -164,10 +164,10 @@ impl Recorded {
             return;
         }
         self.withhold(command);
-        tracing::trace!(commands = self.queue.len(), failed = ?self.failed, "a pass was withheld");
+        tracing::trace!(commands = self.withheld.len(), failed = ?self.failed, "a pass was withheld");
         if self.failed.is_none() {
             // SAFETY: the caller's contract.
-            unsafe { self.queue.replay(&self.functions, handle) };
+            unsafe { self.withheld.replay(&self.functions, handle) };
         }
         self.forget();
     }
@@ -198,15 +198,15 @@ impl Recorded {
         result
     }
 
-    /// Puts a command into the queue.
+    /// Withholds a command.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
-        if self.failed.is_none() && command(Commands::Queue(&mut self.queue)).is_err() {
+        if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
             self.failed = Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
     }
 
     fn forget(&mut self) {
-        self.queue.clear();
+        self.withheld.clear();
         (self.is_inside, self.is_withheld) = (false, false);
         self.update_direct();
     }

@@ -30,7 +30,7 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::Error;
 use crate::instance::InstanceData;
-use crate::queue::Templates;
+use crate::withheld::Templates;
 use crate::translate::Kind;
 
 /// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.

@@ -11,7 +11,7 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::queue::KNOWN_COMMANDS;
+use crate::withheld::KNOWN_COMMANDS;
 use crate::translate::external;
 use crate::{advertise, device, emulation, instance, properties, recording, translate};
 

@@ -24,7 +24,7 @@
 //!   every entry point.
 //! * `emulation` has the extension's commands, and those that captures are made of: pipelines and descriptors as they
 //!   are created, the state of a command buffer, captures and queries.
-//! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
+//! * `withheld` has the commands of a pass while they are withheld, generated from the registry of Vulkan;
 //!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
 //!   come, begin, end and go.
 //! * `translate` says to a driver without the extension what applications mean where they say it of the extension:
@@ -40,7 +40,7 @@
 //! * *hook*: a function that takes the place of a command (`hooks`).
 //! * *pass*: a render pass instance, from its begin to its end.
 //! * *withheld*: of a pass, that its commands are kept and go to the driver when it has ended, so that captures can come
-//!   before it (`queue`).
+//!   before it (`withheld`).
 //! * *hoisted*: of captures and of the arguments of draws, that they are recorded outside of the pass that they are
 //!   part of, before or after it (`emulation/captures`).
 //! * *around*: the barriers that come with hoisted captures, in place of what the render pass says (`translate/passes`).
@@ -72,7 +72,7 @@ mod instance;
 pub mod interface;
 mod log;
 mod properties;
-mod queue;
+mod withheld;
 mod recording;
 mod registry;
 mod settings;

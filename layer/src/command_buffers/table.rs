@@ -15,7 +15,7 @@ use ash::vk;
 use ash::vk::Handle;
 
 use super::Recorded;
-use crate::queue::Functions;
+use crate::withheld::Functions;
 
 /// Where what is known of a command buffer lies.
 struct Slot {

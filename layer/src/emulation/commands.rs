@@ -15,7 +15,7 @@ use super::state::BUFFERS;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, hoisted, with};
 use crate::device::DeviceData;
-use crate::queue::macros::direct;
+use crate::withheld::macros::direct;
 use crate::translate::Around;
 
 /// What a command comes to behind the layer.

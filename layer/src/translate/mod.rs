@@ -85,7 +85,7 @@ pub(crate) struct Translation {
 
 macro_rules! next {
     ($($name:ident $pfn:ident $first:literal $(, $alias:literal)?;)*) => {
-        /// The next in the chain's commands that are no queued ones. Those of Vulkan 1.0 are always there.
+        /// The next in the chain's commands that are not in `withheld`. Those of Vulkan 1.0 are always there.
         #[derive(Debug)]
         struct Next {
             $($name: Option<vk::$pfn>,)*

@@ -10,9 +10,9 @@ use super::memory::Arena;
 use crate::chain::slice;
 use crate::command_buffers::{self, Recorded, fail, is_inside};
 use crate::guard::guard;
-use crate::queue::commands as queued;
+use crate::withheld::commands as withheld;
 
-/// Translates a command, and records it by the queue's, which guards itself. Where it cannot be translated the command
+/// Translates a command, and records it by the one in `withheld`, which guards itself. Where it cannot be translated the command
 /// buffer has failed.
 ///
 /// # Safety
@@ -91,7 +91,7 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
             let Some(translated) = given.translated(pass_scope(command_buffer), arena) else {
                 return;
             };
-            queued::pipeline_barrier(
+            withheld::pipeline_barrier(
                 command_buffer,
                 translated.src_stages,
                 translated.dst_stages,
@@ -116,7 +116,7 @@ pub(super) unsafe extern "system" fn pipeline_barrier2(
         record("vkCmdPipelineBarrier2", command_buffer, |arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
             if let Some(info) = barriers::dependency_info(info, pass_scope(command_buffer), arena) {
-                queued::pipeline_barrier2(command_buffer, &raw const info);
+                withheld::pipeline_barrier2(command_buffer, &raw const info);
             }
         });
     }
@@ -274,7 +274,7 @@ pub(super) unsafe extern "system" fn write_timestamp(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { withheld::write_timestamp(command_buffer, single32(stage), pool, query) }
 }
 
 pub(super) unsafe extern "system" fn write_timestamp2(
@@ -284,7 +284,7 @@ pub(super) unsafe extern "system" fn write_timestamp2(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { withheld::write_timestamp2(command_buffer, single(stage), pool, query) }
 }
 
 pub(super) unsafe extern "system" fn write_buffer_marker(
@@ -296,7 +296,7 @@ pub(super) unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { withheld::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 pub(super) unsafe extern "system" fn write_buffer_marker2(
@@ -308,5 +308,5 @@ pub(super) unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { withheld::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
 }

@@ -47,13 +47,13 @@ macro_rules! functions {
 /// Commands, their arguments, and how those are copied that point to something:
 /// `way name Type (parameter: type, parameter: type => copy(count),);`. The way is what it does to a pass: it begins
 /// or ends one, or is recorded.
-macro_rules! queued {
+macro_rules! commands {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
-        super::macros::withheld!($way $name $type ($($parameter: $of),*));
+        super::macros::command!($way $name $type ($($parameter: $of),*));
 
-        impl super::Queue {
+        impl super::WithheldCommands {
             /// # Safety
             /// The arguments are valid ones of the command.
             #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not of all")]
@@ -71,7 +71,7 @@ macro_rules! queued {
 }
 
 /// The arguments of a command, how they are replayed, and the function that takes the command's place.
-macro_rules! withheld {
+macro_rules! command {
     ($way:ident $name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
         struct $type {
             $($parameter: $of,)*
@@ -101,7 +101,7 @@ macro_rules! withheld {
                 // SAFETY: the caller's contract.
                 unsafe {
                     self.$way(command_buffer, |commands| match commands {
-                        super::Commands::Queue(queue) => queue.$name($($parameter),*),
+                        super::Commands::Withheld(withheld) => withheld.$name($($parameter),*),
                         super::Commands::Functions(functions) => {
                             if let Some(function) = functions.$name {
                                 function(command_buffer, $($parameter),*);
@@ -150,4 +150,4 @@ macro_rules! direct {
 }
 
 pub(crate) use direct;
-pub(super) use {functions, queued, withheld};
+pub(super) use {command, commands, functions};
