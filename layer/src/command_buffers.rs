@@ -8,7 +8,7 @@ use ash::vk;
 
 use crate::emulation::{Captures, Emulation, Hoisted};
 use crate::guard::guard;
-use crate::withheld::{Commands, Functions, OutOfMemory, WithheldCommands, Templates};
+use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 /// Where a command buffer stands that is being recorded.
 pub(crate) struct Recorded {

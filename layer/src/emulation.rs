@@ -30,8 +30,8 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::Error;
 use crate::instance::InstanceData;
-use crate::withheld::Templates;
 use crate::translate::Kind;
+use crate::withheld::Templates;
 
 /// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.
 pub(crate) const COMMANDS: [&CStr; 6] = [

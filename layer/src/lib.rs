@@ -72,11 +72,11 @@ mod instance;
 pub mod interface;
 mod log;
 mod properties;
-mod withheld;
 mod recording;
 mod registry;
 mod settings;
 mod translate;
+mod withheld;
 
 use std::ffi::c_char;
 

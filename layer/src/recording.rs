@@ -12,8 +12,8 @@ use crate::command_buffers::{
 use crate::device::DeviceData;
 use crate::emulation::Emulation;
 use crate::guard::guard;
-use crate::withheld::{self, Functions, Templates};
 use crate::translate::{Translation, Usages};
+use crate::withheld::{self, Functions, Templates};
 
 /// What a command returns where nothing is known of its device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;

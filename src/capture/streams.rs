@@ -14,10 +14,10 @@ pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) ->
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;
-        declarations.member_decoration(block.ty, *member, Decoration::Stream)
+        declarations.member_decoration_value(block.ty, *member, Decoration::Stream)
     };
-    let of_variable = || declarations.decoration(output.variable, Decoration::Stream);
-    of_member().or_else(of_variable).and_then(|p| p.first()).copied().unwrap_or(0)
+    let of_variable = || declarations.decoration_value(output.variable, Decoration::Stream);
+    of_member().or_else(of_variable).unwrap_or(0)
 }
 
 impl Layout {

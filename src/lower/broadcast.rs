@@ -248,8 +248,7 @@ fn colors(
         .filter(|v| entry.interface.contains(&v.id))
         .filter(|v| interface::built_in(declarations, v.id).is_none());
     for variable in outputs {
-        let parameter =
-            |which| declarations.decoration(variable.id, which).and_then(|p| p.first()).copied();
+        let parameter = |which| declarations.decoration_value(variable.id, which);
         let location = parameter(Decoration::Location)
             .ok_or_else(|| BroadcastError::NoLocation { variable: label(variable) })?;
         if location > 0 {

@@ -19,7 +19,7 @@ pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
 
 /// The built-in that a variable is.
 pub(super) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
-    declarations.decoration(variable, Decoration::BuiltIn)?.first().copied()
+    declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
 /// The input variable of the entry point that is that built-in.

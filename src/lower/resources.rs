@@ -68,8 +68,8 @@ impl ResourcePlan {
         let storages =
             [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
         for variable in storages.iter().flat_map(|storage| declarations.variables(*storage)) {
-            let used = declarations.decoration(variable.id, Decoration::DescriptorSet);
-            if let Some(&used) = used.and_then(|parameters| parameters.first())
+            let used = declarations.decoration_value(variable.id, Decoration::DescriptorSet);
+            if let Some(used) = used
                 && used >= set
             {
                 let variable = label(declarations, variable.id);

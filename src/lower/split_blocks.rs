@@ -97,7 +97,7 @@ pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, 
                 members: &mut members,
                 steps: 0,
             };
-            let location = first(declarations.decoration(variable.id, Decoration::Location));
+            let location = declarations.decoration_value(variable.id, Decoration::Location);
             let name = declarations.name(variable.id).unwrap_or_default().to_owned();
             let decorations = walk.decorations(variable.id, None);
             let root = walk.node(variable.pointee, vec![], location, &name, &decorations)?.0;
@@ -206,8 +206,9 @@ impl Walk<'_> {
         match declarations.ty(ty) {
             Some(Type::Struct { members }) => {
                 for (member, part) in (0u32..).zip(members) {
-                    let own = declarations.member_decoration(ty, member, Decoration::Location);
-                    location = first(own).or(location);
+                    let own =
+                        declarations.member_decoration_value(ty, member, Decoration::Location);
+                    location = own.or(location);
                     let name = match declarations.member_name(ty, member) {
                         Some(member_name) if name.is_empty() => member_name.to_owned(),
                         Some(member_name) => format!("{name}_{member_name}"),
@@ -358,8 +359,4 @@ fn structure_of(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> 
         Type::Struct { members } => Some((ty, members)),
         _ => None,
     }
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }

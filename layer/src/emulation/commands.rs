@@ -15,8 +15,8 @@ use super::state::BUFFERS;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, hoisted, with};
 use crate::device::DeviceData;
-use crate::withheld::macros::direct;
 use crate::translate::Around;
+use crate::withheld::macros::direct;
 
 /// What a command comes to behind the layer.
 trait Outcome {

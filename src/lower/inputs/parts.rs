@@ -69,7 +69,7 @@ pub(in crate::lower) fn parts<'v>(
     variable: &'v Variable,
 ) -> Result<Vec<Part<'v>>, LowerError> {
     let mut walk = Walk { declarations, variable, parts: Vec::new() };
-    let of_variable = |decoration| first(declarations.decoration(variable.id, decoration));
+    let of_variable = |decoration| declarations.decoration_value(variable.id, decoration);
     let location = of_variable(Decoration::Location);
     let component = of_variable(Decoration::Component).unwrap_or(0);
     let no_location = || LowerError::NoLocation { variable: walk.label() };
@@ -84,9 +84,8 @@ pub(in crate::lower) fn parts<'v>(
     };
     // The members of a block may have locations of their own; the others follow the ones before.
     for (member, ty) in (0u32..).zip(members) {
-        let of_member = |decoration| {
-            first(declarations.member_decoration(variable.pointee, member, decoration))
-        };
+        let of_member =
+            |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);
         let location = of_member(Decoration::Location).or(next);
         let location = location.ok_or_else(|| LowerError::NoLocation { variable: walk.label() })?;
         let component = of_member(Decoration::Component).unwrap_or(component);
@@ -96,10 +95,6 @@ pub(in crate::lower) fn parts<'v>(
         return Err(walk.unsupported());
     }
     Ok(walk.parts)
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }
 
 struct Walk<'d, 'v> {

@@ -130,18 +130,20 @@ impl Walk<'_> {
         let declarations = self.declarations;
         match declarations.ty(ty) {
             Some(Type::Struct { members }) => {
-                let of_member = |decoration| declarations.member_decoration(ty, index, decoration);
+                let of_member =
+                    |decoration| declarations.member_decoration_value(ty, index, decoration);
+                let is_row_major = declarations.member_decoration(ty, index, Decoration::RowMajor);
                 let member = *members.get(index as usize).ok_or_else(|| no("such member"))?;
-                let offset = first(of_member(Decoration::Offset)).ok_or_else(|| no("Offset"))?;
+                let offset = of_member(Decoration::Offset).ok_or_else(|| no("Offset"))?;
                 let layout = ValueLayout {
-                    matrix_stride: first(of_member(Decoration::MatrixStride)),
-                    is_row_major: of_member(Decoration::RowMajor).is_some(),
+                    matrix_stride: of_member(Decoration::MatrixStride),
+                    is_row_major: is_row_major.is_some(),
                     ..layout.behind(1, offset)
                 };
                 Ok((member, layout))
             }
             Some(Type::Array { element, .. }) => {
-                let stride = first(declarations.decoration(ty, Decoration::ArrayStride));
+                let stride = declarations.decoration_value(ty, Decoration::ArrayStride);
                 Ok((*element, layout.behind(index, stride.ok_or_else(|| no("ArrayStride"))?)))
             }
             Some(Type::Matrix { column, .. }) => {
@@ -234,10 +236,6 @@ fn scalar(layout: ValueLayout, size: u32) -> Result<u32, String> {
 
 fn no(what: &str) -> String {
     format!("has no {what}")
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }
 
 #[cfg(test)]
