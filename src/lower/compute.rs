@@ -19,13 +19,13 @@ use super::explicit_layout;
 use super::functions::Function;
 use super::inputs::Inputs;
 use super::interface;
-use super::library::{Shading, Stubs, free_spec_ids, library};
+use super::library::{CaptureStubs, Shading, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use super::strip::strip;
-use super::sysvals::Access;
+use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
@@ -153,10 +153,10 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     };
     let function = main.id(&mut linker)?;
     let mut io = linker.entry_interface(main.name())?;
-    let mut stubs = Stubs {
+    let mut stubs = CaptureStubs {
         memory,
-        sysvals: Access::PushConstants,
-        outputs: Outputs {
+        sysvals: SysvalsSource::PushConstants,
+        outputs: StoredOutputs {
             layout: &layout,
             declarations: &declarations,
             storage: StorageClass::Private,

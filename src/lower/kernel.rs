@@ -115,7 +115,7 @@ pub fn lower(
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
     let width = kernel.workgroup_size(max_invocations);
-    linker.finish(&mut Stubs { memory, kernel, width })?;
+    linker.finish(&mut KernelStubs { memory, kernel, width })?;
     explicit_layout::remove(&mut module);
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
@@ -127,14 +127,14 @@ pub fn lower(
     Ok(module.words())
 }
 
-struct Stubs {
+struct KernelStubs {
     memory: Memory,
     kernel: Kernel,
     /// Invocations of the workgroup.
     width: u32,
 }
 
-impl Define for Stubs {
+impl Define for KernelStubs {
     type Error = LowerError;
 
     fn define(

@@ -10,8 +10,8 @@ use super::inputs::Inputs;
 use super::push_constants::PushConstants;
 use super::resources::Memory;
 use super::staging::Staging;
-use super::store::Outputs;
-use super::sysvals;
+use super::store::StoredOutputs;
+use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
@@ -29,13 +29,13 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
 }
 
 /// The bodies of the stubs for one shader.
-pub(super) struct Stubs<'a> {
+pub(super) struct CaptureStubs<'a> {
     /// Who accesses memory.
     pub(super) memory: Memory,
     /// Where sysvals are.
-    pub(super) sysvals: sysvals::Access,
+    pub(super) sysvals: SysvalsSource,
     /// What `store_record` stores.
-    pub(super) outputs: Outputs<'a>,
+    pub(super) outputs: StoredOutputs<'a>,
     /// What of that, and of the shader's variables, begins as 0.
     pub(super) undefined: &'a Undefined,
     /// Compute only: what is set before the shader runs.
@@ -58,7 +58,7 @@ pub(super) struct Shading<'a> {
     pub(super) staging: Option<Staging>,
 }
 
-impl Define for Stubs<'_> {
+impl Define for CaptureStubs<'_> {
     type Error = LowerError;
 
     fn define(

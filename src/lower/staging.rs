@@ -8,7 +8,7 @@ use spirv::{MemoryModel, Op, StorageClass};
 use super::compute::Target;
 use super::functions::{Function, StagingStub};
 use super::resources::ResourcePlan;
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
@@ -110,7 +110,7 @@ impl Staging {
     pub(super) fn define(
         &self,
         linker: &mut Linker<'_, '_>,
-        outputs: &Outputs<'_>,
+        outputs: &StoredOutputs<'_>,
         name: StagingStub,
         stub: &Stub,
     ) -> Result<Code, LinkError> {
@@ -128,7 +128,12 @@ impl Staging {
         })
     }
 
-    fn stage_record(&self, builder: &mut Builder<'_>, outputs: &Outputs<'_>, slot: Id) -> Code {
+    fn stage_record(
+        &self,
+        builder: &mut Builder<'_>,
+        outputs: &StoredOutputs<'_>,
+        slot: Id,
+    ) -> Code {
         let mut code = Code::default();
         let values = outputs.load_all(builder, &mut code);
         let uint = builder.uint();
@@ -152,7 +157,7 @@ impl Staging {
     fn store_staged(
         &self,
         linker: &mut Linker<'_, '_>,
-        outputs: &Outputs<'_>,
+        outputs: &StoredOutputs<'_>,
         first_record: Id,
         count: Id,
         unit: Id,

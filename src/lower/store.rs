@@ -56,7 +56,7 @@ pub(super) struct StoredVector {
 
 /// What the stores read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outputs<'a> {
+pub(super) struct StoredOutputs<'a> {
     /// What goes where.
     pub(super) layout: &'a Layout,
     /// The types of the output variables.
@@ -65,7 +65,7 @@ pub(super) struct Outputs<'a> {
     pub(super) storage: StorageClass,
 }
 
-impl Outputs<'_> {
+impl StoredOutputs<'_> {
     /// The body of `store_record(record)`.
     pub(super) fn store_record(
         &self,
@@ -301,7 +301,7 @@ pub(super) fn gather(
 pub(super) mod tests {
     use super::*;
 
-    /// Outputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
+    /// StoredOutputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
     pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
             strides: [Some(stride), None, None, None],

@@ -74,14 +74,14 @@ impl SysvalsPlace {
 
 /// The bodies of the functions that read sysvals.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Access {
+pub(super) enum SysvalsSource {
     /// As the library has them.
     PushConstants,
     /// Through the address in that variable.
     Memory(Id),
 }
 
-impl Access {
+impl SysvalsSource {
     /// Declares what access to that place needs.
     pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
         let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
@@ -148,19 +148,19 @@ fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id 
 pub(super) fn place_block(
     module: &mut Module,
     first_linked: Id,
-    access: Access,
+    access: SysvalsSource,
     place: SysvalsPlace,
 ) {
     let own = match access {
-        Access::PushConstants => None,
-        Access::Memory(variable) => Some(variable),
+        SysvalsSource::PushConstants => None,
+        SysvalsSource::Memory(variable) => Some(variable),
     };
     let declarations = Declarations::of(module);
     let mut variables = declarations.variables(StorageClass::PushConstant);
     let Some(block) = variables.find(|v| v.id > first_linked && Some(v.id) != own) else { return };
     match access {
-        Access::PushConstants => move_block(module, block.pointee, place.offset()),
-        Access::Memory(_) => remove_block(module, block.id),
+        SysvalsSource::PushConstants => move_block(module, block.pointee, place.offset()),
+        SysvalsSource::Memory(_) => remove_block(module, block.id),
     }
 }
 

@@ -11,12 +11,12 @@ use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 use super::explicit_layout;
 use super::functions::Function;
 use super::interface;
-use super::library::{Stubs, free_spec_ids, library};
+use super::library::{CaptureStubs, free_spec_ids, library};
 use super::push_constants::{self, PushConstants};
 use super::resources::{Memory, ResourcePlan, User};
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use super::strip::strip;
-use super::sysvals::{Access, SysvalsPlace, place_block};
+use super::sysvals::{SysvalsPlace, SysvalsSource, place_block};
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::widen;
@@ -90,7 +90,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     let first_linked = module.fresh_id();
     let mut linker = Linker::new(&mut module, library()?);
-    let access = Access::declare(&mut linker.builder, sysvals);
+    let access = SysvalsSource::declare(&mut linker.builder, sysvals);
     let mut io = entry.interface.clone();
     let mut index = |builder: &mut Builder<'_>, which| {
         let index = Index::of(builder, &declarations, &entry, which);
@@ -100,8 +100,11 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     let vertex_index = index(&mut linker.builder, BuiltIn::VertexIndex);
     let instance_index = index(&mut linker.builder, BuiltIn::InstanceIndex);
     let xfb_vertex = Function::XfbVertex.id(&mut linker)?;
-    let outputs =
-        Outputs { layout: &layout, declarations: &declarations, storage: StorageClass::Output };
+    let outputs = StoredOutputs {
+        layout: &layout,
+        declarations: &declarations,
+        storage: StorageClass::Output,
+    };
     let mut set_up = Code::default();
     push_constants.set(&mut linker, &mut set_up)?;
     undefined.clear(&mut linker.builder, &mut set_up, &outputs);
@@ -112,7 +115,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
         xfb_vertex,
         [vertex_index, instance_index],
     );
-    let mut stubs = Stubs {
+    let mut stubs = CaptureStubs {
         memory,
         sysvals: access,
         outputs,

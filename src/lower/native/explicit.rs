@@ -1,4 +1,4 @@
-//! Outputs that are added for what cannot be captured where it is, and the locations that they take.
+//! StoredOutputs that are added for what cannot be captured where it is, and the locations that they take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use crate::capture::{CapturedOutput, Layout, built_in_components, locations_used};
 use crate::lower::LowerError;
-use crate::lower::store::{Outputs, StoredVector};
+use crate::lower::store::{StoredOutputs, StoredVector};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
@@ -91,7 +91,8 @@ impl ExplicitShader<'_> {
         let mut layout = self.rest.clone();
         layout.outputs.retain(|output| self.stream(output) == stream);
         let declarations = self.declarations;
-        let outputs = Outputs { layout: &layout, declarations, storage: StorageClass::Output };
+        let outputs =
+            StoredOutputs { layout: &layout, declarations, storage: StorageClass::Output };
         let groups = outputs.groups(builder, &mut code);
         Writer { stream, function, code, groups }
     }
