@@ -50,7 +50,7 @@ pub fn main() -> Result<()> {
         // The shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
         let words = frontend::wgsl::vertex_shader(SHADER, None)?;
         let selector = Selector::Name("@Position".to_owned());
-        let captures = vec![capture::Capture { selector, buffer: 0, offset: 0 }];
+        let captures = vec![capture::CaptureEntry { selector, buffer: 0, offset: 0 }];
         let list = CaptureList { captures, strides: [Some(16), None, None, None] };
         let vertex_input = VertexInput::default();
         let target = context.compute_target(0)?;

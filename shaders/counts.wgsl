@@ -1,4 +1,4 @@
-// How much a draw captures. src/topology.rs and src/draw.rs state the same in Rust.
+// How much a draw captures. src/topology.rs and src/counts.rs state the same in Rust.
 
 // Vertices of a primitive that are none of the next one's first.
 fn primitive_step(topology: u32, vertices: u32) -> u32 {

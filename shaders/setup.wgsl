@@ -293,7 +293,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
     return placed;
 }
 
-// The draw with every count clamped: the twin of DrawCounts in src/draw.rs.
+// The draw with every count clamped: the twin of DrawCounts in src/counts.rs.
 fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
     var made = Draw(
         input.topology,

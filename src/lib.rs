@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The rules themselves stand in [`topology`] (which vertices a primitive writes, in which order) and
-//! [`draw`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
+//! [`counts`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
 //! are linked into the rewritten shader. [`sysval`] is what the CPU tells the GPU of a draw.
 //!
 //! # A capture
@@ -68,6 +68,44 @@
 //! Above [`runtime`] nothing knows Vulkan's objects, and below it nothing knows SPIR-V. The command `vkxfb`, the
 //! probe, the benchmark and the Vulkan layer are packages of their own, and users of this API like any other.
 //!
+//! # Words
+//!
+//! Each means one thing, in the code and in what is written about it. Where Vulkan, SPIR-V or Mesa has a word, it is
+//! that one. [`runtime`] is `src/runtime/`, and so on; `shaders/` has the same words.
+//!
+//! | word | what it means | where |
+//! |---|---|---|
+//! | *arena* | memory that recording takes from: *upload*, which the host writes, and *scratch*, which is the device's | `runtime/arena.rs` |
+//! | *attribute* | a vertex attribute; a compute capture *pulls* it: reads it from its vertex buffer by *descriptors* of its own | `lower/inputs/`, `runtime/pulling.rs` |
+//! | *backend* | who captures: [`Backend`] | `lower/{native,vertex,compute}.rs` |
+//! | *capture* | what lies between a Begin and an End: its draws, and what is bound for each | `runtime/recorder/` |
+//! | *capture buffer* | a transform feedback buffer: what is captured to | `runtime/parameters.rs` |
+//! | *capture list* | what is captured of a shader that does not say so itself, entry by entry | `capture/list.rs` |
+//! | *captured output* | a scalar, a vector or a column that is captured: a part of an *output*, which is a variable in `Output` | `capture/mod.rs` |
+//! | *counter* | one dword of a counter buffer: where in a capture buffer the next record goes, in bytes | `runtime/parameters.rs` |
+//! | *counts* | how many primitives a draw makes, and how many of them fit | `counts.rs`, `shaders/counts.wgsl` |
+//! | *direct* | of a recording: the CPU knows how much each draw captures, and where. Otherwise the setup kernel finds that out | `runtime/recorder/{direct,gpu}.rs` |
+//! | *item* | a vertex of a draw that contributes to what is captured, numbered among those that do | `topology.rs`, `shaders/decompose.wgsl` |
+//! | *kernel* | a compute shader that is none of the application's: it counts, places, finishes or copies | `lower/kernel.rs`, `runtime/kernels.rs` |
+//! | *layout* | what goes where in the capture buffers. Layouts of descriptor sets and of pipelines are never called that alone | `capture/` |
+//! | *lower* | to rewrite a shader for a backend | `lower/` |
+//! | *play* | to record the commands of a capture that was collected | `runtime/recorder/play.rs` |
+//! | *record*, a | the bytes of one captured vertex in one capture buffer, as many as its stride; numbered within an instance, a draw or a capture | `topology.rs`, `lower/store.rs` |
+//! | *record*, to | to put commands into a command buffer, as in Vulkan. What was put there at a time is a *recording* | `runtime/recorder/` |
+//! | *resource plan* | how shaders of this crate reach memory: by device addresses or by descriptors. What an *address* is follows from it | `lower/resources.rs`, `runtime/descriptors.rs` |
+//! | *restart* | an index that ends a primitive: primitive restart | `runtime/recorder/restarts.rs`, `shaders/restart.wgsl` |
+//! | *slot* | where Mesa has an output (`gl_varying_slot`), as opposed to its *location* in SPIR-V | `slots.rs` |
+//! | *staging* | collecting the records of a workgroup in shared memory; a *stage* is one of a pipeline | `lower/staging.rs`, `shaders/staged.wgsl` |
+//! | *stream* | a vertex stream, of which geometry shaders have several | `capture/streams.rs` |
+//! | *stream output* | an entry of Gallium's `pipe_stream_output_info` | `capture/stream_output.rs` |
+//! | *stub* | a function of the shader library whose body is made when it is linked | `lower/functions.rs`, `shaders/stubs.wgsl` |
+//! | *sysvals* | what the CPU tells the GPU of a draw, as Mesa calls it | `sysval/`, `shaders/sysvals.wgsl` |
+//! | *variant* | a compute pipeline that stands for an application's graphics pipeline | `runtime/variants.rs` |
+//! | *varying* | a captured output as OpenGL lists it: a whole matrix, an array, a member by its name | `capture/program_interface.rs` |
+//! | *workaround* | what is done differently on some devices | `runtime/workarounds.rs` |
+//!
+//! The words of the Vulkan layer are at the head of `layer/src/lib.rs`.
+//!
 //! # Features
 //!
 //! None is on by default.
@@ -80,7 +118,7 @@
 struct Readme;
 
 pub mod capture;
-pub mod draw;
+pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Decomposition of a draw into the primitives that transform feedback records: the CPU twin of
+//! Decomposition of a draw into the primitives that transform feedback captures: the CPU twin of
 //! `shaders/decompose.wgsl`, and the oracle of every backend.
 //!
 //! Two views of the same table ([drawing commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
@@ -10,10 +10,10 @@
 //!   shader invocation can compute in O(1), and therefore what the GPU does.
 //!
 //! Scatter works in two steps, here and on the GPU. Adjacency topologies carry vertices that no
-//! primitive records; what is left after dropping them is a plain list or strip. So a vertex is first
+//! primitive has; what is left after dropping them is a plain list or strip. So a vertex is first
 //! numbered among the vertices that contribute, as an *item* ([`PrimitiveTopology::item_of_vertex`]),
 //! and then only four [`Shape`]s remain. A compute capture runs over items, not vertices, and shades
-//! nothing that is not recorded.
+//! nothing that is not captured.
 //!
 //! Vertices are counted from 0 within one instance, after the index buffer where there is one.
 //! Counts of one instance are `u64`: `3 * (N - 2)` passes `u32` for draws that are legal.
@@ -91,7 +91,7 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-/// How the items of a topology form primitives, once vertices that are never recorded are dropped.
+/// How the items of a topology form primitives, once vertices that are never captured are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Item k is record k.
@@ -204,7 +204,7 @@ impl PrimitiveTopology {
         self.xfb_topology().has_adjacency()
     }
 
-    /// Vertices that one primitive records: 1, 2 or 3.
+    /// Vertices that one primitive is captured as: 1, 2 or 3.
     pub const fn vertices_per_primitive(self) -> u32 {
         match self {
             Self::PointList => 1,
@@ -236,7 +236,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// Vertices that one instance of `vertex_count` vertices records: the decomposed output count.
+    /// Records that one instance of `vertex_count` vertices fills: the decomposed output count.
     pub const fn output_count(self, vertex_count: u32) -> u64 {
         self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
     }
@@ -342,7 +342,7 @@ impl XfbTopology {
         }
     }
 
-    /// Whether some vertices of the topology are never recorded.
+    /// Whether some vertices of the topology are never captured.
     pub const fn has_adjacency(self) -> bool {
         matches!(
             self,

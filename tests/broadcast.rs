@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use ash::vk;
 use common::render::{Renderer, SIZE, Scene, Texels};
-use vkxfb::lower::broadcast::{Broadcast, BroadcastError, Options, broadcast_color};
+use vkxfb::lower::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
 use vkxfb::spirv::Module;
 
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
@@ -26,8 +26,13 @@ const TARGETS: [(&[&str], &str); 6] = [
     (&["--target-env", "vulkan1.3", "-gVS"], "vulkan1.3"),
 ];
 
-const fn options(attachments: u32) -> Options<'static> {
-    Options { entry_point: None, attachments, max_attachments: 8, max_dual_source_attachments: 1 }
+const fn options(attachments: u32) -> BroadcastOptions<'static> {
+    BroadcastOptions {
+        entry_point: None,
+        attachments,
+        max_attachments: 8,
+        max_dual_source_attachments: 1,
+    }
 }
 
 fn compile(source: &str) -> Vec<u32> {
@@ -402,7 +407,7 @@ const POINTERS: &str = r#"
 fn pointers_copies_and_initializers_are_followed() {
     let words = common::assemble(POINTERS, "vulkan1.0");
     common::validate(&words, "vulkan1.0");
-    let named = |name| Options { entry_point: Some(name), ..options(8) };
+    let named = |name| BroadcastOptions { entry_point: Some(name), ..options(8) };
     let lowered = broadcast_color(&words, &named("main")).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
 
@@ -449,7 +454,8 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     let one = broadcast(&words, 1).unwrap();
     assert_eq!((&one.words, one.dual_source, one.added.len()), (&words, true, 0));
     assert!(
-        broadcast_color(&words, &Options { max_dual_source_attachments: 0, ..options(1) }).is_ok()
+        broadcast_color(&words, &BroadcastOptions { max_dual_source_attachments: 0, ..options(1) })
+            .is_ok()
     );
     let error = broadcast(&words, 2).unwrap_err();
     let limits = (2, 1);
@@ -465,7 +471,7 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     assert!(error.to_string().contains("supports 1 attachments, not 2"), "{error}");
 
     for (arguments, target) in TARGETS {
-        let options = Options { max_dual_source_attachments: 2, ..options(2) };
+        let options = BroadcastOptions { max_dual_source_attachments: 2, ..options(2) };
         let two = broadcast_color(&compile_for(DUAL_SOURCE, arguments), &options).unwrap();
         common::validate(&two.words, target);
         let places: Vec<_> = two.added.iter().map(|o| (o.location, o.index)).collect();
@@ -484,7 +490,7 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     assert_texels(&found, &expected, 4, "dual source");
     // Two without blending: lavapipe 22.3 says that it blends two with a second source, but takes the
     // output at location 1 for the second source then.
-    let options = Options { max_dual_source_attachments: 2, ..options(2) };
+    let options = BroadcastOptions { max_dual_source_attachments: 2, ..options(2) };
     let two = broadcast_color(&words, &options).unwrap();
     let found = render(&renderer, &two.words, FLOAT, 2);
     let expected = texels(|x, y| Some([x as f32, y as f32, 3.0, 4.0]));

@@ -445,14 +445,14 @@ fn defaults_and_draw_parameters_are_supplied() {
 #[test]
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;
-    use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
+    use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
     use vkxfb::lower::{Captures, compute, native, vertex};
 
     for resources in RESOURCES {
         let mut gpu = open_with(OpenOptions { resources, ..Default::default() });
         let shader = ProbeShader::two_buffers();
         let words = shader.words();
-        let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
+        let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
         let position =
             Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
         let list = CaptureList {
@@ -474,8 +474,8 @@ fn lists_capture_what_decorations_do() {
             vertex::lower(&source).unwrap(),
             compute::lower(&source, &compute_options).unwrap(),
         ] {
-            if !gpu.backends().contains(&lowered.backend)
-                || !is_legal(&gpu, lowered.backend, options(TRI_STRIP))
+            if !gpu.backends().contains(&lowered.backend())
+                || !is_legal(&gpu, lowered.backend(), options(TRI_STRIP))
             {
                 continue;
             }
@@ -490,7 +490,7 @@ fn lists_capture_what_decorations_do() {
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
             gpu.destroy_pipeline(pipeline);
             let expected = capture.model(&shader, ProvokingVertex::First);
-            assert_same(&found, &expected, &lowered.backend);
+            assert_same(&found, &expected, &lowered.backend());
         }
         close(gpu);
     }

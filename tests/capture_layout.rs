@@ -5,7 +5,7 @@
 mod common;
 
 use proptest::prelude::*;
-use vkxfb::capture::{CaptureError, Layout, Output};
+use vkxfb::capture::{CaptureError, CapturedOutput, Layout};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -218,7 +218,7 @@ fn structures_of_doubles_are_aligned() {
         all.iter().map(|(o, t, b, n, name)| (*o, *t, *b, *n, name.as_str())).collect();
     assert_varyings(&layout, &all);
     // dmat3x4 has three dvec4 columns of two locations each: the structure takes 18.
-    assert_eq!(layout.outputs.iter().map(Output::dwords).sum::<u32>(), 62);
+    assert_eq!(layout.outputs.iter().map(CapturedOutput::dwords).sum::<u32>(), 62);
     assert_eq!(layout.outputs.last().unwrap().location, Some(17));
 }
 

@@ -6,7 +6,7 @@ mod common;
 
 use spirv::BuiltIn;
 use vkxfb::capture::{
-    BufferMode, Capture, CaptureError, CaptureList, Layout, Selector, locations_used,
+    BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector, locations_used,
 };
 use vkxfb::lower::native;
 use vkxfb::spirv::Module;
@@ -306,7 +306,7 @@ fn locations_lead_to_what_decorations_say() {
         &[],
     );
     let decorated = shader.decorated();
-    let captures = decorated.outputs.iter().map(|o| Capture {
+    let captures = decorated.outputs.iter().map(|o| CaptureEntry {
         selector: Selector::Location {
             location: o.location.unwrap(),
             component: o.component,
@@ -323,7 +323,7 @@ fn locations_lead_to_what_decorations_say() {
 #[test]
 fn parts_of_vectors_and_built_ins_are_captured() {
     let shader = Shader::of(OUTPUTS, &[]);
-    let capture = |selector, offset| Capture { selector, buffer: 0, offset };
+    let capture = |selector, offset| CaptureEntry { selector, buffer: 0, offset };
     let list = |captures| CaptureList { captures, strides: [Some(64), None, None, None] };
     let layout = shader
         .list(&list(vec![
@@ -377,7 +377,10 @@ fn records_have_limits() {
         let mut strides = [None; 4];
         strides[0] = stride;
         let selector = Selector::Name("colour".to_owned());
-        shader.list(&CaptureList { captures: vec![Capture { selector, buffer, offset }], strides })
+        shader.list(&CaptureList {
+            captures: vec![CaptureEntry { selector, buffer, offset }],
+            strides,
+        })
     };
     assert!(list(0, 0, Some(16)).is_ok());
     assert!(matches!(list(0, 4, Some(16)), Err(CaptureError::BeyondStride { end: 20, .. })));
@@ -415,7 +418,7 @@ fn a_hostile_component_takes_few_locations() {
     let used: Vec<u32> = locations_used(&declarations, &entry).into_iter().collect();
     assert_eq!(used, [7, 8]);
     let selector = Selector::Location { location: 7, component: u32::MAX, components: 2 };
-    let captures = vec![Capture { selector, buffer: 0, offset: 0 }];
+    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
     let list = CaptureList { captures, strides: [Some(8), None, None, None] };
     assert_eq!(Layout::from_list(&declarations, &entry, &list).unwrap().outputs.len(), 2);
 }
@@ -433,7 +436,7 @@ fn narrow_outputs_take_their_locations() {
     );
     let used = locations_used(&shader.declarations, &shader.entry);
     assert_eq!(used.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
-    let capture = |location, components, offset| Capture {
+    let capture = |location, components, offset| CaptureEntry {
         selector: Selector::Location { location, component: 0, components },
         buffer: 0,
         offset,
@@ -445,7 +448,7 @@ fn narrow_outputs_take_their_locations() {
     assert_eq!(names, [Some("b"), Some("d"), Some("colour"), Some("colour")]);
 
     let words = shader.module.words();
-    let emitted = native::emit(&words, &native::Options::new(&list)).unwrap();
+    let emitted = native::emit(&words, &native::EmitOptions::new(&list)).unwrap();
     assert_eq!(emitted.locations, [7]);
     common::validate(&emitted.lowered.words, "vulkan1.1");
 }

@@ -128,7 +128,7 @@ fn a_set_without_a_layout_is_named() {
     let layout = set_layout(&gpu);
     for lowered in all {
         assert_eq!(lowered.descriptor_sets, [0, 2]);
-        if !gpu.backends().contains(&lowered.backend) {
+        if !gpu.backends().contains(&lowered.backend()) {
             continue;
         }
         let layouts = [layout; 2];
@@ -137,7 +137,7 @@ fn a_set_without_a_layout_is_named() {
             let expected = format!(
                 "the shader uses descriptor set {set}, for which the {given} set layouts of the pipeline have none"
             );
-            assert_eq!(found, expected, "{}", lowered.backend);
+            assert_eq!(found, expected, "{}", lowered.backend());
         }
         let null = [layout, layout, vk::DescriptorSetLayout::null()];
         assert!(matches!(

@@ -6,7 +6,7 @@ mod common;
 
 use common::device::{Bound, Capture, PipelineOptions, assert_same, close, open, pipeline, run};
 use spirv::{BuiltIn, Decoration, StorageClass};
-use vkxfb::capture::{Capture as Captured, CaptureList, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Lowered, Shader, compute, vertex};
@@ -60,7 +60,7 @@ void main() {
 
 /// What the layouts of `two_buffers.vert` say.
 fn list(checksum: Selector, id: Selector) -> CaptureList {
-    let entry = |selector, buffer, offset| Captured { selector, buffer, offset };
+    let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
     let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
     CaptureList {
         captures: vec![entry(position, 0, 0), entry(checksum, 0, 20), entry(id, 1, 4)],
@@ -134,7 +134,7 @@ fn captures_hold_what_the_source_computes() {
             let pipeline = pipeline(&gpu, &shader, &lowered, options);
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
             gpu.destroy_pipeline(pipeline);
-            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend));
+            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend()));
         }
     }
     close(gpu);
@@ -249,7 +249,7 @@ fn descriptors_keep_their_sets_and_bindings() {
             weight = weights[gl_VertexIndex];
         }";
     let list = CaptureList {
-        captures: vec![Captured {
+        captures: vec![CaptureEntry {
             selector: Selector::Name("weight".to_owned()),
             buffer: 0,
             offset: 0,

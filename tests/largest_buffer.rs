@@ -5,7 +5,7 @@
 mod common;
 
 use common::pipelines;
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,

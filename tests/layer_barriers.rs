@@ -101,8 +101,8 @@ const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("render-pass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
     ("before-captures", &[Sequence::RenderPassBefore]),
     ("between-captures", &[Sequence::Captures]),
-    ("behind-captures", &[Sequence::Draw]),
-    ("behind-pass", &[Sequence::RenderPassBehind]),
+    ("after-captures", &[Sequence::Draw]),
+    ("after-pass", &[Sequence::RenderPassBehind]),
 ];
 
 /// How a sequence is told of.

@@ -137,7 +137,7 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
             let ids = SpecIds { topology: 1, restart: 2, general: 4, wide: 5 };
-            assert_eq!(lowered.spec_ids, Some(ids));
+            assert_eq!(lowered.spec_ids(), Some(ids));
         }
     }
 }
@@ -450,7 +450,7 @@ fn every_module_that_the_probe_runs_is_valid() {
                 let target = compute::Target { resources, staging, ..Default::default() };
                 let lowered = subject.lower(backend, &target).unwrap();
                 common::validate(&lowered.words, "vulkan1.0");
-                assert!(lowered.shared_memory <= staging);
+                assert!(lowered.compute().is_none_or(|compute| compute.shared_memory <= staging));
             }
         }
     }
@@ -614,7 +614,10 @@ fn inputs_outside_the_interface_are_not_read() {
         "vulkan1.1",
     );
     let lowered = to_compute(&words, &vertex_input(NumericClass::Float)).unwrap();
-    assert_eq!(lowered.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0]);
+    assert_eq!(
+        lowered.compute().unwrap().attributes.iter().map(|a| a.location).collect::<Vec<_>>(),
+        [0]
+    );
     common::validate(&lowered.words, "vulkan1.1");
     assert_eq!(reflect::vertex_reads(&Shader::new(&words)).unwrap().attributes.len(), 1);
 }
@@ -862,6 +865,6 @@ fn modules_of_the_vulkan_memory_model_are_not_staged() {
     let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
     let lowered = lower(&module.words());
     common::validate(&lowered.words, "vulkan1.2");
-    assert_eq!(lowered.shared_memory, 0);
-    assert_ne!(lower(&source).shared_memory, 0);
+    assert_eq!(lowered.compute().unwrap().shared_memory, 0);
+    assert_ne!(lower(&source).compute().unwrap().shared_memory, 0);
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::device::{Draws, RESOURCES, lower_on};
-use vkxfb::capture::{Capture, CaptureList, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute};
 use vkxfb::runtime::Draw;
@@ -61,7 +61,7 @@ fn list() -> CaptureList {
     let outputs = ["out_a", "out_b", "out_c", "out_d", "out_e", "out_f"];
     let capture = |(name, offset): (&str, u32)| {
         let selector = Selector::Name(name.to_owned());
-        Capture { selector, buffer: 0, offset }
+        CaptureEntry { selector, buffer: 0, offset }
     };
     let captures = outputs.into_iter().zip(offsets).map(capture).collect();
     CaptureList { captures, strides: [Some(STRIDE), None, None, None] }
@@ -233,7 +233,7 @@ fn composites_are_converted_by_part() {
     common::validate(&words, "vulkan1.1");
     let capture_of = |name: &str, offset| {
         let selector = Selector::Name(name.to_owned());
-        Capture { selector, buffer: 0, offset }
+        CaptureEntry { selector, buffer: 0, offset }
     };
     let captures = vec![capture_of("a", 0), capture_of("b", 16)];
     let list = CaptureList { captures, strides: [Some(20), None, None, None] };
@@ -272,7 +272,8 @@ fn no_capability_is_added() {
         );
         let words = common::compile(&source, &[]);
         let captures = [Selector::Name("o".to_owned())];
-        let captures = captures.map(|selector| Capture { selector, buffer: 0, offset: 0 }).to_vec();
+        let captures =
+            captures.map(|selector| CaptureEntry { selector, buffer: 0, offset: 0 }).to_vec();
         let list = CaptureList { captures, strides: [Some(16), None, None, None] };
         let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
         let input = vertex_reads(&shader).unwrap().packed_vertex_input();
@@ -411,7 +412,7 @@ fn what_cannot_be_widened_is_named() {
     let source = shader("float16_t", "f16vec", "f16mat", "i16vec", "u16vec");
     let words = common::compile(&source, &[]);
     let selector = Selector::Name("narrow".to_owned());
-    let captures = vec![Capture { selector, buffer: 0, offset: 0 }];
+    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
     let list = CaptureList { captures, strides: [Some(16), None, None, None] };
     let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
     let vertex_input = vertex_input();

@@ -8,7 +8,7 @@ mod common;
 use common::device::{capture, close, open};
 use spirv::BuiltIn;
 use vkxfb::capture::{
-    Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput, StreamOutputInfo,
+    CaptureEntry, CaptureList, Layout, Selector, SlotLocations, StreamOutput, StreamOutputInfo,
 };
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
@@ -83,7 +83,7 @@ fn random_list(random: &mut Random) -> CaptureList {
         let mut offset = 0;
         for _ in 0..1 + random.below(3) {
             let mut push = |offset: &mut u32, selector, dwords| {
-                captures.push(Capture { selector, buffer, offset: *offset });
+                captures.push(CaptureEntry { selector, buffer, offset: *offset });
                 *offset += dwords * 4;
             };
             match random.below(4) {
@@ -192,7 +192,7 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
     let module = Module::parse(&words).unwrap();
     let (declarations, entry) =
         (Declarations::of(&module), find_vertex_shader(&module, None).unwrap());
-    let split = split_blocks(&words, &split_blocks::Options::default()).unwrap().words;
+    let split = split_blocks(&words, &split_blocks::SplitOptions::default()).unwrap().words;
     common::validate(&split, "vulkan1.0");
     let vertex_input = VertexInput::default();
     let options =
@@ -225,7 +225,8 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
         }
         for (what, words) in [("whole", &words), ("split", &split)] {
             let max_output_components = gpu.capabilities().limits.max_vertex_output_components;
-            let options = native::Options { max_output_components, ..native::Options::new(&list) };
+            let options =
+                native::EmitOptions { max_output_components, ..native::EmitOptions::new(&list) };
             match native::emit(words, &options) {
                 Ok(emitted) => {
                     common::validate(&emitted.lowered.words, "vulkan1.0");

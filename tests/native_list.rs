@@ -6,7 +6,7 @@
 mod common;
 
 use spirv::{BuiltIn, ExecutionModel};
-use vkxfb::capture::{Capture, CaptureList, Layout, Output, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::split_blocks::{self, Split, SplitError, split_blocks};
 use vkxfb::lower::{LowerError, Shader};
@@ -67,7 +67,7 @@ fn records() -> CaptureList {
         for (index, (components, offset)) in (0..).zip(sizes.into_iter().zip(offsets)) {
             let location = first_location + index;
             let selector = Selector::Location { location, component: 0, components };
-            captures.push(Capture { selector, buffer: 0, offset: base + offset });
+            captures.push(CaptureEntry { selector, buffer: 0, offset: base + offset });
         }
     }
     CaptureList { captures, strides: [Some(256), None, None, None] }
@@ -80,12 +80,13 @@ fn emit(
     max_output_components: u32,
 ) -> Result<Emitted, LowerError> {
     let stage = Some(stage);
-    let options = native::Options { stage, max_output_components, ..native::Options::new(list) };
+    let options =
+        native::EmitOptions { stage, max_output_components, ..native::EmitOptions::new(list) };
     native::emit(words, &options)
 }
 
 fn split(words: &[u32], stage: ExecutionModel) -> Result<Split, SplitError> {
-    split_blocks(words, &split_blocks::Options { stage: Some(stage), ..Default::default() })
+    split_blocks(words, &split_blocks::SplitOptions { stage: Some(stage), ..Default::default() })
 }
 
 fn layout(words: &[u32], stage: ExecutionModel) -> Layout {
@@ -96,13 +97,16 @@ fn layout(words: &[u32], stage: ExecutionModel) -> Layout {
 
 /// (buffer, offset, bytes, bits, location, component) of each output: all but its names.
 fn places(layout: &Layout) -> Vec<(u32, u32, u32, u32, Option<u32>, u32)> {
-    let place = |o: &Output| (o.buffer, o.offset, o.size(), o.bits, o.location, o.component);
+    let place =
+        |o: &CapturedOutput| (o.buffer, o.offset, o.size(), o.bits, o.location, o.component);
     layout.outputs.iter().map(place).collect()
 }
 
 /// The captured dwords: buffer and offset.
 fn dwords(layout: &Layout) -> Vec<(u32, u32)> {
-    let of = |o: &Output| (0..o.dwords()).map(|d| (o.buffer, o.offset + d * 4)).collect::<Vec<_>>();
+    let of = |o: &CapturedOutput| {
+        (0..o.dwords()).map(|d| (o.buffer, o.offset + d * 4)).collect::<Vec<_>>()
+    };
     layout.outputs.iter().flat_map(of).collect()
 }
 
@@ -194,7 +198,7 @@ fn splitting_moves_no_captured_byte() {
             assert!(text.contains("OpDecorate %block_c Component 1"), "{text}");
             assert!(!text.contains("%light = ") && !text.contains("%block = "), "{text}");
         }
-        let again = split_blocks(&split.words, &split_blocks::Options::default()).unwrap();
+        let again = split_blocks(&split.words, &split_blocks::SplitOptions::default()).unwrap();
         assert_eq!((again.words, again.members.len()), (split.words, 0));
     }
 }
@@ -305,8 +309,11 @@ fn captures_are_inlined_where_they_can_be() {
         |built_in, component, components| Selector::BuiltIn { built_in, component, components };
     let at =
         |location, component, components| Selector::Location { location, component, components };
-    let capture =
-        |selector: &Selector, offset| Capture { selector: selector.clone(), buffer: 0, offset };
+    let capture = |selector: &Selector, offset| CaptureEntry {
+        selector: selector.clone(),
+        buffer: 0,
+        offset,
+    };
     let counts = |captures: &[(Selector, u32)]| {
         let list = CaptureList {
             captures: captures.iter().map(|(s, offset)| capture(s, *offset)).collect(),
@@ -366,7 +373,7 @@ fn structures_are_inlined_where_they_have_no_padding() {
         &[],
     );
     let counts = |names: &[(&str, u32)]| {
-        let captures = names.iter().map(|(name, offset)| Capture {
+        let captures = names.iter().map(|(name, offset)| CaptureEntry {
             selector: Selector::Name((*name).to_owned()),
             buffer: 0,
             offset: *offset,
@@ -432,7 +439,7 @@ fn structures_of_buffers_are_not_inlined() {
         "vulkan1.0",
     );
     let captures =
-        vec![Capture { selector: Selector::Name("out".to_owned()), buffer: 0, offset: 4 }];
+        vec![CaptureEntry { selector: Selector::Name("out".to_owned()), buffer: 0, offset: 4 }];
     let list = CaptureList { captures, strides: [Some(36), None, None, None] };
     let emitted = emit(&words, VERTEX, &list, 64).unwrap();
     common::validate(&emitted.lowered.words, "vulkan1.0");
@@ -443,7 +450,7 @@ fn structures_of_buffers_are_not_inlined() {
 fn lower_takes_lists_and_strips_what_was_decorated() {
     let words = common::compile(STRUCTURES, &[]);
     let list = CaptureList {
-        captures: vec![Capture {
+        captures: vec![CaptureEntry {
             selector: Selector::Name("plain".to_owned()),
             buffer: 2,
             offset: 4,

@@ -73,7 +73,7 @@ fn valid(source: &str) -> Range<u32> {
                 common::validate(&lowered.words, target);
                 assert_private(&lowered);
                 let range = found.get_or_insert_with(|| lowered.push_constants.clone());
-                assert_eq!(*range, lowered.push_constants, "{version} {}", lowered.backend);
+                assert_eq!(*range, lowered.push_constants, "{version} {}", lowered.backend());
             }
         }
     }
@@ -451,7 +451,7 @@ fn entry_points_that_share_push_constants() {
             assert_private(&lowered);
             assert_eq!(lowered.push_constants, 16..32);
             let text = common::disassemble(&lowered.words);
-            let is_kept = is_kept && lowered.backend == Backend::Vertex;
+            let is_kept = is_kept && lowered.backend() == Backend::Vertex;
             assert_eq!(text.contains("\"fragment\""), is_kept, "{text}");
         }
     }

@@ -337,8 +337,8 @@ fn an_own_pipeline_captures_and_rasterizes() {
             let found = gpu.read(&target, 0..CAPTURE_BYTES).unwrap();
             assert!(expected.iter().any(|byte| *byte != 0xa5), "{topology}: nothing is captured");
             assert!(expected_image.iter().any(|byte| *byte != 0), "{topology}: nothing is drawn");
-            assert!(found == expected, "{topology}, {:?}: captures differ", lowered.sysvals);
-            assert!(image == expected_image, "{topology}, {:?}: images differ", lowered.sysvals);
+            assert!(found == expected, "{topology}, {:?}: captures differ", lowered.sysvals());
+            assert!(image == expected_image, "{topology}, {:?}: images differ", lowered.sysvals());
             // The objects stay the application's.
             gpu.destroy_pipeline(own);
             destroy(&gpu, raw, layout);

@@ -10,23 +10,23 @@ mod thread_safety;
 
 send_and_sync! {
     vkxfb::capture { InterfaceVariable,
-        BufferMode, Capture, CaptureError, CaptureList, GlType, Layout, LengthError, Output, RecordError,
-        RecordField, RecordProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
+        BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput, StreamOutputError,
+        StreamOutputField, StreamOutputProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
     }
-    vkxfb::draw { BoundBuffer, DrawCounts }
+    vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { ContextId }
     vkxfb::lower {
-        Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, ResourcePlan, Shader<'static>,
-        SpecIds, SysvalsPlace,
+        Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace,
     }
-    vkxfb::lower::broadcast { Broadcast, BroadcastError, Options<'static>, Output }
+    vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target }
     vkxfb::lower::kernel { Kernel }
-    vkxfb::lower::native { Emitted, Options<'static> }
+    vkxfb::lower::native { EmitOptions<'static>, Emitted }
     vkxfb::lower::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
-    vkxfb::lower::split_blocks { Member, Options<'static>, Split, SplitError }
+    vkxfb::lower::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,

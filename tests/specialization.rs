@@ -129,7 +129,7 @@ fn values_decide_the_layout() {
             common::validate(&lowered.words, "vulkan1.0");
             assert_eq!(places(&lowered.layout), places(&expected.layout));
             // Those of the application are not taken.
-            assert!(lowered.spec_ids.is_none_or(|ids| all(ids) == [0, 1, 3, 4]));
+            assert!(lowered.spec_ids().is_none_or(|ids| all(ids) == [0, 1, 3, 4]));
         }
         // The first set is the defaults.
         let defaults = lower(&Shader::new(&words));
@@ -139,7 +139,7 @@ fn values_decide_the_layout() {
         let constant = common::compile(&SHADER.replace("lights[l]", "lights[0]"), &[]);
         let split = split_blocks(
             &constant,
-            &split_blocks::Options { specialization: &specialization, ..Default::default() },
+            &split_blocks::SplitOptions { specialization: &specialization, ..Default::default() },
         );
         let split = split.unwrap();
         common::validate(&split.words, "vulkan1.0");
@@ -192,7 +192,7 @@ fn values_that_do_not_fit_are_named() {
     // As Vulkan has it, what the module lacks is ignored, of whatever size; and its id stays free.
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
     let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
-    let spec_ids = vertex::lower(&shader).unwrap().spec_ids.map(all);
+    let spec_ids = vertex::lower(&shader).unwrap().spec_ids().map(all);
     assert_eq!(spec_ids, Some([0, 1, 4, 5]));
     // A record that outgrows its stride is the layout's error.
     let specialization = [SpecializationConstant { constant_id: 2, data: &200i32.to_ne_bytes() }];
@@ -283,7 +283,8 @@ fn inputs_have_as_many_locations_as_the_values_say() {
             compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
         let lowered = compute::lower(&shader, &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
-        let locations = lowered.attributes.iter().map(|attribute| attribute.location);
+        let locations =
+            lowered.compute().unwrap().attributes.iter().map(|attribute| attribute.location);
         assert_eq!(locations.collect::<Vec<_>>(), (1..=count as u32 + 1).collect::<Vec<_>>());
     }
 }
@@ -354,11 +355,11 @@ mod on_a_device {
             let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
             let written = common::compile(&values.written(), &[]);
             for (lowered, expected) in lower(&shader).iter().zip(lower(&Shader::new(&written))) {
-                if !gpu.backends().contains(&lowered.backend) {
+                if !gpu.backends().contains(&lowered.backend()) {
                     continue;
                 }
                 let expected = capture(&mut gpu, &expected);
-                assert!(capture(&mut gpu, lowered) == expected, "{}", lowered.backend);
+                assert!(capture(&mut gpu, lowered) == expected, "{}", lowered.backend());
                 seen.push(expected);
             }
         }

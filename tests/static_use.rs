@@ -37,8 +37,8 @@ fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Bac
             let lowered = lowered.unwrap_or_else(|error| panic!("{version}: {error}"));
             common::validate(&lowered.words, target);
             let text = common::disassemble(&lowered.words);
-            let is_kept = keeps.contains(&lowered.backend);
-            assert_eq!(text.contains(&declared), is_kept, "{version} {}", lowered.backend);
+            let is_kept = keeps.contains(&lowered.backend());
+            assert_eq!(text.contains(&declared), is_kept, "{version} {}", lowered.backend());
         }
     }
 }
@@ -76,7 +76,7 @@ fn push_constants_in_use() {
     let in_use = |words: &[u32], name: &str, range: Range<u32>| {
         for lowered in all(&Shader::new(words)) {
             let lowered = lowered.unwrap();
-            assert_eq!(lowered.push_constants, range, "{}", lowered.backend);
+            assert_eq!(lowered.push_constants, range, "{}", lowered.backend());
             let text = common::disassemble(&lowered.words);
             assert!(!text.contains("%params = OpVariable %_ptr_PushConstant"), "{text}");
         }
@@ -246,7 +246,7 @@ fn inputs_that_nothing_uses() {
     for lowered in computes {
         let lowered = lowered.unwrap();
         common::validate(&lowered.words, "vulkan1.2");
-        assert!(lowered.attributes.is_empty());
+        assert!(lowered.compute().unwrap().attributes.is_empty());
         let text = common::disassemble(&lowered.words);
         assert!(!text.contains("absent") && !text.contains("OpTypeFloat 16"), "{text}");
     }
@@ -273,7 +273,7 @@ fn a_built_in_of_another_stage_that_nothing_uses() {
     for lowered in all(&Shader::new(&words)) {
         let lowered = lowered.unwrap();
         let text = common::disassemble(&lowered.words);
-        assert_eq!(text.contains("FragCoord"), lowered.backend == Backend::Vertex, "{text}");
+        assert_eq!(text.contains("FragCoord"), lowered.backend() == Backend::Vertex, "{text}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Gallium's stream-output records: registers, merging, the worked case, and what is refused.
+//! Gallium's stream outputs: registers, merging, the worked case, and what is refused.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,8 +6,8 @@ mod common;
 
 use spirv::ExecutionModel;
 use vkxfb::capture::{
-    CaptureError, CaptureList, Layout, RecordError, RecordField, RecordProblem, SlotLocations,
-    StreamOutput, StreamOutputInfo,
+    CaptureError, CaptureList, Layout, SlotLocations, StreamOutput, StreamOutputError,
+    StreamOutputField, StreamOutputInfo, StreamOutputProblem,
 };
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::split_blocks::{self, split_blocks};
@@ -46,7 +46,7 @@ fn slots(words: &[u32], locations: SlotLocations) -> Vec<&'static str> {
 }
 
 /// Register, first component, components, buffer, dword.
-fn record(
+fn stream_output(
     [register_index, start_component, num_components, output_buffer, dst_offset]: [u32; 5],
 ) -> StreamOutput {
     let stream = 0;
@@ -60,8 +60,8 @@ fn record(
     }
 }
 
-fn info(records: &[[u32; 5]], strides: [u32; 4]) -> StreamOutputInfo {
-    let outputs = records.iter().map(|r| record(*r)).collect();
+fn info(outputs: &[[u32; 5]], strides: [u32; 4]) -> StreamOutputInfo {
+    let outputs = outputs.iter().map(|r| stream_output(*r)).collect();
     StreamOutputInfo { outputs, strides, ..StreamOutputInfo::default() }
 }
 
@@ -81,17 +81,17 @@ const GOKU: &str = "
         goku.inner_struct_b.a[1].yz = dvec2(11.0LF, 12.0LF);
     }";
 
-/// Its records: no more than four dwords each.
-fn goku_records(first: [u32; 18], locations: SlotLocations) -> StreamOutputInfo {
+/// Its stream outputs: no more than four dwords each.
+fn goku_outputs(first: [u32; 18], locations: SlotLocations) -> StreamOutputInfo {
     // Of each location: components, and the dword of the record.
     let of_struct = [(4, 0), (4, 4), (4, 8), (4, 12), (4, 16), (4, 20), (2, 24), (1, 26), (4, 28)];
     let of_both = of_struct.into_iter().chain(of_struct.map(|(n, dword)| (n, dword + 32)));
-    let records: Vec<[u32; 5]> = first
+    let outputs: Vec<[u32; 5]> = first
         .into_iter()
         .zip(of_both)
         .map(|(register, (n, dword))| [register, 0, n, 0, dword])
         .collect();
-    StreamOutputInfo { locations, ..info(&records, [64, 0, 0, 0]) }
+    StreamOutputInfo { locations, ..info(&outputs, [64, 0, 0, 0]) }
 }
 
 #[test]
@@ -105,18 +105,18 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
         for (registers, locations) in
             [(unpacked, SlotLocations::Unpacked), (packed, SlotLocations::Packed)]
         {
-            let mut info = goku_records(registers, locations);
+            let mut info = goku_outputs(registers, locations);
             let split = split_blocks(
                 &words,
-                &split_blocks::Options { stage: Some(stage), ..Default::default() },
+                &split_blocks::SplitOptions { stage: Some(stage), ..Default::default() },
             );
             let split = split.unwrap().words;
             let emit = |words: &[u32], info: &StreamOutputInfo, max_output_components| {
                 let list = list(words, stage, info).unwrap();
-                let options = native::Options {
+                let options = native::EmitOptions {
                     stage: Some(stage),
                     max_output_components,
-                    ..native::Options::new(&list)
+                    ..native::EmitOptions::new(&list)
                 };
                 native::emit(words, &options)
             };
@@ -152,10 +152,10 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
 }
 
 #[test]
-fn adjacent_records_merge() {
+fn adjacent_stream_outputs_merge() {
     let words = common::compile(&format!("#version 450\n{GOKU}"), &[]);
     let unpacked = std::array::from_fn(|location| location as u32 + 1);
-    let found = list(&words, VERTEX, &goku_records(unpacked, SlotLocations::Unpacked)).unwrap();
+    let found = list(&words, VERTEX, &goku_outputs(unpacked, SlotLocations::Unpacked)).unwrap();
     // a and b; c; d and the a behind it, from whose end the next b goes on; c; d.
     let selectors: Vec<String> = found.captures.iter().map(|c| c.selector.to_string()).collect();
     assert_eq!(
@@ -210,7 +210,7 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
     let slots = slots(&common::compile(&any, &[]), SlotLocations::Packed);
     assert_eq!(slots[4..8], ["VAR0", "VAR1", "VAR2", "VAR3"]);
 
-    let records = [
+    let outputs = [
         [0, 0, 4, 0, 1],
         [2, 3, 1, 1, 0],
         [3, 1, 1, 0, 0],
@@ -218,7 +218,7 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
         [6, 0, 2, 2, 2],
         [7, 1, 2, 3, 4],
     ];
-    let layout = layout(&words, VERTEX, &info(&records, [5, 1, 4, 6]));
+    let layout = layout(&words, VERTEX, &info(&outputs, [5, 1, 4, 6]));
     let found: Vec<_> = layout
         .outputs
         .iter()
@@ -246,14 +246,16 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
 }
 
 #[test]
-fn bad_records_are_named() {
-    use RecordField::{DstOffset, NumComponents, OutputBuffer, RegisterIndex, StartComponent};
+fn bad_stream_outputs_are_named() {
+    use StreamOutputField::{
+        DstOffset, NumComponents, OutputBuffer, RegisterIndex, StartComponent,
+    };
     let words = common::compile(REGISTERS, &[]);
-    let range = |min, max| RecordProblem::Range { min, max };
+    let range = |min, max| StreamOutputProblem::Range { min, max };
     let (var5, var6, var8) = (VaryingSlot::Var5, VaryingSlot::Var6, VaryingSlot::Var8);
     for (bad, field, value, problem) in [
         ([64, 0, 1, 0, 0], RegisterIndex, 64, range(0, 63)),
-        ([8, 0, 1, 0, 0], RegisterIndex, 8, RecordProblem::NotWritten { written: 8 }),
+        ([8, 0, 1, 0, 0], RegisterIndex, 8, StreamOutputProblem::NotWritten { written: 8 }),
         ([0, 4, 1, 0, 0], StartComponent, 4, range(0, 3)),
         ([0, 0, 0, 0, 0], NumComponents, 0, range(1, 4)),
         ([0, 0, 5, 0, 0], NumComponents, 5, range(1, 4)),
@@ -263,49 +265,54 @@ fn bad_records_are_named() {
             [7, 0, 1, 0, 0],
             StartComponent,
             0,
-            RecordProblem::NoComponent { slot: var8, component: 0 },
+            StreamOutputProblem::NoComponent { slot: var8, component: 0 },
         ),
         (
             [7, 1, 3, 0, 0],
             NumComponents,
             3,
-            RecordProblem::NoComponent { slot: var8, component: 3 },
+            StreamOutputProblem::NoComponent { slot: var8, component: 3 },
         ),
-        ([5, 1, 1, 0, 0], StartComponent, 1, RecordProblem::SplitComponent { slot: var5 }),
-        ([5, 0, 3, 0, 0], NumComponents, 3, RecordProblem::SplitComponent { slot: var5 }),
-        ([6, 0, 1, 0, 0], NumComponents, 1, RecordProblem::SplitComponent { slot: var6 }),
+        ([5, 1, 1, 0, 0], StartComponent, 1, StreamOutputProblem::SplitComponent { slot: var5 }),
+        ([5, 0, 3, 0, 0], NumComponents, 3, StreamOutputProblem::SplitComponent { slot: var5 }),
+        ([6, 0, 1, 0, 0], NumComponents, 1, StreamOutputProblem::SplitComponent { slot: var6 }),
         ([0, 0, 1, 4, 0], OutputBuffer, 4, range(0, 3)),
-        ([0, 0, 1, 1, 0], OutputBuffer, 1, RecordProblem::Stride { stride: 0 }),
-        ([0, 0, 1, 2, 0], OutputBuffer, 2, RecordProblem::Stride { stride: 513 }),
-        ([0, 0, 4, 0, 5], DstOffset, 5, RecordProblem::BeyondStride { stride: 8 }),
-        ([0, 0, 4, 0, u32::MAX], DstOffset, u32::MAX, RecordProblem::BeyondStride { stride: 8 }),
-        ([0, 0, 1, 3, 2], DstOffset, 2, RecordProblem::Overlap { other: 0 }),
+        ([0, 0, 1, 1, 0], OutputBuffer, 1, StreamOutputProblem::Stride { stride: 0 }),
+        ([0, 0, 1, 2, 0], OutputBuffer, 2, StreamOutputProblem::Stride { stride: 513 }),
+        ([0, 0, 4, 0, 5], DstOffset, 5, StreamOutputProblem::BeyondStride { stride: 8 }),
+        (
+            [0, 0, 4, 0, u32::MAX],
+            DstOffset,
+            u32::MAX,
+            StreamOutputProblem::BeyondStride { stride: 8 },
+        ),
+        ([0, 0, 1, 3, 2], DstOffset, 2, StreamOutputProblem::Overlap { other: 0 }),
     ] {
-        let records = info(&[[2, 0, 4, 3, 0], bad], [8, 0, 513, 4]);
-        let error = list(&words, VERTEX, &records).unwrap_err();
-        let expected = RecordError { record: 1, field, value, problem };
+        let outputs = info(&[[2, 0, 4, 3, 0], bad], [8, 0, 513, 4]);
+        let error = list(&words, VERTEX, &outputs).unwrap_err();
+        let expected = StreamOutputError { index: 1, field, value, problem };
         assert_eq!(error, CaptureError::StreamOutput(expected), "{bad:?}");
-        let said = format!("record 1: {field} is {value}; ");
+        let said = format!("stream output 1: {field} is {value}; ");
         assert!(error.to_string().contains(&said), "{error}");
     }
     let mut streams = info(&[[0, 0, 1, 0, 0]], [8, 0, 0, 0]);
     streams.outputs[0].stream = 1;
     let error = list(&words, VERTEX, &streams).unwrap_err();
-    let (field, problem) = (RecordField::Stream, RecordProblem::Stream { actual: 0 });
-    assert_eq!(error, RecordError { record: 0, field, value: 1, problem }.into());
+    let (field, problem) = (StreamOutputField::Stream, StreamOutputProblem::Stream { actual: 0 });
+    assert_eq!(error, StreamOutputError { index: 0, field, value: 1, problem }.into());
     // Slots that the mask claims.
     streams.outputs[0].stream = 0;
     streams.outputs_written = Some(1 << VaryingSlot::Fogc.index());
     let slot = VaryingSlot::Fogc;
-    let (field, problem) = (RegisterIndex, RecordProblem::NoOutput { slot });
+    let (field, problem) = (RegisterIndex, StreamOutputProblem::NoOutput { slot });
     for locations in [SlotLocations::Packed, SlotLocations::Unpacked] {
         streams.locations = locations;
         let error = list(&words, VERTEX, &streams).unwrap_err();
-        assert_eq!(error, RecordError { record: 0, field, value: 0, problem }.into());
+        assert_eq!(error, StreamOutputError { index: 0, field, value: 0, problem }.into());
     }
 }
 
-/// A record may end inside a 64-bit component, if the next goes on there.
+/// A stream output may end inside a 64-bit component, if the next goes on there.
 #[test]
 fn halves_of_components_that_meet_are_whole() {
     let words = common::compile(REGISTERS, &[]);

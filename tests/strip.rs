@@ -6,7 +6,7 @@ mod common;
 
 use std::borrow::Cow;
 
-use vkxfb::capture::{Capture, CaptureList, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::native;
 use vkxfb::lower::strip::strip_xfb;
 
@@ -236,11 +236,11 @@ fn stripping_undoes_native_emission() {
         let words = common::compile(source, arguments);
         let capture = |location, components, offset| {
             let selector = Selector::Location { location, component: 0, components };
-            Capture { selector, buffer: 0, offset }
+            CaptureEntry { selector, buffer: 0, offset }
         };
         let captures = vec![capture(0, 4, 16), capture(2, 2, 0)];
         let list = CaptureList { captures, strides: [Some(32), None, None, None] };
-        let emitted = native::emit(&words, &native::Options::new(&list)).unwrap();
+        let emitted = native::emit(&words, &native::EmitOptions::new(&list)).unwrap();
         assert_eq!((emitted.inlined, emitted.explicit), (2, 0));
         common::validate(&emitted.lowered.words, target);
         assert_eq!(*strip_xfb(&emitted.lowered.words).unwrap(), *words);

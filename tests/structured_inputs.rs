@@ -5,7 +5,7 @@
 mod common;
 
 use common::device::{Draws, RESOURCES, close, lower_on, open_with};
-use vkxfb::capture::{Capture, CaptureList, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader};
 use vkxfb::runtime::Draw;
@@ -158,7 +158,7 @@ fn capture(
 ) -> Vec<u8> {
     let capture = |(name, offset): (&str, u32)| {
         let selector = Selector::Name(name.to_owned());
-        Capture { selector, buffer: 0, offset }
+        CaptureEntry { selector, buffer: 0, offset }
     };
     let captures = [("m", 0), ("n", 64), ("w", 112)].map(capture).to_vec();
     let list = CaptureList { captures, strides: [Some(STRIDE as u32), None, None, None] };

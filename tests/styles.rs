@@ -5,7 +5,7 @@
 
 mod common;
 
-use vkxfb::capture::{BufferMode, CaptureList, Layout, Output};
+use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
@@ -69,8 +69,8 @@ void main() {
 "#;
 
 /// What of a layout must not depend on who wrote the module: all but ids and names.
-fn places(layout: &Layout) -> Vec<Output> {
-    let place = |o: &Output| Output { variable: Id(0), name: None, ..o.clone() };
+fn places(layout: &Layout) -> Vec<CapturedOutput> {
+    let place = |o: &CapturedOutput| CapturedOutput { variable: Id(0), name: None, ..o.clone() };
     layout.outputs.iter().map(place).collect()
 }
 
@@ -99,7 +99,8 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
     if let Some(list) = by_name(words, entry_point) {
         of(Captures::List(&list));
     }
-    let split = split_blocks(words, &split_blocks::Options { entry_point, ..Default::default() });
+    let split =
+        split_blocks(words, &split_blocks::SplitOptions { entry_point, ..Default::default() });
     let split = split.unwrap_or_else(|error| panic!("{what}: {error}")).words;
     common::validate(&split, target);
     let of_split = native::lower(&Shader { entry_point, ..Shader::new(&split) }).unwrap().layout;
@@ -340,7 +341,8 @@ fn what_dxc_emits() {
         };
         let words = common::assemble(source, version);
         let found = lower_all(&words, None, target, version);
-        let named = |o: &Output| (o.offset, o.components, o.name.clone().unwrap_or_default());
+        let named =
+            |o: &CapturedOutput| (o.offset, o.components, o.name.clone().unwrap_or_default());
         let found: Vec<_> = found.outputs.iter().map(named).collect();
         let expected = [(0, 4, ""), (16, 3, "colour"), (32, 2, "list[0]"), (40, 2, "list[1]")];
         assert_eq!(found, expected.map(|(offset, count, name)| (offset, count, name.to_owned())));

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
 

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use spirv::BuiltIn;
-use vkxfb::capture::{Capture, CaptureList, MAX_XFB_BUFFERS, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::spirv::{ParseError, words_from_bytes};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
@@ -146,7 +146,7 @@ pub fn capture_list(record: Record) -> CaptureList {
             0 => Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 },
             _ => Selector::Location { location: quad - 1, component: 0, components: 4 },
         };
-        Capture { selector, buffer, offset: (quad - record.first_quad(buffer)) * 16 }
+        CaptureEntry { selector, buffer, offset: (quad - record.first_quad(buffer)) * 16 }
     };
     let mut strides = [None; MAX_XFB_BUFFERS];
     for (buffer, stride) in (0..record.buffers()).zip(&mut strides) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb_probe::gpu::{Gpu, GpuError};
 use vkxfb_probe::run::device_info;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use vkxfb::lower::broadcast::{Options, broadcast_color};
+use vkxfb::lower::broadcast::{BroadcastOptions, broadcast_color};
 
 /// Arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ struct Output {
 /// Runs `vkxfb broadcast-color`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let words = super::source::read_spirv(&arguments.shader)?;
-    let options = Options {
+    let options = BroadcastOptions {
         entry_point: arguments.entry_point.as_deref(),
         attachments: arguments.attachments,
         max_attachments: arguments.max_attachments,

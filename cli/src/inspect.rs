@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use spirv::StorageClass;
 use vkxfb::capture::{
-    CaptureError, InterfaceVariable, Layout, Output, Varying, interface_variables, locations_used,
+    CaptureError, CapturedOutput, InterfaceVariable, Layout, Varying, interface_variables,
+    locations_used,
 };
 use vkxfb::lower::reflect::{PushConstant, push_constants};
 use vkxfb::spirv::Module;
@@ -246,7 +247,7 @@ fn varying_row(varying: &Varying) -> VaryingRow {
 }
 
 /// A row a location: a long vector of 64-bit components takes two.
-fn output_rows(output: &Output) -> Vec<OutputRow> {
+fn output_rows(output: &CapturedOutput) -> Vec<OutputRow> {
     let mut rows = Vec::new();
     let (mut component, mut done) = (output.component, 0);
     while done < output.dwords() {

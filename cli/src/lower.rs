@@ -44,14 +44,14 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "Examples:
   vkxfb lower my.vert.spv --backend compute --text
   vkxfb lower my.wgsl --backend vertex --varyings colour,@Position -o out.spv
-  vkxfb lower my.vert.spv --backend native --records records.json -o out.spv
+  vkxfb lower my.vert.spv --backend native --stream-output stream-output.json -o out.spv
   vkxfb lower my.vert.spv --backend compute -o out.spv --json \\
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
 
 Formats and rates of attributes are compiled into the module. Bindings, offsets and strides are
 told to it at run time; --json shows those that were given or assumed.
-vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of records.json.
+vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of stream-output.json.
 
 Exit status: 0, or 2 where the shader cannot be lowered so.";
 
@@ -159,26 +159,31 @@ struct Attribute {
 
 impl<'a> Report<'a> {
     fn of(lowered: &'a Lowered, vertex_input: Option<&VertexInput>) -> Self {
+        let compute = lowered.compute();
         let bindings = vertex_input.map_or(&[][..], |input| &input.bindings);
         let attributes = vertex_input.map_or(&[][..], |input| &input.attributes);
         Self {
-            backend: lowered.backend.name(),
+            backend: lowered.backend().name(),
             entry_point: &lowered.entry_point,
             cache_key: format!("{:032x}", lowered.cache_key()),
             strides: &lowered.layout.strides,
             has_side_effects: lowered.has_side_effects,
-            resources: lowered.resources.map(|plan| plan.to_string()),
+            resources: lowered.resources().map(|plan| plan.to_string()),
             descriptor_sets: &lowered.descriptor_sets,
             push_constants: Some(&lowered.push_constants).filter(|range| !range.is_empty()),
-            spec_ids: lowered.spec_ids.map(|ids| SpecIds {
+            spec_ids: lowered.spec_ids().map(|ids| SpecIds {
                 topology: ids.topology,
                 restart: ids.restart,
                 general: ids.general,
                 wide: ids.wide,
             }),
-            workgroup_size: lowered.workgroup_size,
-            shared_memory: lowered.shared_memory,
-            attribute_locations: lowered.attributes.iter().map(|a| a.location).collect(),
+            workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),
+            shared_memory: compute.map_or(0, |compute| compute.shared_memory),
+            attribute_locations: compute
+                .map_or(&[][..], |compute| &compute.attributes)
+                .iter()
+                .map(|a| a.location)
+                .collect(),
             bindings: bindings
                 .iter()
                 .map(|b| Binding {

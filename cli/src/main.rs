@@ -11,10 +11,10 @@ mod layer;
 mod lower;
 mod manual;
 mod probe;
-mod records;
 mod source;
 mod specialize;
 mod split;
+mod stream_output;
 mod strip;
 
 use std::ffi::OsString;
@@ -70,7 +70,7 @@ place: @3 is the output at location 3, @3.yz the second and third of that locati
 @Position the built-in. vkxfb inspect lists both. gl_SkipComponents1 to gl_SkipComponents4 leave a
 gap, gl_NextBuffer moves on to the next buffer.
 
-records.json holds Gallium's stream-output records; offsets and strides count dwords:
+stream-output.json holds Gallium's stream outputs; offsets and strides count dwords:
   { "strides": [4],
     "outputs": [{ "register_index": 0, "start_component": 0, "num_components": 4,
                   "output_buffer": 0, "dst_offset": 0, "stream": 0 }] }
@@ -333,9 +333,9 @@ struct Captured {
     /// With --varyings: one buffer an output
     #[arg(long, requires = "varyings")]
     separate: bool,
-    /// Capture what the stream-output records in this file of JSON say; vkxfb --help has an example
+    /// Capture what Gallium's stream outputs in this file of JSON say; vkxfb --help has an example
     #[arg(long, value_name = "FILE", conflicts_with = "varyings")]
-    records: Option<PathBuf>,
+    stream_output: Option<PathBuf>,
     #[command(flatten)]
     constants: specialize::Constants,
 }
@@ -353,7 +353,7 @@ impl Captured {
 
     /// Whether a list was given.
     fn has_list(&self) -> bool {
-        !self.varyings.is_empty() || self.records.is_some()
+        !self.varyings.is_empty() || self.stream_output.is_some()
     }
 
     /// The list that was given for a shader; `None` leaves it to the decorations.
@@ -364,8 +364,8 @@ impl Captured {
         let module = shader.module()?;
         let entry = shader.find(&module)?;
         let declarations = Declarations::of(&module);
-        if let Some(file) = &self.records {
-            let info = records::read(file)?;
+        if let Some(file) = &self.stream_output {
+            let info = stream_output::read(file)?;
             let list = CaptureList::from_stream_output(&module, &declarations, &entry, &info);
             return Ok(Some(list.with_context(|| file.display().to_string())?));
         }

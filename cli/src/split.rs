@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use vkxfb::lower::split_blocks::{Options, split_blocks};
+use vkxfb::lower::split_blocks::{SplitOptions, split_blocks};
 
 /// Arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         .values(&words)
         .with_context(|| arguments.shader.display().to_string())?;
     let specialization = values.specialization();
-    let options = Options {
+    let options = SplitOptions {
         stage: arguments.selected.stage(),
         entry_point: arguments.selected.entry_point(),
         specialization: &specialization,

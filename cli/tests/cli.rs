@@ -153,13 +153,13 @@ fn help_has_examples() {
     }
     vkxfb(&[]).exits(2);
 
-    // The example of records is one.
+    // The example of stream outputs is one.
     let start = ran.stdout.find("{ \"strides\"").unwrap();
     let end = start + ran.stdout[start..].find("}] }").unwrap() + 4;
     let shaders = Shaders::new();
-    let records = shaders.file("records.json", &ran.stdout.as_bytes()[start..end]);
+    let records = shaders.file("stream-output.json", &ran.stdout.as_bytes()[start..end]);
     let shader = shaders.glsl("shader.spv", CAPTURES);
-    let json = vkxfb(&["inspect", &shader, "--records", &records, "--json"]).exits(0).json();
+    let json = vkxfb(&["inspect", &shader, "--stream-output", &records, "--json"]).exits(0).json();
     assert_eq!(json["buffers"][0]["stride"], 16);
 }
 
@@ -666,7 +666,7 @@ fn records_and_constants_are_taken() {
     };
     // POS, COL0, VAR0, VAR1, VAR2.
     let all = json("all.json", &[record(1, 4, 2), record(4, 2, 6)], "");
-    let inspect = ["inspect", &shader, "--records", &all];
+    let inspect = ["inspect", &shader, "--stream-output", &all];
     let constants = ["--constant", "4=3"];
     let found = vkxfb(&[&inspect[..], &constants, &["--json"]].concat()).exits(0).json();
     assert_eq!(found["outputs"][0]["location"], 0);
@@ -677,7 +677,7 @@ fn records_and_constants_are_taken() {
     for backend in ["native", "vertex", "compute"] {
         let out = shaders.path(backend);
         let out = out.to_str().unwrap();
-        let lower = ["lower", &shader, "--records", &all, "--backend", backend, "-o", out];
+        let lower = ["lower", &shader, "--stream-output", &all, "--backend", backend, "-o", out];
         vkxfb(&[&lower[..], &constants].concat()).exits(0);
         let words = vkxfb::spirv::words_from_bytes(&std::fs::read(out).unwrap()).unwrap();
         common::validate(&words, "vulkan1.1");
@@ -687,7 +687,8 @@ fn records_and_constants_are_taken() {
     vkxfb(&inspect).refuses(&["all.json", "record 1: register_index is 4"]);
     vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
     let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
-    let found = vkxfb(&["inspect", &shader, "--records", &unpacked, "--json"]).exits(0).json();
+    let found =
+        vkxfb(&["inspect", &shader, "--stream-output", &unpacked, "--json"]).exits(0).json();
     assert_eq!(found["outputs"][0]["name"], "list[1]");
     for (name, text, said) in [
         ("type.json", r#"{ "strides": [true], "outputs": [] }"#, "line 1"),
@@ -696,11 +697,11 @@ fn records_and_constants_are_taken() {
         ("empty.json", r#"{ "strides": [4], "outputs": [] }"#, "nothing to capture"),
     ] {
         let file = shaders.file(name, text.as_bytes());
-        vkxfb(&["inspect", &shader, "--records", &file]).refuses(&[said]);
+        vkxfb(&["inspect", &shader, "--stream-output", &file]).refuses(&[said]);
     }
-    vkxfb(&["inspect", &shader, "--records", "absent.json"]).refuses(&["absent.json"]);
+    vkxfb(&["inspect", &shader, "--stream-output", "absent.json"]).refuses(&["absent.json"]);
     for constant in ["4", "4=", "x=1", "4=1.2.3"] {
-        vkxfb(&["inspect", &shader, "--records", &all, "--constant", constant])
+        vkxfb(&["inspect", &shader, "--stream-output", &all, "--constant", constant])
             .refuses(&["3=0.5", constant]);
     }
 }

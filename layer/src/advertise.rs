@@ -10,16 +10,16 @@ use crate::chain;
 use crate::emulation::Means;
 use crate::guard::guard;
 use crate::instance::InstanceData;
-use crate::queue::KNOWN_EXTENSIONS;
+use crate::withheld::KNOWN_EXTENSIONS;
 
 /// What the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Extensions that the queue knows, and captures do not go with.
+/// Extensions whose commands can be withheld, and captures do not go with.
 ///
 /// They see no shader where a program has its identifier alone.
-/// `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer than the
-/// queue it does not know, nor `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
+/// `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer are not
+/// among [`KNOWN_EXTENSIONS`], nor are `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
 const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
 
 /// Whether programs see an extension of the driver where the layer is active.

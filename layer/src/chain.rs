@@ -60,11 +60,11 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
-/// The place in the chain where the loader says what is next, with the link of this layer.
+/// This layer's link in the loader's chain, and where the chain says whose link is next.
 #[derive(Debug)]
-pub(crate) struct Place<L> {
+pub(crate) struct OwnLink<L> {
     /// Where the loader's structure has the link.
-    place: NonNull<*mut L>,
+    next: NonNull<*mut L>,
     /// This layer's.
     link: NonNull<L>,
 }
@@ -87,7 +87,7 @@ impl Link for LayerDeviceLink {
     }
 }
 
-impl<L: Link> Place<L> {
+impl<L: Link> OwnLink<L> {
     /// This layer's link.
     pub(crate) fn link(&self) -> &L {
         // SAFETY: the loader's links live as long as the call that they are for.
@@ -99,24 +99,24 @@ impl<L: Link> Place<L> {
     pub(crate) fn advance(&mut self) {
         // SAFETY: the loader's structure lives as long as the call that it is for, and by the loader's rules it is
         // the called layer that may write there.
-        unsafe { self.place.write(self.link.as_ref().below()) };
+        unsafe { self.next.write(self.link.as_ref().below()) };
     }
 }
 
 /// The link in the chain of `vkCreateInstance`.
 ///
 /// # Safety
-/// As [`structures`], of the create info's chain; the place does not outlive the call.
+/// As [`structures`], of the create info's chain; it does not outlive the call.
 pub(crate) unsafe fn instance_link(
     first: *const c_void,
-) -> Result<Place<LayerInstanceLink>, Error> {
+) -> Result<OwnLink<LayerInstanceLink>, Error> {
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {
         structures(first)
             .filter(|s| s.as_ref().s_type == vk::StructureType::LOADER_INSTANCE_CREATE_INFO)
             .map(|s| s.cast::<LayerInstanceCreateInfo>())
             .find(|info| info.as_ref().function == LayerFunction::LINK_INFO)
-            .and_then(|info| place(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
+            .and_then(|info| own_link(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
     }
     .ok_or(Error::NoLink("VkInstanceCreateInfo"))
 }
@@ -125,24 +125,24 @@ pub(crate) unsafe fn instance_link(
 ///
 /// # Safety
 /// As [`instance_link`].
-pub(crate) unsafe fn device_link(first: *const c_void) -> Result<Place<LayerDeviceLink>, Error> {
+pub(crate) unsafe fn device_link(first: *const c_void) -> Result<OwnLink<LayerDeviceLink>, Error> {
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {
         structures(first)
             .filter(|s| s.as_ref().s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO)
             .map(|s| s.cast::<LayerDeviceCreateInfo>())
             .find(|info| info.as_ref().function == LayerFunction::LINK_INFO)
-            .and_then(|info| place(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
+            .and_then(|info| own_link(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
     }
     .ok_or(Error::NoLink("VkDeviceCreateInfo"))
 }
 
 /// # Safety
-/// The place is readable.
-unsafe fn place<L>(place: NonNull<*mut L>) -> Option<Place<L>> {
+/// It is readable.
+unsafe fn own_link<L>(next: NonNull<*mut L>) -> Option<OwnLink<L>> {
     // SAFETY: the caller's contract.
-    let link = NonNull::new(unsafe { place.read() })?;
-    Some(Place { place, link })
+    let link = NonNull::new(unsafe { next.read() })?;
+    Some(OwnLink { next, link })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use ash::vk;
 
 use crate::emulation::{Captures, Emulation, Hoisted};
 use crate::guard::guard;
-use crate::queue::{Commands, Functions, OutOfMemory, Queue, Templates};
+use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 /// Where a command buffer stands that is being recorded.
 pub(crate) struct Recorded {
@@ -16,7 +16,7 @@ pub(crate) struct Recorded {
     destination: Destination,
     functions: Arc<Functions>,
     /// Of the pass that is withheld; empty outside of one.
-    queue: Queue,
+    withheld: WithheldCommands,
     /// Whether a pass is being recorded.
     is_inside: bool,
     /// Whether that is withheld until it ends.
@@ -35,8 +35,8 @@ pub(crate) struct Recorded {
 enum Destination {
     /// To the driver.
     Driver,
-    /// Into the queue of the pass, which is withheld.
-    Queue,
+    /// To what is withheld of the pass.
+    Withheld,
     /// That has to be found out: a capture is being recorded.
     Unsettled,
 }
@@ -54,7 +54,7 @@ pub(crate) fn allocated(
     table::insert(functions, pool, handles, || Recorded {
         destination: Destination::Driver,
         functions: Arc::clone(functions),
-        queue: Queue::new(Arc::clone(templates)),
+        withheld: WithheldCommands::new(Arc::clone(templates)),
         is_inside: false,
         is_withheld: false,
         is_secondary,
@@ -126,7 +126,7 @@ pub(crate) unsafe fn track<'a>(
         recorded.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
     }
     Some(match recorded.is_withheld {
-        true => Straight::Queue(&mut recorded.queue),
+        true => Straight::Withheld(&mut recorded.withheld),
         false => Straight::Driver(&recorded.functions),
     })
 }
@@ -136,7 +136,7 @@ pub(crate) enum Straight<'a> {
     /// The driver's function is called.
     Driver(&'a Functions),
     /// It is withheld.
-    Queue(&'a mut Queue),
+    Withheld(&'a mut WithheldCommands),
 }
 
 /// Where a command goes that captures need not know of, unless that takes longer to find out.
@@ -150,7 +150,7 @@ pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<
     let recorded = unsafe { found.as_mut() }?.as_mut()?;
     match recorded.destination {
         Destination::Driver => Some(Straight::Driver(&recorded.functions)),
-        Destination::Queue => Some(Straight::Queue(&mut recorded.queue)),
+        Destination::Withheld => Some(Straight::Withheld(&mut recorded.withheld)),
         Destination::Unsettled => None,
     }
 }
@@ -166,7 +166,7 @@ fn unknown() {
     });
 }
 
-/// How commands are recorded: `command` puts one into the queue, or hands it to the driver.
+/// How commands are recorded: `command` withholds one, or hands it to the driver.
 impl Recorded {
     /// A pass begins: its commands are withheld from here on, if captures come before it.
     pub(crate) fn begin_pass(
@@ -222,10 +222,10 @@ impl Recorded {
     /// # Safety
     /// The command buffer is being recorded, and stands where the pass began: nothing of it was recorded so far.
     unsafe fn replay(&mut self, handle: vk::CommandBuffer) {
-        tracing::trace!(commands = self.queue.len(), failed = ?self.failed, "a pass was withheld");
+        tracing::trace!(commands = self.withheld.len(), failed = ?self.failed, "a pass was withheld");
         if self.failed.is_none() {
             // SAFETY: the caller's contract.
-            unsafe { self.queue.replay(&self.functions, handle) };
+            unsafe { self.withheld.replay(&self.functions, handle) };
         }
         self.forget();
     }
@@ -255,15 +255,15 @@ impl Recorded {
         result
     }
 
-    /// Puts a command into the queue.
+    /// Withholds a command.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
-        if self.failed.is_none() && command(Commands::Queue(&mut self.queue)).is_err() {
+        if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
             self.failed = Some(OutOfMemory::RESULT);
         }
     }
 
     fn forget(&mut self) {
-        self.queue.clear();
+        self.withheld.clear();
         (self.is_inside, self.is_withheld) = (false, false);
         self.update_destination();
     }
@@ -273,7 +273,7 @@ impl Recorded {
         let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
         self.destination = match (captures, self.is_withheld) {
             (true, _) => Destination::Unsettled,
-            (false, true) => Destination::Queue,
+            (false, true) => Destination::Withheld,
             (false, false) => Destination::Driver,
         };
     }

@@ -116,12 +116,12 @@ unsafe fn create(
     let means = activity.means(&instance);
     let emulated = means.filter(|_| wishes.captures());
 
-    // SAFETY: the caller's contract; the place does not leave this call.
-    let mut place = unsafe { chain::device_link(create_info.p_next) }?;
-    let get_instance_proc_addr = place.link().next_get_instance_proc_addr;
-    let get_device_proc_addr = place.link().next_get_device_proc_addr;
-    // Before the chain is copied, and the place with it.
-    place.advance();
+    // SAFETY: the caller's contract; the link does not leave this call.
+    let mut own = unsafe { chain::device_link(create_info.p_next) }?;
+    let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
+    let get_device_proc_addr = own.link().next_get_device_proc_addr;
+    // Before the chain is copied, and the link with it.
+    own.advance();
     let mut creation = match means {
         // SAFETY: the caller's contract.
         Some(_) => Some(unsafe { Creation::new(&wishes, emulated.map(|means| &means.required)) }?),

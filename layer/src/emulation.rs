@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, Unavailable,
@@ -30,8 +30,8 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::Error;
 use crate::instance::InstanceData;
-use crate::queue::Templates;
 use crate::translate::Kind;
+use crate::withheld::Templates;
 
 /// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.
 pub(crate) const COMMANDS: [&CStr; 6] = [

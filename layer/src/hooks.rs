@@ -11,8 +11,8 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::queue::KNOWN_COMMANDS;
 use crate::translate::external;
+use crate::withheld::KNOWN_COMMANDS;
 use crate::{advertise, device, emulation, instance, properties, recording, translate};
 
 /// What a command is called with, by which it is found.

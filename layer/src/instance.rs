@@ -8,7 +8,7 @@ use ash::{khr, vk};
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
-use crate::chain::{self, Place};
+use crate::chain::{self, OwnLink};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
@@ -235,18 +235,18 @@ unsafe fn create(
         tracing::warn!("{problem}");
     }
 
-    // SAFETY: the caller's contract; the place does not leave this call.
-    let mut place = unsafe { chain::instance_link(create_info.p_next) }?;
+    // SAFETY: the caller's contract; the link does not leave this call.
+    let mut own = unsafe { chain::instance_link(create_info.p_next) }?;
     // SAFETY: the caller's contract: where there is an application's info, it is valid.
     let api_version = unsafe { create_info.p_application_info.as_ref() }
         .map(|application| application.api_version)
         .filter(|version| *version != 0)
         .unwrap_or(vk::API_VERSION_1_0);
     // SAFETY: the caller's contract.
-    unsafe { create_below(create_info, api_version, allocator, instance, &mut place) }?;
+    unsafe { create_below(create_info, api_version, allocator, instance, &mut own) }?;
     // SAFETY: it was created, so it is there and has a key.
     let (data, key) = unsafe {
-        let data = InstanceData::new(*instance, place.link(), api_version, settings);
+        let data = InstanceData::new(*instance, own.link(), api_version, settings);
         (data, Key::of(*instance).ok_or(Error::Null("the new instance"))?)
     };
     tracing::info!(
@@ -268,16 +268,16 @@ unsafe fn create_below(
     api_version: u32,
     allocator: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
-    place: &mut Place<LayerInstanceLink>,
+    own: &mut OwnLink<LayerInstanceLink>,
 ) -> Result<(), Error> {
-    let get = place.link().next_get_instance_proc_addr;
+    let get = own.link().next_get_instance_proc_addr;
     // SAFETY: the caller's contract.
     let create = unsafe { get(vk::Instance::null(), c"vkCreateInstance".as_ptr()) };
     let create = create.ok_or(Error::NoCommand("vkCreateInstance"))?;
     // SAFETY: the name says the type.
     let create: vk::PFN_vkCreateInstance = unsafe { std::mem::transmute(create) };
     let mut call = |create_info: &vk::InstanceCreateInfo<'_>| {
-        place.advance();
+        own.advance();
         // SAFETY: the caller's contract.
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };

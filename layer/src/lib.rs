@@ -24,11 +24,31 @@
 //!   every entry point.
 //! * `emulation` has the extension's commands, and those that captures are made of: pipelines and descriptors as they
 //!   are created, the state of a command buffer, captures and queries.
-//! * `queue` has the commands of a pass while it is withheld, generated from the registry of Vulkan;
+//! * `withheld` has the commands of a pass while they are withheld, generated from the registry of Vulkan;
 //!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
 //!   come, begin, end and go.
 //! * `translate` says to a driver without the extension what applications mean where they say it of the extension:
 //!   barriers, usages.
+//!
+//! # Words
+//!
+//! Those of the library `vkxfb` are in its own documentation. The layer has these besides:
+//!
+//! * *active*, *dormant*: whether it gives a device the extension (`activity`).
+//! * *below*, *the next in the chain*: the layer or driver that its calls go to; *above* is whoever calls it (`chain`).
+//! * *program*: the application; a layer above is one to this layer.
+//! * *hook*: a function that takes the place of a command (`hooks`).
+//! * *pass*: a render pass instance, from its begin to its end.
+//! * *withheld*: of a pass, that its commands are kept and go to the driver when it has ended, so that captures can come
+//!   before it (`withheld`).
+//! * *hoisted*: of captures and of the arguments of draws, that they are recorded outside of the pass that they are
+//!   part of, before or after it (`emulation/captures`).
+//! * *around*: the barriers that come with hoisted captures, in place of what the render pass says (`translate/passes`).
+//! * *to disturb*: to bind or set what the program has bound or set otherwise, which is *restored* after captures
+//!   (`emulation/state`).
+//! * *translate*: to say to a driver without the extension what a program means with it (`translate`).
+//!
+//! # Entry points
 //!
 //! Commands of the next in the chain are fetched while the instance is created, for the loader of Debian 12 answers
 //! later questions with the top of the chain: the layer would call itself. Those of a device are the device's own,
@@ -52,11 +72,11 @@ mod instance;
 pub mod interface;
 mod log;
 mod properties;
-mod queue;
 mod recording;
 mod registry;
 mod settings;
 mod translate;
+mod withheld;
 
 use std::ffi::c_char;
 

@@ -12,8 +12,8 @@ use crate::command_buffers::{
 use crate::device::DeviceData;
 use crate::emulation::Emulation;
 use crate::guard::guard;
-use crate::queue::{self, Functions, Templates};
 use crate::translate::{Translation, Usages};
+use crate::withheld::{self, Functions, Templates};
 
 /// What a command returns where nothing is known of its device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
@@ -142,7 +142,7 @@ pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         b"vkDestroyDescriptorUpdateTemplate" | b"vkDestroyDescriptorUpdateTemplateKHR" => {
             destroy_template as _
         }
-        _ => return queue::hook(name),
+        _ => return withheld::hook(name),
     };
     // SAFETY: pointers to functions are of one size; whoever calls it by the command's name gives it its type again.
     unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }

@@ -5,7 +5,7 @@
 mod allocator;
 mod buffers;
 mod capture;
-mod draws;
+mod draw_features;
 mod error;
 mod fetching;
 mod instance;
@@ -27,7 +27,7 @@ use vkxfb::runtime::{
 #[doc(hidden)]
 pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
-pub use self::draws::DrawFeatures;
+pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::messages::Message;

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use vkxfb::draw::MAX_BUFFER_SIZE;
+use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -71,7 +71,7 @@ pub struct Plan {
 
 /// The cases that one pair of pipelines captures.
 #[derive(Debug, Clone, Copy)]
-pub struct Group<'a> {
+pub struct CaseGroup<'a> {
     /// Who captures.
     pub backend: Backend,
     /// The shader.
@@ -82,7 +82,7 @@ pub struct Group<'a> {
     pub topology: PrimitiveTopology,
 }
 
-impl Group<'_> {
+impl CaseGroup<'_> {
     /// Checks that a batch fits into memory, before anything is allocated for it.
     ///
     /// # Errors
@@ -155,11 +155,11 @@ impl Plan {
     }
 
     /// The groups, in the order in which they run.
-    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+    pub fn groups(&self) -> impl Iterator<Item = CaseGroup<'_>> {
         self.backends.iter().flat_map(move |backend| {
             self.subjects.iter().flat_map(move |subject| {
                 self.provoking.iter().flat_map(move |provoking| {
-                    self.topologies.iter().map(move |topology| Group {
+                    self.topologies.iter().map(move |topology| CaseGroup {
                         backend: *backend,
                         subject,
                         provoking: *provoking,
@@ -171,7 +171,7 @@ impl Plan {
     }
 
     /// Vertex and instance counts of a group's draws, in batches that are submitted together.
-    pub fn batches(&self, group: &Group<'_>) -> Vec<Vec<(u32, u32)>> {
+    pub fn batches(&self, group: &CaseGroup<'_>) -> Vec<Vec<(u32, u32)>> {
         let small = self
             .vertex_counts
             .iter()

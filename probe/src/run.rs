@@ -21,7 +21,7 @@ use self::case::Prepared;
 use self::reference::References;
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{CaptureRequest, Gpu, GpuError, VertexData};
-use super::plan::{BatchTooLarge, Group, Plan};
+use super::plan::{BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
 use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
 use super::subject::{Subject, SubjectError};
@@ -34,7 +34,7 @@ pub struct Progress<'a> {
     /// Groups in all.
     pub total: usize,
     /// The group that runs now.
-    pub group: Group<'a>,
+    pub group: CaseGroup<'a>,
 }
 
 /// Runs a plan, and enters what comes of it into `report`.
@@ -48,7 +48,7 @@ pub fn run(
     mut observe: impl FnMut(Progress<'_>),
 ) {
     let start = Instant::now();
-    let groups: Vec<Group<'_>> = plan.groups().collect();
+    let groups: Vec<CaseGroup<'_>> = plan.groups().collect();
     let mut references = References::default();
     for (done, group) in groups.iter().enumerate() {
         observe(Progress { done, total: groups.len(), group: *group });
@@ -136,7 +136,7 @@ pub fn describe_failure(
 }
 
 /// Why a group cannot run on a device that has the backend.
-fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
+fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     let enabled = gpu.context().enabled();
     let is_graphics = group.backend != Backend::Compute;
     if is_graphics && group.topology.has_adjacency() && !enabled.geometry_shader {
@@ -161,7 +161,7 @@ fn unsupported(gpu: &Gpu, group: &Group<'_>) -> Option<String> {
 }
 
 /// What of a draw of a group its backend refuses.
-fn refused(group: &Group<'_>, vertex_count: u32) -> Option<&'static str> {
+fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };
     group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
@@ -171,7 +171,7 @@ fn refused(group: &Group<'_>, vertex_count: u32) -> Option<&'static str> {
 fn run_group(
     gpu: &mut Gpu,
     plan: &Plan,
-    group: &Group<'_>,
+    group: &CaseGroup<'_>,
     references: &mut References,
     report: &mut ProbeReport,
 ) -> bool {
@@ -259,7 +259,12 @@ fn chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-fn case_of(group: &Group<'_>, vertex_count: u32, instance_count: u32, specialized: bool) -> Case {
+fn case_of(
+    group: &CaseGroup<'_>,
+    vertex_count: u32,
+    instance_count: u32,
+    specialized: bool,
+) -> Case {
     Case {
         shader: group.subject.name.clone(),
         topology: group.topology,
@@ -273,7 +278,7 @@ fn case_of(group: &Group<'_>, vertex_count: u32, instance_count: u32, specialize
 /// Captures a batch with the group's pipelines, and records the verdicts.
 fn run_batch(
     gpu: &mut Gpu,
-    group: &Group<'_>,
+    group: &CaseGroup<'_>,
     batch: &[(u32, u32)],
     references: &mut References,
     report: &mut ProbeReport,
@@ -306,7 +311,7 @@ fn run_batch(
 
 fn make_pipeline(
     gpu: &Gpu,
-    group: &Group<'_>,
+    group: &CaseGroup<'_>,
     shader: &Lowered,
     topology: PrimitiveTopology,
     specialize: bool,

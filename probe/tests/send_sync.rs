@@ -18,7 +18,7 @@ send_and_sync! {
         DrawFeatures, Gpu, GpuError, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
-    vkxfb_probe::plan { BatchTooLarge, Group<'static>, Plan }
+    vkxfb_probe::plan { BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
         BugReport<'static>, Case, Cell, DeviceInfo, Failure, Outcome, ProbeReport, Trace,

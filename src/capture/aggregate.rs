@@ -8,7 +8,7 @@
 //! stride, which every value of a size uses up, and a number of steps for those without.
 
 use super::error::{label, labelled};
-use super::{CaptureError, GlType, LengthError, Output, Varying};
+use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::types::MAX_STEPS;
@@ -18,7 +18,7 @@ const MAX_DEPTH: u32 = 64;
 
 /// A value within a captured variable.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct CapturedValue {
     /// Capture buffer.
     pub(super) buffer: u32,
     /// `XfbStride` of the buffer.
@@ -35,7 +35,7 @@ pub(super) struct Place {
     pub(super) component: u32,
 }
 
-impl Place {
+impl CapturedValue {
     /// The place of an element or member; `suffix` is `[2]` or `.member`.
     fn inner(&self, index: u32, suffix: &str) -> Self {
         let mut path = self.path.clone();
@@ -52,7 +52,7 @@ impl Place {
 /// A walk over captured values.
 pub(super) struct Walk<'a> {
     declarations: &'a Declarations,
-    outputs: &'a mut Vec<Output>,
+    outputs: &'a mut Vec<CapturedOutput>,
     varyings: &'a mut Vec<Varying>,
     steps: u32,
     /// Bytes from the start of the record.
@@ -65,7 +65,7 @@ impl<'a> Walk<'a> {
     /// A walk that starts at `offset` bytes and, but for built-ins, at `location`.
     pub(super) fn new(
         declarations: &'a Declarations,
-        outputs: &'a mut Vec<Output>,
+        outputs: &'a mut Vec<CapturedOutput>,
         varyings: &'a mut Vec<Varying>,
         offset: u32,
         location: Option<u32>,
@@ -74,8 +74,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Captures a value.
-    pub(super) fn capture(&mut self, ty: Id, place: &Place) -> Result<(), CaptureError> {
-        self.visit(ty, place, 0)
+    pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
+        self.visit(ty, value, 0)
     }
 
     /// Where the last value ended: bytes from the start of the record.
@@ -83,22 +83,22 @@ impl<'a> Walk<'a> {
         self.offset
     }
 
-    fn visit(&mut self, ty: Id, place: &Place, depth: u32) -> Result<(), CaptureError> {
-        self.step(place, depth)?;
+    fn visit(&mut self, ty: Id, value: &CapturedValue, depth: u32) -> Result<(), CaptureError> {
+        self.step(value, depth)?;
         if let Some(basic) = GlType::of(self.declarations, ty) {
-            return self.basic(basic, ty, 1, place);
+            return self.basic(basic, ty, 1, value);
         }
-        let wide = self.contains_wide(ty, place, depth)?;
+        let wide = self.contains_wide(ty, value, depth)?;
         self.align(wide);
         match self.declarations.ty(ty) {
             Some(Type::Array { element, length }) => {
                 let element = *element;
-                let count = self.length(*length, place)?;
+                let count = self.length(*length, value)?;
                 match GlType::of(self.declarations, element) {
-                    Some(basic) => self.basic(basic, ty, count, place)?,
+                    Some(basic) => self.basic(basic, ty, count, value)?,
                     None => {
                         for i in 0..count {
-                            self.visit(element, &place.inner(i, &format!("[{i}]")), depth + 1)?;
+                            self.visit(element, &value.inner(i, &format!("[{i}]")), depth + 1)?;
                         }
                     }
                 }
@@ -109,29 +109,35 @@ impl<'a> Walk<'a> {
                         Some(name) => format!(".{name}"),
                         None => format!(".{i}"),
                     };
-                    self.visit(*member, &place.inner(i, &suffix), depth + 1)?;
+                    self.visit(*member, &value.inner(i, &suffix), depth + 1)?;
                 }
             }
-            _ => return Err(self.unsupported(ty, place)),
+            _ => return Err(self.unsupported(ty, value)),
         }
         self.align(wide);
         Ok(())
     }
 
     /// A scalar, vector or matrix, or an array of them: one varying.
-    fn basic(&mut self, ty: GlType, id: Id, count: u32, place: &Place) -> Result<(), CaptureError> {
+    fn basic(
+        &mut self,
+        ty: GlType,
+        id: Id,
+        count: u32,
+        value: &CapturedValue,
+    ) -> Result<(), CaptureError> {
         self.align(ty.bits == 64);
         self.varyings.push(Varying {
-            buffer: place.buffer,
+            buffer: value.buffer,
             buffer_index: 0,
             offset: self.offset,
             ty,
             count,
-            name: place.gl_name.clone(),
+            name: value.gl_name.clone(),
         });
         let is_array = matches!(self.declarations.ty(id), Some(Type::Array { .. }));
         for i in 0..count {
-            let element = if is_array { &place.inner(i, &format!("[{i}]")) } else { place };
+            let element = if is_array { &value.inner(i, &format!("[{i}]")) } else { value };
             if ty.columns == 1 {
                 self.output(ty, element)?;
             } else {
@@ -144,26 +150,26 @@ impl<'a> Walk<'a> {
     }
 
     /// A scalar, vector or column.
-    fn output(&mut self, ty: GlType, place: &Place) -> Result<(), CaptureError> {
-        self.step(place, 0)?;
-        let output = Output {
-            buffer: place.buffer,
+    fn output(&mut self, ty: GlType, value: &CapturedValue) -> Result<(), CaptureError> {
+        self.step(value, 0)?;
+        let output = CapturedOutput {
+            buffer: value.buffer,
             offset: self.offset,
             components: ty.rows,
             class: ty.class,
             bits: ty.bits,
-            variable: place.variable,
-            path: place.path.clone(),
-            name: place.name.clone(),
+            variable: value.variable,
+            path: value.path.clone(),
+            name: value.name.clone(),
             location: self.location,
-            component: place.component,
+            component: value.component,
         };
         let end = u64::from(self.offset) + u64::from(output.size());
-        if end > u64::from(place.stride) {
+        if end > u64::from(value.stride) {
             return Err(CaptureError::BeyondStride {
                 output: label(&output),
                 end,
-                stride: place.stride,
+                stride: value.stride,
             });
         }
         self.offset += output.size();
@@ -182,16 +188,21 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a type contains 64-bit components.
-    fn contains_wide(&mut self, ty: Id, place: &Place, depth: u32) -> Result<bool, CaptureError> {
-        self.step(place, depth)?;
+    fn contains_wide(
+        &mut self,
+        ty: Id,
+        value: &CapturedValue,
+        depth: u32,
+    ) -> Result<bool, CaptureError> {
+        self.step(value, depth)?;
         if let Some(basic) = GlType::of(self.declarations, ty) {
             return Ok(basic.bits == 64);
         }
         match self.declarations.ty(ty) {
-            Some(Type::Array { element, .. }) => self.contains_wide(*element, place, depth + 1),
+            Some(Type::Array { element, .. }) => self.contains_wide(*element, value, depth + 1),
             Some(Type::Struct { members }) => {
                 for member in members {
-                    if self.contains_wide(*member, place, depth + 1)? {
+                    if self.contains_wide(*member, value, depth + 1)? {
                         return Ok(true);
                     }
                 }
@@ -202,33 +213,33 @@ impl<'a> Walk<'a> {
     }
 
     /// Elements of an array.
-    fn length(&self, length: Id, place: &Place) -> Result<u32, CaptureError> {
+    fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
-            output: self.label(place),
+            output: self.label(value),
             reason: LengthError::of(self.declarations, length),
         })
     }
 
-    fn step(&mut self, place: &Place, depth: u32) -> Result<(), CaptureError> {
+    fn step(&mut self, value: &CapturedValue, depth: u32) -> Result<(), CaptureError> {
         self.steps += 1;
         if self.steps > MAX_STEPS || depth > MAX_DEPTH {
             return Err(CaptureError::UnsupportedType {
-                output: self.label(place),
+                output: self.label(value),
                 ty: "nested too deeply".to_owned(),
             });
         }
         Ok(())
     }
 
-    fn unsupported(&self, ty: Id, place: &Place) -> CaptureError {
+    fn unsupported(&self, ty: Id, value: &CapturedValue) -> CaptureError {
         CaptureError::UnsupportedType {
-            output: self.label(place),
+            output: self.label(value),
             ty: self.declarations.type_name(ty),
         }
     }
 
-    fn label(&self, place: &Place) -> String {
-        labelled(place.name.as_deref(), place.variable, &place.path)
+    fn label(&self, value: &CapturedValue) -> String {
+        labelled(value.name.as_deref(), value.variable, &value.path)
     }
 }
 
@@ -238,7 +249,7 @@ pub(crate) fn pieces_of(
     variable: Id,
     path: Vec<u32>,
     ty: Id,
-) -> Vec<Output> {
+) -> Vec<CapturedOutput> {
     captured_alone(declarations, variable, &path, ty)
         .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
 }
@@ -266,8 +277,8 @@ fn captured_alone(
     variable: Id,
     path: &[u32],
     ty: Id,
-) -> Result<(Vec<Output>, u32), CaptureError> {
-    let place = Place {
+) -> Result<(Vec<CapturedOutput>, u32), CaptureError> {
+    let value = CapturedValue {
         buffer: 0,
         stride: super::MAX_XFB_STRIDE,
         variable,
@@ -278,7 +289,7 @@ fn captured_alone(
     };
     let (mut outputs, mut varyings) = (Vec::new(), Vec::new());
     let mut walk = Walk::new(declarations, &mut outputs, &mut varyings, 0, None);
-    walk.capture(ty, &place)?;
+    walk.capture(ty, &value)?;
     let size = walk.offset();
     Ok((outputs, size))
 }

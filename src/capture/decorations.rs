@@ -9,7 +9,7 @@
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
-use super::aggregate::{Place, Walk, size_of};
+use super::aggregate::{CapturedValue, Walk, size_of};
 use super::error::{label, labelled};
 use super::{CaptureError, Layout, LengthError, MAX_XFB_STRIDE};
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -209,7 +209,7 @@ impl Layout {
             let end = u64::from(offset);
             return Err(CaptureError::BeyondStride { output, end, stride });
         }
-        let place = Place {
+        let value = CapturedValue {
             buffer,
             stride,
             variable: variable.id,
@@ -222,7 +222,7 @@ impl Layout {
         let location = decorated.location;
         let (outputs, varyings) = (&mut self.outputs, &mut self.varyings);
         let mut walk = Walk::new(declarations, outputs, varyings, offset, location);
-        walk.capture(ty, &place)?;
+        walk.capture(ty, &value)?;
         let end = walk.offset();
         let alignment = match self.outputs[first..].iter().any(|o| o.bits == 64) {
             true => 8,

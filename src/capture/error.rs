@@ -2,7 +2,7 @@
 
 use spirv::Op;
 
-use super::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, RecordError};
+use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, StreamOutputError};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
@@ -50,7 +50,7 @@ pub enum CaptureError {
     )]
     NoNames { output: String, found: String },
     #[error(transparent)]
-    StreamOutput(#[from] RecordError),
+    StreamOutput(#[from] StreamOutputError),
     #[error("output {output} ends inside a 64-bit component")]
     SplitComponent { output: String },
     #[error("{name} has a meaning only where varyings are interleaved")]
@@ -99,7 +99,7 @@ impl LengthError {
 }
 
 /// An output as messages name it.
-pub(super) fn label(output: &Output) -> String {
+pub(super) fn label(output: &CapturedOutput) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 

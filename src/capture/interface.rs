@@ -84,8 +84,7 @@ fn add_variable(
     variable: &Variable,
     found: &mut Vec<InterfaceVariable>,
 ) {
-    let first = |parameters: &[u32]| parameters.first().copied();
-    let of_variable = |decoration| declarations.decoration(variable.id, decoration).and_then(first);
+    let of_variable = |decoration| declarations.decoration_value(variable.id, decoration);
     let value = |path: Vec<u32>, ty, name, location, component, built_in| InterfaceVariable {
         size: size_of(declarations, variable.id, &path, ty).ok().map(|(size, _)| size),
         variable: variable.id,
@@ -111,9 +110,8 @@ fn add_variable(
         block.length.map(|length| declarations.constant(length).unwrap_or(0).min(MAX_BLOCKS));
     for element in 0..blocks.unwrap_or(1) {
         for (member, ty) in (0u32..).zip(block.members) {
-            let of_member = |decoration| {
-                declarations.member_decoration(block.ty, member, decoration).and_then(first)
-            };
+            let of_member =
+                |decoration| declarations.member_decoration_value(block.ty, member, decoration);
             // Members of the later elements follow those of the first.
             if element == 0 {
                 location = of_member(Decoration::Location).or(location);

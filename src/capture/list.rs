@@ -2,16 +2,18 @@
 //!
 //! A [`CaptureList`] names outputs by location, by built-in or by name, each with its place in a record.
 //! [`varyings`](super::varyings) makes one of what OpenGL's `glTransformFeedbackVaryings` takes,
-//! [`stream_output`](super::stream_output) one of Gallium's stream-output records.
+//! [`stream_output`](super::stream_output) one of Gallium's stream outputs.
 
 use std::collections::BTreeSet;
 
 use spirv::BuiltIn;
 
-use super::aggregate::{Place, Walk};
+use super::aggregate::{CapturedValue, Walk};
 use super::interface::InterfaceVariable;
 use super::outputs::{Leaf, Outputs, Space, place_of};
-use super::{CaptureError, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Output, Varying};
+use super::{
+    CaptureError, CapturedOutput, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Varying,
+};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::locations_of;
@@ -44,7 +46,7 @@ pub enum Selector {
 
 /// A captured output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Capture {
+pub struct CaptureEntry {
     /// Which.
     pub selector: Selector,
     /// Capture buffer, below [`MAX_XFB_BUFFERS`].
@@ -57,7 +59,7 @@ pub struct Capture {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CaptureList {
     /// The outputs, in any order.
-    pub captures: Vec<Capture>,
+    pub captures: Vec<CaptureEntry>,
     /// Bytes of a vertex's record in each buffer that something is captured to.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
 }
@@ -101,10 +103,10 @@ impl Layout {
     fn add_capture(
         &mut self,
         outputs: &Outputs<'_>,
-        capture: &Capture,
+        capture: &CaptureEntry,
         list: &CaptureList,
     ) -> Result<(), CaptureError> {
-        let Capture { selector, buffer, offset } = capture;
+        let CaptureEntry { selector, buffer, offset } = capture;
         let (buffer, offset) = (*buffer, *offset);
         let output = selector.to_string();
         let Some(stride) = list.strides.get(buffer as usize) else {
@@ -123,18 +125,18 @@ impl Layout {
             return Err(CaptureError::BeyondStride { output, end, stride });
         }
         self.strides[buffer as usize] = Some(stride);
-        let record = Record { buffer, stride, offset };
+        let destination = Destination { buffer, stride, offset };
         match selector {
-            Selector::Name(name) => self.add_named(outputs, name, record),
+            Selector::Name(name) => self.add_named(outputs, name, destination),
             Selector::Location { location, component, components } => {
                 let first = u64::from(*location) * 4 + u64::from(*component);
                 let places = outputs.places(Space::Locations);
-                self.add_dwords(outputs, &places, first, *components, record, &output)
+                self.add_dwords(outputs, &places, first, *components, destination, &output)
             }
             Selector::BuiltIn { built_in, component, components } => {
                 let places = outputs.places(Space::BuiltIn(*built_in));
                 let first = u64::from(*component);
-                self.add_dwords(outputs, &places, first, *components, record, &output)
+                self.add_dwords(outputs, &places, first, *components, destination, &output)
             }
         }
     }
@@ -143,14 +145,14 @@ impl Layout {
     fn add_dwords(
         &mut self,
         outputs: &Outputs<'_>,
-        places: &[(u64, &Output)],
+        places: &[(u64, &CapturedOutput)],
         first: u64,
         count: u32,
-        record: Record,
+        destination: Destination,
         selector: &str,
     ) -> Result<(), CaptureError> {
         let missing = || outputs.missing(selector);
-        let Record { buffer, stride, mut offset } = record;
+        let Destination { buffer, stride, mut offset } = destination;
         let (mut at, end) = (first, first + u64::from(count));
         if at == end {
             return Err(missing());
@@ -179,13 +181,13 @@ impl Layout {
                 name: output.name.clone().unwrap_or_else(|| selector.to_owned()),
             });
             if components == output.components {
-                self.outputs.push(Output { buffer, offset, ..(*output).clone() });
+                self.outputs.push(CapturedOutput { buffer, offset, ..(*output).clone() });
             } else {
                 // Components of a vector are reached one by one; the stores merge them again.
                 for i in 0..components {
                     let mut path = output.path.clone();
                     path.push(from + i);
-                    self.outputs.push(Output {
+                    self.outputs.push(CapturedOutput {
                         buffer,
                         offset: offset + i * output.bits / 8,
                         components: 1,
@@ -206,13 +208,13 @@ impl Layout {
         &mut self,
         outputs: &Outputs<'_>,
         name: &str,
-        record: Record,
+        destination: Destination,
     ) -> Result<(), CaptureError> {
         let found = outputs.resolve(name)?;
         let name = found.name.as_deref().unwrap_or(name);
-        let place = Place {
-            buffer: record.buffer,
-            stride: record.stride,
+        let value = CapturedValue {
+            buffer: destination.buffer,
+            stride: destination.stride,
             variable: found.variable,
             path: found.path,
             name: Some(name.to_owned()),
@@ -221,8 +223,8 @@ impl Layout {
         };
         let (pieces, varyings) = (&mut self.outputs, &mut self.varyings);
         let mut walk =
-            Walk::new(outputs.declarations, pieces, varyings, record.offset, found.location);
-        walk.capture(found.ty, &place)
+            Walk::new(outputs.declarations, pieces, varyings, destination.offset, found.location);
+        walk.capture(found.ty, &value)
     }
 }
 
@@ -255,9 +257,9 @@ pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoin
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// Where in a record.
+/// Where a captured output goes.
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct Destination {
     buffer: u32,
     stride: u32,
     offset: u32,

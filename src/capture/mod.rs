@@ -15,21 +15,22 @@ mod interface;
 mod list;
 mod names;
 mod outputs;
+mod program_interface;
 mod stream_output;
 mod streams;
-mod varying;
 mod varyings;
 mod written;
 
 pub use error::{CaptureError, LengthError};
 pub use interface::{InterfaceVariable, interface_variables};
-pub use list::{Capture, CaptureList, Selector, locations_used};
+pub use list::{CaptureEntry, CaptureList, Selector, locations_used};
+pub use program_interface::{GlType, Varying};
 /// Built-ins, as [`Selector::BuiltIn`] names them.
 pub use spirv::BuiltIn;
 pub use stream_output::{
-    RecordError, RecordField, RecordProblem, SlotLocations, StreamOutput, StreamOutputInfo,
+    SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo,
+    StreamOutputProblem,
 };
-pub use varying::{GlType, Varying};
 pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;
@@ -45,7 +46,7 @@ pub const MAX_XFB_STRIDE: u32 = 2048;
 
 /// A scalar, a vector or a column of a matrix that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Output {
+pub struct CapturedOutput {
     /// Capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,
     /// Bytes from the start of the vertex's record, a multiple of 4.
@@ -68,7 +69,7 @@ pub struct Output {
     pub component: u32,
 }
 
-impl Output {
+impl CapturedOutput {
     /// Captured bytes.
     pub const fn size(&self) -> u32 {
         self.components * self.bits / 8
@@ -88,7 +89,7 @@ pub struct Layout {
     /// The vertex stream that each buffer captures: 0, but of a geometry shader's.
     pub streams: [u32; MAX_XFB_BUFFERS],
     /// The captured outputs, by buffer, then offset. They do not overlap.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<CapturedOutput>,
     /// The same as OpenGL lists it, by buffer, then offset.
     pub varyings: Vec<Varying>,
 }
@@ -108,7 +109,7 @@ impl Layout {
     }
 
     /// The outputs of one buffer, by offset.
-    pub fn outputs_of(&self, buffer: usize) -> impl Iterator<Item = &Output> {
+    pub fn outputs_of(&self, buffer: usize) -> impl Iterator<Item = &CapturedOutput> {
         self.outputs.iter().filter(move |o| o.buffer as usize == buffer)
     }
 }

@@ -161,7 +161,7 @@ impl Outputs<'_> {
     }
 
     fn leaf_at(&self, location: u32) -> Option<Named> {
-        let is_there = |output: &&super::Output| output.location == Some(location);
+        let is_there = |output: &&super::CapturedOutput| output.location == Some(location);
         let leaf = self.leaves.iter().map(|leaf| &leaf.output).find(is_there)?;
         let variable = self.declarations.variable(leaf.variable)?;
         let ty = self.declarations.type_at(variable.pointee, &leaf.path)?;

@@ -2,9 +2,9 @@
 
 use spirv::{BuiltIn, StorageClass};
 
-use super::aggregate::{Place, Walk};
+use super::aggregate::{CapturedValue, Walk};
 use super::interface::{InterfaceVariable, interface_variables, list_outputs};
-use super::{CaptureError, Output};
+use super::{CaptureError, CapturedOutput};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
@@ -28,7 +28,7 @@ pub(super) enum Space {
 
 /// A scalar, vector or column.
 pub(super) struct Leaf {
-    pub(super) output: Output,
+    pub(super) output: CapturedOutput,
     pub(super) built_in: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Outputs<'a> {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
         for variable in &variables {
-            let place = Place {
+            let value = CapturedValue {
                 buffer: 0,
                 // As long as all locations that any device has.
                 stride: 1 << 16,
@@ -51,7 +51,7 @@ impl<'a> Outputs<'a> {
             let (mut outputs, mut varyings) = (Vec::new(), Vec::new());
             let location = variable.location;
             let mut walk = Walk::new(declarations, &mut outputs, &mut varyings, 0, location);
-            if walk.capture(variable.type_id, &place).is_ok() {
+            if walk.capture(variable.type_id, &value).is_ok() {
                 let built_in = variable.built_in;
                 leaves.extend(outputs.into_iter().map(|output| Leaf { output, built_in }));
             }
@@ -65,7 +65,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// The outputs of a space, each with its first dword.
-    pub(super) fn places(&self, space: Space) -> Vec<(u64, &Output)> {
+    pub(super) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
             (Space::Locations, Some(location), None) => {
@@ -85,8 +85,11 @@ impl<'a> Outputs<'a> {
 }
 
 /// The place that holds a dword: its first dword, and the output.
-pub(super) fn place_of<'o>(places: &[(u64, &'o Output)], dword: u64) -> Option<(u64, &'o Output)> {
-    let holds = |(first, output): &&(u64, &Output)| {
+pub(super) fn place_of<'o>(
+    places: &[(u64, &'o CapturedOutput)],
+    dword: u64,
+) -> Option<(u64, &'o CapturedOutput)> {
+    let holds = |(first, output): &&(u64, &CapturedOutput)| {
         (*first..*first + u64::from(output.dwords())).contains(&dword)
     };
     places.iter().find(holds).copied()

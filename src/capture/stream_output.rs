@@ -1,21 +1,21 @@
-//! Gallium's stream-output records
+//! Gallium's stream outputs
 //! ([`pipe_stream_output_info`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/include/pipe/p_state.h)),
 //! as a [`CaptureList`].
 //!
-//! A record names an output by a register: the number of the output among those that the shader writes, in
+//! A stream output names an output by a register: the number of the output among those that the shader writes, in
 //! the order of `gl_varying_slot` ([`VaryingSlot`]). It has at most four dwords, so that a `dvec3` arrives
-//! in two records, and a matrix in more. Records of which one goes on where another ends, in the shader's
-//! outputs and in the buffer, are merged before anything else is done with them: a record may
-//! end inside a 64-bit component, and what is captured whole need not look as if it were in pieces.
+//! in two stream outputs, and a matrix in more. Those of which one goes on where another ends, in the shader's
+//! outputs and in the buffer, are merged before anything else is done with them: one may end inside a 64-bit
+//! component, and what is captured whole need not look as if it were in pieces.
 
 mod error;
 
-pub use error::{RecordError, RecordField, RecordProblem};
+pub use error::{StreamOutputError, StreamOutputField, StreamOutputProblem};
 
 use super::outputs::{Outputs, Space, place_of};
 use super::streams::stream_of;
 use super::written::Written;
-use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
+use super::{CaptureEntry, CaptureError, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
 use crate::slots::{Packed, Packing, VaryingSlot};
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
@@ -54,7 +54,7 @@ pub enum SlotLocations {
 /// `pipe_stream_output_info`: what is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct StreamOutputInfo {
-    /// The records, in any order.
+    /// The stream outputs, in any order.
     pub outputs: Vec<StreamOutput>,
     /// Dwords of a vertex's record in each buffer, at most 512; 0 for a buffer that is not used.
     pub strides: [u32; MAX_XFB_BUFFERS],
@@ -118,27 +118,29 @@ impl StreamOutputInfo {
     }
 
     /// Where a slot is in the module.
-    fn place(&self, slot: VaryingSlot) -> Option<Place> {
+    fn place(&self, slot: VaryingSlot) -> Option<OutputDword> {
         match (Packing::default().pack(slot).ok(), self.locations) {
             (Some(Packed::BuiltIn { built_in, first_element }), _) => {
                 let space = Space::BuiltIn(built_in);
-                Some(Place { space, first: first_element.into() })
+                Some(OutputDword { space, first: first_element.into() })
             }
-            (Some(Packed::Location(location)), SlotLocations::Packed) => Some(Place::at(location)),
-            (_, SlotLocations::Unpacked) => slot.generic().map(Place::at),
+            (Some(Packed::Location(location)), SlotLocations::Packed) => {
+                Some(OutputDword::at(location))
+            }
+            (_, SlotLocations::Unpacked) => slot.generic().map(OutputDword::at),
             _ => None,
         }
     }
 }
 
-/// The first dword of a register.
+/// A dword of the outputs, where a register or a run of dwords begins.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct OutputDword {
     space: Space,
     first: u64,
 }
 
-impl Place {
+impl OutputDword {
     fn at(location: u32) -> Self {
         Self { space: Space::Locations, first: u64::from(location) * 4 }
     }
@@ -148,12 +150,12 @@ impl Place {
     }
 }
 
-/// Dwords of outputs that go side by side into a buffer: of a record, or of several that were merged.
+/// Dwords of outputs that go side by side into a buffer: a stream output, or several that were merged.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Index of the first record, and of the last.
-    records: (usize, usize),
-    place: Place,
+    /// Index of the first stream output, and of the last.
+    indices: (usize, usize),
+    start: OutputDword,
     slots: (VaryingSlot, VaryingSlot),
     dwords: u32,
     buffer: u32,
@@ -164,12 +166,12 @@ struct Run {
 impl Run {
     /// Adds another that goes on where this ends, in the outputs and in the buffer.
     fn absorb(&mut self, next: &Self) -> bool {
-        let goes_on = self.place.space == next.place.space
-            && self.place.first + u64::from(self.dwords) == next.place.first
+        let goes_on = self.start.space == next.start.space
+            && self.start.first + u64::from(self.dwords) == next.start.first
             && self.buffer == next.buffer
             && self.offset + self.dwords == next.offset;
         if goes_on {
-            self.records.1 = next.records.1;
+            self.indices.1 = next.indices.1;
             self.slots.1 = next.slots.1;
             self.dwords += next.dwords;
         }
@@ -177,7 +179,7 @@ impl Run {
     }
 
     fn selector(&self) -> Selector {
-        let Place { space, first } = self.place;
+        let OutputDword { space, first } = self.start;
         let (first, components) = (first as u32, self.dwords);
         match space {
             Space::Locations => {
@@ -191,10 +193,10 @@ impl Run {
 }
 
 impl CaptureList {
-    /// The list that Gallium's records stand for. `declarations` are those of `module`.
+    /// The list that Gallium's stream outputs stand for. `declarations` are those of `module`.
     ///
     /// # Errors
-    /// [`CaptureError::StreamOutput`], which names a record and its field.
+    /// [`CaptureError::StreamOutput`], which names a stream output and its field.
     pub fn from_stream_output(
         module: &Module,
         declarations: &Declarations,
@@ -203,20 +205,22 @@ impl CaptureList {
     ) -> Result<Self, CaptureError> {
         let outputs = Outputs::of(declarations, entry);
         let registers = info.written_slots(module, declarations, entry);
-        let records: Result<Vec<Run>, RecordError> = (0..)
+        let each: Result<Vec<Run>, StreamOutputError> = (0..)
             .zip(&info.outputs)
-            .map(|(index, record)| info.resolve(&outputs, &registers, index, record))
+            .map(|(index, output)| info.resolve(&outputs, &registers, index, output))
             .collect();
-        let mut records = records?;
-        records.sort_by_key(|run| (run.buffer, run.offset));
+        let mut each = each?;
+        each.sort_by_key(|run| (run.buffer, run.offset));
         let mut runs: Vec<Run> = Vec::new();
-        for run in &records {
+        for run in &each {
             if let Some(last) = runs.last_mut() {
                 if last.buffer == run.buffer && last.offset + last.dwords > run.offset {
-                    let other = last.records.1;
-                    let problem = RecordProblem::Overlap { other };
-                    let (field, value) = (RecordField::DstOffset, run.offset);
-                    return Err(RecordError { record: run.records.0, field, value, problem }.into());
+                    let other = last.indices.1;
+                    let problem = StreamOutputProblem::Overlap { other };
+                    let (field, value) = (StreamOutputField::DstOffset, run.offset);
+                    return Err(
+                        StreamOutputError { index: run.indices.0, field, value, problem }.into()
+                    );
                 }
                 if last.absorb(run) {
                     continue;
@@ -228,7 +232,7 @@ impl CaptureList {
         for run in &runs {
             info.check_wide(&outputs, run)?;
             let (selector, buffer, offset) = (run.selector(), run.buffer, run.offset * 4);
-            list.captures.push(Capture { selector, buffer, offset });
+            list.captures.push(CaptureEntry { selector, buffer, offset });
             list.strides[buffer as usize] = Some(info.strides[buffer as usize] * 4);
         }
         Ok(list)
@@ -236,22 +240,21 @@ impl CaptureList {
 }
 
 impl StreamOutputInfo {
-    /// The dwords of a record, every one of which is there.
+    /// The dwords of a stream output, every one of which is there.
     fn resolve(
         &self,
         outputs: &Outputs<'_>,
         registers: &[VaryingSlot],
         index: usize,
-        record: &StreamOutput,
-    ) -> Result<Run, RecordError> {
-        use RecordField::{
+        output: &StreamOutput,
+    ) -> Result<Run, StreamOutputError> {
+        use StreamOutputField::{
             DstOffset, NumComponents, OutputBuffer, RegisterIndex, StartComponent, Stream,
         };
-        let StreamOutput { register_index, start_component, num_components, .. } = *record;
-        let StreamOutput { output_buffer, dst_offset, stream, .. } = *record;
-        let fail =
-            |field, value, problem| Err(RecordError { record: index, field, value, problem });
-        let range = |min, max| RecordProblem::Range { min, max };
+        let StreamOutput { register_index, start_component, num_components, .. } = *output;
+        let StreamOutput { output_buffer, dst_offset, stream, .. } = *output;
+        let fail = |field, value, problem| Err(StreamOutputError { index, field, value, problem });
+        let range = |min, max| StreamOutputProblem::Range { min, max };
         for (field, value, min, max) in [
             (RegisterIndex, register_index, 0, MAX_REGISTERS - 1),
             (StartComponent, start_component, 0, 3),
@@ -266,19 +269,19 @@ impl StreamOutputInfo {
             return fail(NumComponents, num_components, range(1, 4 - start_component));
         }
         let Some(slot) = registers.get(register_index as usize).copied() else {
-            let problem = RecordProblem::NotWritten { written: registers.len() };
+            let problem = StreamOutputProblem::NotWritten { written: registers.len() };
             return fail(RegisterIndex, register_index, problem);
         };
-        let Some(Place { space, first }) = self.place(slot) else {
-            return fail(RegisterIndex, register_index, RecordProblem::NoOutput { slot });
+        let Some(OutputDword { space, first }) = self.place(slot) else {
+            return fail(RegisterIndex, register_index, StreamOutputProblem::NoOutput { slot });
         };
         let places = outputs.places(space);
         if (first..first + 4).all(|dword| place_of(&places, dword).is_none()) {
-            return fail(RegisterIndex, register_index, RecordProblem::NoOutput { slot });
+            return fail(RegisterIndex, register_index, StreamOutputProblem::NoOutput { slot });
         }
         for component in start_component..start_component + num_components {
             let Some((_, output)) = place_of(&places, first + u64::from(component)) else {
-                let problem = RecordProblem::NoComponent { slot, component };
+                let problem = StreamOutputProblem::NoComponent { slot, component };
                 return match component == start_component {
                     true => fail(StartComponent, start_component, problem),
                     false => fail(NumComponents, num_components, problem),
@@ -286,19 +289,19 @@ impl StreamOutputInfo {
             };
             let actual = stream_of(outputs.declarations, output);
             if stream != actual {
-                return fail(Stream, stream, RecordProblem::Stream { actual });
+                return fail(Stream, stream, StreamOutputProblem::Stream { actual });
             }
         }
         let stride = self.strides[output_buffer as usize];
         if !(1..=MAX_XFB_STRIDE / 4).contains(&stride) {
-            return fail(OutputBuffer, output_buffer, RecordProblem::Stride { stride });
+            return fail(OutputBuffer, output_buffer, StreamOutputProblem::Stride { stride });
         }
         if u64::from(dst_offset) + u64::from(num_components) > u64::from(stride) {
-            return fail(DstOffset, dst_offset, RecordProblem::BeyondStride { stride });
+            return fail(DstOffset, dst_offset, StreamOutputProblem::BeyondStride { stride });
         }
         Ok(Run {
-            records: (index, index),
-            place: Place { space, first: first + u64::from(start_component) },
+            indices: (index, index),
+            start: OutputDword { space, first: first + u64::from(start_component) },
             slots: (slot, slot),
             dwords: num_components,
             buffer: output_buffer,
@@ -307,28 +310,38 @@ impl StreamOutputInfo {
     }
 
     /// Refuses half of a 64-bit component at the ends of a run.
-    fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), RecordError> {
-        let places = outputs.places(run.place.space);
+    fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), StreamOutputError> {
+        let places = outputs.places(run.start.space);
         let is_half = |before: u64| {
             place_of(&places, before).is_some_and(|(first, output)| {
                 !(before - first).is_multiple_of(u64::from(output.bits / 32))
             })
         };
-        let first = run.place.first;
+        let first = run.start.first;
         let last = first + u64::from(run.dwords) - 1;
-        let of = |record: usize| self.outputs.get(record);
+        let of = |index: usize| self.outputs.get(index);
         if is_half(first) {
-            let record = run.records.0;
-            let value = of(record).map_or(0, |record| record.start_component);
-            let problem = RecordProblem::SplitComponent { slot: run.slots.0 };
-            return Err(RecordError { record, field: RecordField::StartComponent, value, problem });
+            let index = run.indices.0;
+            let value = of(index).map_or(0, |output| output.start_component);
+            let problem = StreamOutputProblem::SplitComponent { slot: run.slots.0 };
+            return Err(StreamOutputError {
+                index,
+                field: StreamOutputField::StartComponent,
+                value,
+                problem,
+            });
         }
         let ends_wide = place_of(&places, last).is_some_and(|(_, output)| output.bits == 64);
         if ends_wide && !is_half(last) {
-            let record = run.records.1;
-            let value = of(record).map_or(0, |record| record.num_components);
-            let problem = RecordProblem::SplitComponent { slot: run.slots.1 };
-            return Err(RecordError { record, field: RecordField::NumComponents, value, problem });
+            let index = run.indices.1;
+            let value = of(index).map_or(0, |output| output.num_components);
+            let problem = StreamOutputProblem::SplitComponent { slot: run.slots.1 };
+            return Err(StreamOutputError {
+                index,
+                field: StreamOutputField::NumComponents,
+                value,
+                problem,
+            });
         }
         Ok(())
     }

@@ -5,19 +5,19 @@
 use spirv::{Decoration, ExecutionModel};
 
 use super::error::label;
-use super::{CaptureError, Layout, Output};
+use super::{CaptureError, CapturedOutput, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
 /// The stream of an output: its block's member says so, or else its variable, or else it is 0.
-pub(super) fn stream_of(declarations: &Declarations, output: &Output) -> u32 {
+pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;
-        declarations.member_decoration(block.ty, *member, Decoration::Stream)
+        declarations.member_decoration_value(block.ty, *member, Decoration::Stream)
     };
-    let of_variable = || declarations.decoration(output.variable, Decoration::Stream);
-    of_member().or_else(of_variable).and_then(|p| p.first()).copied().unwrap_or(0)
+    let of_variable = || declarations.decoration_value(output.variable, Decoration::Stream);
+    of_member().or_else(of_variable).unwrap_or(0)
 }
 
 impl Layout {

@@ -3,7 +3,7 @@
 //! Variables", transform feedback).
 
 use super::outputs::Outputs;
-use super::{Capture, CaptureError, CaptureList, MAX_XFB_BUFFERS};
+use super::{CaptureEntry, CaptureError, CaptureList, MAX_XFB_BUFFERS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
@@ -57,7 +57,7 @@ impl CaptureList {
                         let output = format!("'{name}'");
                         return Err(CaptureError::Misaligned { output, offset, alignment: 8 });
                     }
-                    list.captures.push(Capture { selector, buffer: buffer as u32, offset });
+                    list.captures.push(CaptureEntry { selector, buffer: buffer as u32, offset });
                     size
                 }
             };

@@ -4,19 +4,19 @@ use std::collections::{BTreeSet, HashSet};
 
 use spirv::{Op, StorageClass};
 
-use super::Output;
+use super::CapturedOutput;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{EntryPoint, debug_info_sets, reachable_functions};
 use crate::spirv::pointers::Pointers;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
 /// A variable and constant indices into it.
-type Place = (Id, Vec<u32>);
+type OutputPath = (Id, Vec<u32>);
 
 /// What an entry point may write of its outputs.
 pub(super) struct Written {
     /// Of what is behind these, everything.
-    places: BTreeSet<Place>,
+    places: BTreeSet<OutputPath>,
 }
 
 impl Written {
@@ -48,12 +48,12 @@ impl Written {
     }
 
     /// Whether a scalar, vector or column is written, or a part of it.
-    pub(super) fn covers(&self, output: &Output) -> bool {
+    pub(super) fn covers(&self, output: &CapturedOutput) -> bool {
         let (variable, path) = (output.variable, &output.path);
         let is_written = |path: &[u32]| self.places.contains(&(variable, path.to_vec()));
         // What begins with the path comes next to it.
         let mut from = self.places.range((variable, path.clone())..);
-        let is_within = |(of, part): &Place| *of == variable && part.starts_with(path);
+        let is_within = |(of, part): &OutputPath| *of == variable && part.starts_with(path);
         (0..path.len()).any(|length| is_written(&path[..length]))
             || from.next().is_some_and(is_within)
     }
@@ -62,7 +62,7 @@ impl Written {
 struct Scan<'a> {
     pointers: Pointers<'a>,
     debug_info: HashSet<Id>,
-    places: BTreeSet<Place>,
+    places: BTreeSet<OutputPath>,
 }
 
 impl Scan<'_> {

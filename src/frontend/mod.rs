@@ -146,8 +146,8 @@ pub fn output_names<'a>(
         .variables(StorageClass::Output)
         .filter(|variable| entry.interface.contains(&variable.id))
         .filter_map(|variable| {
-            let location = declarations.decoration(variable.id, Decoration::Location)?.first()?;
-            Some((*location, declarations.name(variable.id)?))
+            let location = declarations.decoration_value(variable.id, Decoration::Location)?;
+            Some((location, declarations.name(variable.id)?))
         })
 }
 

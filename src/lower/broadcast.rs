@@ -39,17 +39,17 @@
 //!
 //! A shader with an output at another location writes `gl_FragData`, and is refused.
 
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
-use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string};
+use crate::spirv::{Id, Module, ParseError, Section, read_string};
 
 /// What is broadcast to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options<'a> {
+pub struct BroadcastOptions<'a> {
     /// The fragment shader's name; `None` takes the only one.
     pub entry_point: Option<&'a str>,
     /// Colour attachments of the subpass, or the highest number that the shader is to serve.
@@ -68,14 +68,14 @@ pub struct Broadcast {
     /// Name of the entry point in `words`.
     pub entry_point: String,
     /// The outputs that were added, in the order of locations.
-    pub added: Vec<Output>,
+    pub added: Vec<AddedOutput>,
     /// Whether the shader has a second source for blending (`Index` 1).
     pub dual_source: bool,
 }
 
 /// An output of the fragment shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Output {
+pub struct AddedOutput {
     /// The variable.
     pub variable: Id,
     /// The variable at location 0 whose value it has.
@@ -167,8 +167,11 @@ pub enum BroadcastError {
 ///
 /// # Errors
 /// [`BroadcastError`]
-pub fn broadcast_color(words: &[u32], options: &Options<'_>) -> Result<Broadcast, BroadcastError> {
-    let &Options { attachments, max_attachments, .. } = options;
+pub fn broadcast_color(
+    words: &[u32],
+    options: &BroadcastOptions<'_>,
+) -> Result<Broadcast, BroadcastError> {
+    let &BroadcastOptions { attachments, max_attachments, .. } = options;
     if attachments == 0 || attachments > max_attachments {
         return Err(BroadcastError::Attachments { attachments, max_attachments });
     }
@@ -192,14 +195,11 @@ pub fn broadcast_color(words: &[u32], options: &Options<'_>) -> Result<Broadcast
         broadcast.added.extend(colors.iter().map(|color| color.copy(&mut module, location)));
     }
     let wrapper = emit_wrapper(&mut Builder::new(&mut module), &entry, &colors, &broadcast.added);
-    module.edit(Section::ExecutionModes, |_, operands| {
-        if let Some(target) = operands.first_mut()
-            && *target == entry.function.0
-        {
-            *target = wrapper.0;
-        }
-    });
-    replace_entry_point(&mut module, &entry, wrapper, &broadcast.added)?;
+    interface::move_execution_modes(&mut module, &entry, wrapper);
+    let added = broadcast.added.iter().map(|output| output.variable);
+    let io = entry.interface.iter().copied().chain(added).collect();
+    let stage = ExecutionModel::Fragment;
+    interface::set_entry_point(&mut module, &declarations, &entry, stage, wrapper, io)?;
     broadcast.words = module.words();
     Ok(broadcast)
 }
@@ -216,7 +216,7 @@ struct Color {
 
 impl Color {
     /// The same at another location.
-    fn copy(&self, module: &mut Module, location: u32) -> Output {
+    fn copy(&self, module: &mut Module, location: u32) -> AddedOutput {
         let mut decorations = self.decorations.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
         let Variable { id: source, pointer, .. } = self.variable;
@@ -230,7 +230,7 @@ impl Color {
         }
         let array = if self.index == 0 { "gl_FragData" } else { "gl_SecondaryFragDataEXT" };
         Builder::new(module).name(variable, &format!("{array}[{location}]"));
-        Output { variable, source, location, index: self.index, component: self.component }
+        AddedOutput { variable, source, location, index: self.index, component: self.component }
     }
 }
 
@@ -239,7 +239,7 @@ fn colors(
     module: &Module,
     declarations: &Declarations,
     entry: &EntryPoint,
-    options: &Options<'_>,
+    options: &BroadcastOptions<'_>,
 ) -> Result<Vec<Color>, BroadcastError> {
     let label = |variable: &Variable| interface::label(declarations, variable.id);
     let mut colors = Vec::new();
@@ -248,8 +248,7 @@ fn colors(
         .filter(|v| entry.interface.contains(&v.id))
         .filter(|v| interface::built_in(declarations, v.id).is_none());
     for variable in outputs {
-        let parameter =
-            |which| declarations.decoration(variable.id, which).and_then(|p| p.first()).copied();
+        let parameter = |which| declarations.decoration_value(variable.id, which);
         let location = parameter(Decoration::Location)
             .ok_or_else(|| BroadcastError::NoLocation { variable: label(variable) })?;
         if location > 0 {
@@ -305,24 +304,13 @@ fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
 fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
     let others = module
         .section(Section::EntryPoints)
-        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function && !is_entry(*i, entry));
-    match others.filter_map(name).next() {
+        .filter(|i| i.is(Op::EntryPoint) && i.id(1) == entry.function && !entry.is(*i));
+    match others.filter_map(|i| read_string(i.operands().get(2..)?)).next() {
         None => Ok(()),
-        Some(other) => {
+        Some((other, _)) => {
             Err(BroadcastError::SharedFunction { entry_point: entry.name.clone(), other })
         }
     }
-}
-
-fn name(instruction: Instruction<'_>) -> Option<String> {
-    Some(read_string(instruction.operands().get(2..)?)?.0)
-}
-
-fn is_entry(instruction: Instruction<'_>, entry: &EntryPoint) -> bool {
-    instruction.is(Op::EntryPoint)
-        && instruction.operand(0) == spirv::ExecutionModel::Fragment as u32
-        && instruction.id(1) == entry.function
-        && name(instruction).as_ref() == Some(&entry.name)
 }
 
 /// `void broadcast_main() { shader(); gl_FragData[1] = gl_FragData[0]; ... }`
@@ -330,14 +318,11 @@ fn emit_wrapper(
     builder: &mut Builder<'_>,
     entry: &EntryPoint,
     colors: &[Color],
-    outputs: &[Output],
+    outputs: &[AddedOutput],
 ) -> Id {
-    let void = builder.void();
-    let procedure = builder.procedure();
     let mut code = Code::default();
-    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
-    let label = builder.module.fresh_id();
-    code.label(label);
+    let wrapper = code.begin_procedure(builder);
+    let void = builder.void();
     code.call(builder, void, entry.function, &[]);
     for color in colors {
         let Variable { id, pointee, .. } = color.variable;
@@ -346,32 +331,6 @@ fn emit_wrapper(
             code.push(Op::Store, &[output.variable.0, value.0]);
         }
     }
-    code.push(Op::Return, &[]);
-    code.push(Op::FunctionEnd, &[]);
-    builder.module.push_code(Section::Functions, &code);
-    builder.name(wrapper, "broadcast_main");
+    code.end_procedure(builder, wrapper, "broadcast_main");
     wrapper
-}
-
-/// Makes `function` the entry point, with the added outputs in its interface, which before SPIR-V 1.4
-/// lists inputs and outputs and from then on all globals. The entry points keep their order.
-fn replace_entry_point(
-    module: &mut Module,
-    entry: &EntryPoint,
-    function: Id,
-    added: &[Output],
-) -> Result<(), BroadcastError> {
-    let mut all: Vec<Vec<u32>> =
-        module.section(Section::EntryPoints).map(|i| i.words().to_vec()).collect();
-    let ours = module.section(Section::EntryPoints).position(|i| is_entry(i, entry));
-    if let Some(words) = ours.and_then(|ours| all.get_mut(ours)) {
-        words[2] = function.0;
-        words.extend(added.iter().map(|output| output.variable.0));
-        let length = u16::try_from(words.len())
-            .map_err(|_| BroadcastError::InterfaceLimit(entry.interface.len() + added.len()))?;
-        words[0] = u32::from(length) << 16 | Op::EntryPoint as u32;
-    }
-    module.retain(Section::EntryPoints, |_| false);
-    module.push_encoded(Section::EntryPoints, &all.concat());
-    Ok(())
 }

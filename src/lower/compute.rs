@@ -16,19 +16,20 @@
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
+use super::functions::Function;
 use super::inputs::Inputs;
 use super::interface;
-use super::library::{Shading, Stubs, free_spec_ids, library};
+use super::library::{CaptureStubs, Shading, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use super::strip::strip;
-use super::sysvals::{Access, SysvalsPlace};
+use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
-use super::{Backend, LowerError, Lowered, Shader};
+use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
@@ -146,13 +147,16 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     tracing::trace!(vertex_input = ?options.vertex_input);
     let mut linker = Linker::new(&mut module, library()?);
     let staging = Staging::declare(&mut linker.builder, &layout, &options.target);
-    let name = if staging.is_some() { "xfb_compute_staged" } else { "xfb_compute" };
-    let function = linker.function(name)?;
-    let mut io = linker.entry_interface(name)?;
-    let mut stubs = Stubs {
+    let main = match staging {
+        Some(_) => Function::XfbComputeStaged,
+        None => Function::XfbCompute,
+    };
+    let function = main.id(&mut linker)?;
+    let mut io = linker.entry_interface(main.name())?;
+    let mut stubs = CaptureStubs {
         memory,
-        sysvals: Access::PushConstants,
-        outputs: Outputs {
+        sysvals: SysvalsSource::PushConstants,
+        outputs: StoredOutputs {
             layout: &layout,
             declarations: &declarations,
             storage: StorageClass::Private,
@@ -194,7 +198,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     )?;
 
     tracing::debug!(
-        entry_point = name,
+        entry_point = main.name(),
         %resources,
         workgroup_size,
         shared_memory,
@@ -203,17 +207,17 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         "lowered"
     );
     Ok(Lowered {
-        backend: Backend::Compute,
+        kind: LoweredKind::Compute(LoweredCompute {
+            spec_ids,
+            resources,
+            attributes,
+            workgroup_size,
+            shared_memory,
+        }),
         stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,
-        spec_ids: Some(spec_ids),
-        attributes,
-        workgroup_size,
-        shared_memory,
-        resources: Some(resources),
-        sysvals: SysvalsPlace::default(),
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,

@@ -9,6 +9,7 @@ pub(super) mod parts;
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use self::parts::{Constituents, Part, constituents, parts};
+use super::functions::Function;
 use super::interface::{built_in, label};
 use super::{LowerError, LoweredAttribute};
 use crate::spirv::Id;
@@ -98,17 +99,17 @@ impl<'a> Inputs<'a> {
         indices: Indices,
     ) -> Result<Id, LowerError> {
         let ty = variable.pointee;
-        let mut sysval = |code: &mut Code, name: &str| -> Result<Id, LowerError> {
-            let function = linker.function(name)?;
+        let mut sysval = |code: &mut Code, function: Function| -> Result<Id, LowerError> {
+            let function = function.id(linker)?;
             let uint = linker.builder.uint();
             Ok(code.call(&mut linker.builder, uint, function, &[]))
         };
         let value = match BuiltIn::from_u32(which) {
             Some(BuiltIn::VertexIndex) => indices.vertex,
             Some(BuiltIn::InstanceIndex) => indices.instance,
-            Some(BuiltIn::BaseVertex) => sysval(code, "base_vertex")?,
-            Some(BuiltIn::BaseInstance) => sysval(code, "base_instance")?,
-            Some(BuiltIn::DrawIndex) => sysval(code, "draw_index")?,
+            Some(BuiltIn::BaseVertex) => sysval(code, Function::BaseVertex)?,
+            Some(BuiltIn::BaseInstance) => sysval(code, Function::BaseInstance)?,
+            Some(BuiltIn::DrawIndex) => sysval(code, Function::DrawIndex)?,
             // A capture is never multiview.
             Some(BuiltIn::ViewIndex) => linker.builder.constant(0),
             Some(

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::LowerError;
+use super::broadcast::BroadcastError;
 use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::emit::Code;
 use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_info};
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, string_words};
@@ -17,7 +19,7 @@ pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
 
 /// The built-in that a variable is.
 pub(super) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
-    declarations.decoration(variable, Decoration::BuiltIn)?.first().copied()
+    declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
 /// The input variable of the entry point that is that built-in.
@@ -155,9 +157,25 @@ pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, func
     });
 }
 
-/// Replaces the entry point's instruction. `interface` lists inputs and outputs; from SPIR-V 1.4 on the
-/// other global variables are added: those of the old interface, and those that are new. The rest may
-/// be the interface of another entry point.
+/// An interface of so many variables, more than one instruction can list.
+#[derive(Debug)]
+pub(super) struct InterfaceLimit(usize);
+
+impl From<InterfaceLimit> for LowerError {
+    fn from(InterfaceLimit(variables): InterfaceLimit) -> Self {
+        Self::InterfaceLimit(variables)
+    }
+}
+
+impl From<InterfaceLimit> for BroadcastError {
+    fn from(InterfaceLimit(variables): InterfaceLimit) -> Self {
+        Self::InterfaceLimit(variables)
+    }
+}
+
+/// Replaces the entry point's instruction, where it stands. `interface` lists inputs and outputs; from SPIR-V 1.4 on
+/// the other global variables are added: those of the old interface, and those that are new. The rest may be the
+/// interface of another entry point.
 pub(super) fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -165,7 +183,7 @@ pub(super) fn set_entry_point(
     model: ExecutionModel,
     function: Id,
     mut interface: Vec<Id>,
-) -> Result<(), LowerError> {
+) -> Result<(), InterfaceLimit> {
     if module.version() >= (1, 4) {
         interface.extend(&old.interface);
         let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
@@ -178,11 +196,12 @@ pub(super) fn set_entry_point(
     let mut operands = vec![model as u32, function.0];
     operands.extend(string_words(&old.name));
     if operands.len() + interface.len() >= usize::from(u16::MAX) {
-        return Err(LowerError::InterfaceLimit(interface.len()));
+        return Err(InterfaceLimit(interface.len()));
     }
     operands.extend(interface.iter().map(|id| id.0));
-    module.retain(Section::EntryPoints, |i| !old.is(i));
-    module.push(Section::EntryPoints, Op::EntryPoint, &operands);
+    let mut new = Code::default();
+    new.push(Op::EntryPoint, &operands);
+    module.replace(Section::EntryPoints, |i| old.is(i).then(|| new.words().to_vec()));
     Ok(())
 }
 

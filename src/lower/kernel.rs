@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use spirv::{ExecutionMode, ExecutionModel, Op};
 
+use super::functions::{MemoryStub, StubName};
 use super::library::library;
 use super::resources::{Memory, ResourcePlan, User};
 use super::{LowerError, explicit_layout};
@@ -114,7 +115,7 @@ pub fn lower(
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
     let width = kernel.workgroup_size(max_invocations);
-    linker.finish(&mut Stubs { memory, kernel, width })?;
+    linker.finish(&mut KernelStubs { memory, kernel, width })?;
     explicit_layout::remove(&mut module);
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
@@ -126,14 +127,14 @@ pub fn lower(
     Ok(module.words())
 }
 
-struct Stubs {
+struct KernelStubs {
     memory: Memory,
     kernel: Kernel,
     /// Invocations of the workgroup.
     width: u32,
 }
 
-impl Define for Stubs {
+impl Define for KernelStubs {
     type Error = LowerError;
 
     fn define(
@@ -142,12 +143,23 @@ impl Define for Stubs {
         stub: &Stub,
     ) -> Result<Option<Code>, LowerError> {
         let builder = &mut linker.builder;
-        let value = match stub.name.as_str() {
-            "kernel_width" => builder.constant(self.width),
-            "may_restart" => builder.constant_bool(self.kernel != Kernel::Setup),
+        if let Some(name) = MemoryStub::of(&stub.name) {
+            return Ok(Some(self.memory.define(builder, name, stub)?));
+        }
+        let Some(name) = StubName::of(&stub.name) else { return Ok(None) };
+        let value = match name {
+            StubName::KernelWidth => builder.constant(self.width),
+            StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
             // An invocation places many draws.
-            "may_loop" => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
-            _ => return Ok(self.memory.define(builder, stub)),
+            StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
+            // Captures'.
+            StubName::MayBeGeneral
+            | StubName::MayBeWide
+            | StubName::PipelineTopology
+            | StubName::SetInputs
+            | StubName::Shade
+            | StubName::StoreRecord
+            | StubName::WorkgroupSize => return Ok(None),
         };
         let mut code = Code::default();
         code.push(Op::ReturnValue, &[value.0]);

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use spirv::{Decoration, Op};
 
+use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
 use super::inputs::Inputs;
 use super::push_constants::PushConstants;
 use super::resources::Memory;
 use super::staging::Staging;
-use super::store::Outputs;
-use super::sysvals;
+use super::store::StoredOutputs;
+use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
@@ -28,13 +29,13 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
 }
 
 /// The bodies of the stubs for one shader.
-pub(super) struct Stubs<'a> {
+pub(super) struct CaptureStubs<'a> {
     /// Who accesses memory.
     pub(super) memory: Memory,
     /// Where sysvals are.
-    pub(super) sysvals: sysvals::Access,
+    pub(super) sysvals: SysvalsSource,
     /// What `store_record` stores.
-    pub(super) outputs: Outputs<'a>,
+    pub(super) outputs: StoredOutputs<'a>,
     /// What of that, and of the shader's variables, begins as 0.
     pub(super) undefined: &'a Undefined,
     /// Compute only: what is set before the shader runs.
@@ -57,7 +58,7 @@ pub(super) struct Shading<'a> {
     pub(super) staging: Option<Staging>,
 }
 
-impl Define for Stubs<'_> {
+impl Define for CaptureStubs<'_> {
     type Error = LowerError;
 
     fn define(
@@ -65,23 +66,29 @@ impl Define for Stubs<'_> {
         linker: &mut Linker<'_, '_>,
         stub: &Stub,
     ) -> Result<Option<Code>, LowerError> {
-        if let Some(code) = self.memory.define(&mut linker.builder, stub) {
-            return Ok(Some(code));
+        let name = stub.name.as_str();
+        if let Some(name) = MemoryStub::of(name) {
+            return Ok(Some(self.memory.define(&mut linker.builder, name, stub)?));
         }
-        if let Some(code) = self.sysvals.define(linker, stub)? {
-            return Ok(Some(code));
+        if let Some(name) = SysvalsStub::of(name) {
+            return Ok(self.sysvals.define(linker, name, stub)?);
         }
-        if let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())
-            && let Some(code) = staging.define(linker, &self.outputs, stub)?
+        if let Some(name) = StagingStub::of(name)
+            && let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())
         {
-            return Ok(Some(code));
+            return Ok(Some(staging.define(linker, &self.outputs, name, stub)?));
         }
-        let code = match (stub.name.as_str(), stub.parameters.as_slice(), &mut self.shading) {
-            ("store_record", &[record], _) => self.outputs.store_record(linker, record)?,
-            ("set_inputs", &[vertex_index, instance_index], Some(shading)) => {
+        let Some(name) = StubName::of(name) else { return Ok(None) };
+        let code = match (name, &mut self.shading) {
+            (StubName::StoreRecord, _) => {
+                let [record] = stub.parameters()?;
+                self.outputs.store_record(linker, record)?
+            }
+            (StubName::SetInputs, Some(shading)) => {
+                let [vertex_index, instance_index] = stub.parameters()?;
                 shading.inputs.set(linker, vertex_index, instance_index)?
             }
-            ("shade", [], Some(shading)) => {
+            (StubName::Shade, Some(shading)) => {
                 let mut code = Code::default();
                 self.push_constants.set(linker, &mut code)?;
                 let builder = &mut linker.builder;
@@ -91,26 +98,31 @@ impl Define for Stubs<'_> {
                 code.push(Op::Return, &[]);
                 code
             }
-            ("pipeline_topology", [], _) => {
-                let uint = linker.builder.uint();
-                let default = [SpecIds::ANY_TOPOLOGY];
-                spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.topology)
-            }
-            ("may_restart", [], _) => may_occur(linker, self.spec_ids.restart),
-            ("may_be_general", [], _) => may_occur(linker, self.spec_ids.general),
-            ("may_be_wide", [], _) => may_occur(linker, self.spec_ids.wide),
-            ("may_loop", [], _) => {
-                let mut code = Code::default();
-                code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
-                code
-            }
-            ("workgroup_size", [], Some(shading)) => {
+            (StubName::WorkgroupSize, Some(shading)) => {
                 let mut code = Code::default();
                 let size = linker.builder.constant(shading.workgroup_size);
                 code.push(Op::ReturnValue, &[size.0]);
                 code
             }
-            _ => return Ok(None),
+            (StubName::PipelineTopology, _) => {
+                let uint = linker.builder.uint();
+                let default = [SpecIds::ANY_TOPOLOGY];
+                spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.topology)
+            }
+            (StubName::MayRestart, _) => may_occur(linker, self.spec_ids.restart),
+            (StubName::MayBeGeneral, _) => may_occur(linker, self.spec_ids.general),
+            (StubName::MayBeWide, _) => may_occur(linker, self.spec_ids.wide),
+            (StubName::MayLoop, _) => {
+                let mut code = Code::default();
+                code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
+                code
+            }
+            // Nothing on the vertex backend refers to these.
+            (StubName::SetInputs | StubName::Shade | StubName::WorkgroupSize, None) => {
+                return Ok(None);
+            }
+            // A kernel's.
+            (StubName::KernelWidth, _) => return Ok(None),
         };
         Ok(Some(code))
     }

@@ -33,7 +33,7 @@ use super::push_constants;
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
-use super::{Backend, Captures, LowerError, Lowered, Shader, SysvalsPlace};
+use super::{Captures, LowerError, Lowered, LoweredKind, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, isolate, shares_function};
@@ -56,7 +56,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// Takes a shader for the driver's own capture: as it is but for specialisation constants, if
 /// its decorations say what is captured;
 /// decorated anew, as [`emit`] does it, for a list. `max_output_components` is
-/// [`Options::max_output_components`], for a vertex shader that of
+/// [`EmitOptions::max_output_components`], for a vertex shader that of
 /// [`runtime::Limits`](crate::runtime::Limits); only a list can need more than there are.
 ///
 /// # Errors
@@ -117,17 +117,11 @@ impl Report {
     fn lowered(self, words: Vec<u32>, entry: EntryPoint, layout: Layout) -> Lowered {
         let Self { uses, push_constants, undefined } = self;
         Lowered {
-            backend: Backend::Native,
+            kind: LoweredKind::Native,
             stage: entry.model,
             words,
             entry_point: entry.name,
             layout,
-            spec_ids: None,
-            attributes: Vec::new(),
-            workgroup_size: 0,
-            shared_memory: 0,
-            resources: None,
-            sysvals: SysvalsPlace::default(),
             has_side_effects: uses.has_side_effects,
             descriptor_sets: uses.descriptor_sets,
             push_constants,
@@ -139,7 +133,7 @@ impl Report {
 
 /// What [`emit`] is to decorate.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct EmitOptions<'a> {
     /// The stage, as in [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
     /// The shader's name; `None` takes the only one of the stage.
@@ -154,7 +148,7 @@ pub struct Options<'a> {
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-impl<'a> Options<'a> {
+impl<'a> EmitOptions<'a> {
     /// The only shader, on a device that has no more than it must.
     pub const fn new(list: &'a CaptureList) -> Self {
         Self {
@@ -178,7 +172,7 @@ pub struct Emitted {
     pub explicit: u32,
     /// The locations that were added, in ascending order.
     pub locations: Vec<u32>,
-    /// Output components in use, as [`Options::max_output_components`] counts them.
+    /// Output components in use, as [`EmitOptions::max_output_components`] counts them.
     pub output_components: u32,
 }
 
@@ -189,8 +183,8 @@ pub struct Emitted {
 /// [`LowerError`]: no module, no such shader, another stage, a list that [`Layout::from_list`] refuses, or
 /// [`LowerError::LocationBudget`].
 #[tracing::instrument(level = "debug", skip_all)]
-pub fn emit(words: &[u32], options: &Options<'_>) -> Result<Emitted, LowerError> {
-    let &Options { stage, entry_point, list, max_output_components, specialization } = options;
+pub fn emit(words: &[u32], options: &EmitOptions<'_>) -> Result<Emitted, LowerError> {
+    let &EmitOptions { stage, entry_point, list, max_output_components, specialization } = options;
     let captures = Captures::List(list);
     let shader = Shader { words, stage, entry_point, captures, specialization };
     decorate(&shader, list, max_output_components)
@@ -214,8 +208,8 @@ fn decorate(
 
     strip(&mut module, &declarations);
     module.add_capability(Capability::TransformFeedback);
-    for target in &inlined {
-        target.decorate(&mut module);
+    for output in &inlined {
+        output.decorate(&mut module);
     }
     let mut function = entry.function;
     let mut added = explicit::Added::default();
@@ -224,7 +218,8 @@ fn decorate(
         if entry.model == ExecutionModel::Geometry && has_others(&module, entry.model) {
             isolate(&mut module, &mut entry);
         }
-        let shader = explicit::Captured { declarations: &declarations, entry: &entry, rest: &rest };
+        let shader =
+            explicit::ExplicitShader { declarations: &declarations, entry: &entry, rest: &rest };
         (function, added) = shader.add_outputs(&mut module, max_output_components)?;
         let mut io = entry.interface.clone();
         io.extend(&added.variables);

@@ -17,6 +17,7 @@ use spirv::{Op, StorageClass};
 use self::layout::Value;
 pub(super) use self::types::place_label;
 use super::LowerError;
+use super::functions::Function;
 use super::interface;
 use super::store::{Loaded, gather};
 use super::widen::{WideTypes, Widened};
@@ -146,20 +147,21 @@ impl PushConstants {
         self.reads.iter().for_each(|read| read.value.add_bytes(&mut bytes));
         let dwords: BTreeSet<u32> =
             bytes.iter().flat_map(|bytes| bytes.start / 4..bytes.end.div_ceil(4)).collect();
-        let table = linker.function("table_address")?;
+        let table = Function::TableAddress.id(linker)?;
         let uvec2 = linker.builder.uvec(2);
         let table = code.call(&mut linker.builder, uvec2, table, &[]);
         let mut loaded = Loaded::default();
         for (first, count) in loads(&dwords) {
-            let load = linker.function(match count {
-                1 => "load1",
-                2 => "load2_aligned",
-                _ => "load4_aligned",
-            })?;
+            let load = match count {
+                1 => Function::Load1,
+                2 => Function::Load2Aligned,
+                _ => Function::Load4Aligned,
+            }
+            .id(linker)?;
             let mut address = table;
             let behind = 4 * first - self.range.start;
             if behind > 0 {
-                let multiply_add = linker.function("multiply_add")?;
+                let multiply_add = Function::MultiplyAdd.id(linker)?;
                 let builder = &mut linker.builder;
                 let arguments = [table, builder.constant(behind), builder.constant(1)];
                 address = code.call(builder, uvec2, multiply_add, &arguments);
@@ -373,11 +375,12 @@ impl Emit<'_, '_, '_> {
             let scalars: Vec<u32> = scalars.collect::<Result<_, LinkError>>()?;
             return Ok(construct(&mut self.linker.builder, self.code, ty, &scalars));
         }
-        let convert = self.linker.function(match class {
-            NumericClass::Uint => "convert_uint",
-            NumericClass::Sint => "convert_sint",
-            NumericClass::Float => "convert_sfloat",
-        })?;
+        let convert = match class {
+            NumericClass::Uint => Function::ConvertUint,
+            NumericClass::Sint => Function::ConvertSint,
+            NumericClass::Float => Function::ConvertSfloat,
+        }
+        .id(self.linker)?;
         let (code, builder) = (&mut *self.code, &mut self.linker.builder);
         let dwords: Vec<u32> = (start / 4..start / 4 + 2)
             .map(|dword| match offsets.iter().any(|offset| offset / 4 == dword) {

@@ -125,10 +125,9 @@ pub fn push_constants(shader: &Shader<'_>) -> Result<Vec<PushConstant>, LowerErr
         let block = variable.pointee;
         let Some(Type::Struct { members }) = declarations.ty(block) else { continue };
         for (index, ty) in (0..).zip(members) {
-            let offset = declarations.member_decoration(block, index, Decoration::Offset);
-            let offset = offset.and_then(|parameters| parameters.first());
+            let offset = declarations.member_decoration_value(block, index, Decoration::Offset);
             all.push(PushConstant {
-                offset: *offset.ok_or_else(|| LowerError::PushConstantLayout {
+                offset: offset.ok_or_else(|| LowerError::PushConstantLayout {
                     member: push_constants::place_label(&declarations, variable, &[index]),
                     problem: "has no Offset".to_owned(),
                 })?,
@@ -153,9 +152,8 @@ fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {
         for variable in variables(storage) {
             let number = |decoration| {
                 declarations
-                    .decoration(variable.id, decoration)
-                    .and_then(|parameters| parameters.first())
-                    .map_or("?".to_owned(), u32::to_string)
+                    .decoration_value(variable.id, decoration)
+                    .map_or("?".to_owned(), |number| number.to_string())
             };
             resources.push(format!(
                 "descriptor set {} binding {} ({})",

@@ -6,10 +6,11 @@ use spirv::Op;
 use super::LowerError;
 use super::descriptors::{self, Descriptors};
 use super::device_address::{self, DeviceAddress};
+use super::functions::MemoryStub;
 use super::interface::label;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::link::Stub;
+use crate::spirv::link::{LinkError, Stub};
 use crate::spirv::{Id, Module};
 
 /// How generated code reaches the buffers of a capture: those that are captured to, vertex and index
@@ -67,8 +68,8 @@ impl ResourcePlan {
         let storages =
             [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
         for variable in storages.iter().flat_map(|storage| declarations.variables(*storage)) {
-            let used = declarations.decoration(variable.id, Decoration::DescriptorSet);
-            if let Some(&used) = used.and_then(|parameters| parameters.first())
+            let used = declarations.decoration_value(variable.id, Decoration::DescriptorSet);
+            if let Some(used) = used
                 && used >= set
             {
                 let variable = label(declarations, variable.id);
@@ -110,14 +111,17 @@ impl Memory {
         }
     }
 
-    /// The body of a stub, or `None` for one that is not about memory.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, stub: &Stub) -> Option<Code> {
-        let (name, parameters) = (stub.name.as_str(), stub.parameters.as_slice());
-        if let ("product", &[a, b]) = (name, parameters) {
-            return Some(product(builder, a, b));
-        }
-        let access = Access::of(name, parameters)?;
-        Some(match self {
+    /// The body of a stub.
+    pub(super) fn define(
+        &mut self,
+        builder: &mut Builder<'_>,
+        name: MemoryStub,
+        stub: &Stub,
+    ) -> Result<Code, LinkError> {
+        let Some(access) = Access::of(name, stub)? else {
+            return Ok(product(builder, stub.parameters()?));
+        };
+        Ok(match self {
             Self::DeviceAddress(memory) => memory.define(builder, access),
             Self::Descriptors(memory) => memory.define(builder, access),
         })
@@ -137,36 +141,43 @@ pub(super) enum Access {
 }
 
 impl Access {
-    fn of(name: &str, parameters: &[Id]) -> Option<Self> {
-        let (name, any) = match name.strip_suffix("_from_any").or(name.strip_suffix("_to_any")) {
-            Some(name) => (name, true),
-            None => (name, false),
+    /// What a stub does; `None` for the one that is arithmetic alone.
+    fn of(name: MemoryStub, stub: &Stub) -> Result<Option<Self>, LinkError> {
+        let load = |components, any, aligned| {
+            let [address] = stub.parameters()?;
+            Ok(Some(Self::Load { address, components, any, aligned }))
         };
-        let (name, aligned) = match name.strip_suffix("_aligned") {
-            Some(name) => (name, true),
-            None => (name, false),
+        let store = |components, any, aligned| {
+            let [address, index, value] = stub.parameters()?;
+            Ok(Some(Self::Store { address, index, value, components, any, aligned }))
         };
-        let components = match name {
-            "load1" | "store1" => 1,
-            "load2" | "store2" => 2,
-            "load3" | "store3" => 3,
-            "load4" | "store4" => 4,
-            "multiply_add" => 0,
-            _ => return None,
-        };
-        Some(match *parameters {
-            [address] => Self::Load { address, components, any, aligned },
-            [address, a, b] if components == 0 => Self::MultiplyAdd { address, a, b },
-            [address, index, value] => {
-                Self::Store { address, index, value, components, any, aligned }
+        match name {
+            MemoryStub::Load1 => load(1, false, false),
+            MemoryStub::Load2 => load(2, false, false),
+            MemoryStub::Load3 => load(3, false, false),
+            MemoryStub::Load4 => load(4, false, false),
+            MemoryStub::Load1FromAny => load(1, true, false),
+            MemoryStub::Load4FromAny => load(4, true, false),
+            MemoryStub::Load2Aligned => load(2, false, true),
+            MemoryStub::Load4Aligned => load(4, false, true),
+            MemoryStub::Store1 => store(1, false, false),
+            MemoryStub::Store2 => store(2, false, false),
+            MemoryStub::Store3 => store(3, false, false),
+            MemoryStub::Store4 => store(4, false, false),
+            MemoryStub::Store4ToAny => store(4, true, false),
+            MemoryStub::Store2Aligned => store(2, false, true),
+            MemoryStub::Store4Aligned => store(4, false, true),
+            MemoryStub::MultiplyAdd => {
+                let [address, a, b] = stub.parameters()?;
+                Ok(Some(Self::MultiplyAdd { address, a, b }))
             }
-            _ => return None,
-        })
+            MemoryStub::Product => Ok(None),
+        }
     }
 }
 
 /// a * b in 64 bits: the floor has shaderInt64, but nothing here needs it.
-fn product(builder: &mut Builder<'_>, a: Id, b: Id) -> Code {
+fn product(builder: &mut Builder<'_>, [a, b]: [Id; 2]) -> Code {
     let mut code = Code::default();
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);

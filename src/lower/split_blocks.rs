@@ -37,7 +37,7 @@ const MAX_VARIABLES: usize = 512;
 
 /// What [`split_blocks`] is to do.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct SplitOptions<'a> {
     /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or geometry. In
     /// others outputs are arrays, one element for each vertex, or not captured.
     pub stage: Option<ExecutionModel>,
@@ -76,7 +76,7 @@ pub struct Member {
 /// # Errors
 /// [`SplitError`]
 #[tracing::instrument(level = "debug", skip_all)]
-pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, SplitError> {
+pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, SplitError> {
     let mut module = Module::parse(words)?;
     specialize(&mut module, options.specialization)?;
     let entry = find_captured_shader(&module, options.stage, options.entry_point)?;
@@ -97,11 +97,11 @@ pub fn split_blocks(words: &[u32], options: &Options<'_>) -> Result<Split, Split
                 members: &mut members,
                 steps: 0,
             };
-            let location = first(declarations.decoration(variable.id, Decoration::Location));
+            let location = declarations.decoration_value(variable.id, Decoration::Location);
             let name = declarations.name(variable.id).unwrap_or_default().to_owned();
             let decorations = walk.decorations(variable.id, None);
             let root = walk.node(variable.pointee, vec![], location, &name, &decorations)?.0;
-            outputs.push(Output { variable: *variable, root });
+            outputs.push(SplitOutput { variable: *variable, root });
         }
     }
     let entry_point = entry.name;
@@ -143,7 +143,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
 }
 
 /// An output that is split.
-struct Output {
+struct SplitOutput {
     variable: Variable,
     root: Node,
 }
@@ -206,8 +206,9 @@ impl Walk<'_> {
         match declarations.ty(ty) {
             Some(Type::Struct { members }) => {
                 for (member, part) in (0u32..).zip(members) {
-                    let own = declarations.member_decoration(ty, member, Decoration::Location);
-                    location = first(own).or(location);
+                    let own =
+                        declarations.member_decoration_value(ty, member, Decoration::Location);
+                    location = own.or(location);
                     let name = match declarations.member_name(ty, member) {
                         Some(member_name) if name.is_empty() => member_name.to_owned(),
                         Some(member_name) => format!("{name}_{member_name}"),
@@ -358,8 +359,4 @@ fn structure_of(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> 
         Type::Struct { members } => Some((ty, members)),
         _ => None,
     }
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }

@@ -6,8 +6,9 @@
 use spirv::{MemoryModel, Op, StorageClass};
 
 use super::compute::Target;
+use super::functions::{Function, StagingStub};
 use super::resources::ResourcePlan;
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
@@ -105,25 +106,34 @@ impl Staging {
         self.bytes
     }
 
-    /// The body of a stub, or `None` for one that is not about staging.
+    /// The body of a stub.
     pub(super) fn define(
         &self,
         linker: &mut Linker<'_, '_>,
-        outputs: &Outputs<'_>,
+        outputs: &StoredOutputs<'_>,
+        name: StagingStub,
         stub: &Stub,
-    ) -> Result<Option<Code>, LinkError> {
-        Ok(Some(match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("staged_records", []) => constant(linker, self.records),
-            ("staged_units", []) => constant(linker, self.most_units()),
-            ("stage_record", &[slot]) => self.stage_record(&mut linker.builder, outputs, slot),
-            ("store_staged", &[first_record, count, unit]) => {
+    ) -> Result<Code, LinkError> {
+        Ok(match name {
+            StagingStub::StagedRecords => constant(linker, self.records),
+            StagingStub::StagedUnits => constant(linker, self.most_units()),
+            StagingStub::StageRecord => {
+                let [slot] = stub.parameters()?;
+                self.stage_record(&mut linker.builder, outputs, slot)
+            }
+            StagingStub::StoreStaged => {
+                let [first_record, count, unit] = stub.parameters()?;
                 self.store_staged(linker, outputs, first_record, count, unit)?
             }
-            _ => return Ok(None),
-        }))
+        })
     }
 
-    fn stage_record(&self, builder: &mut Builder<'_>, outputs: &Outputs<'_>, slot: Id) -> Code {
+    fn stage_record(
+        &self,
+        builder: &mut Builder<'_>,
+        outputs: &StoredOutputs<'_>,
+        slot: Id,
+    ) -> Code {
         let mut code = Code::default();
         let values = outputs.load_all(builder, &mut code);
         let uint = builder.uint();
@@ -147,7 +157,7 @@ impl Staging {
     fn store_staged(
         &self,
         linker: &mut Linker<'_, '_>,
-        outputs: &Outputs<'_>,
+        outputs: &StoredOutputs<'_>,
         first_record: Id,
         count: Id,
         unit: Id,
@@ -172,8 +182,7 @@ impl Staging {
                 let vector = builder.uvec(shape.unit);
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let index = code.value(builder, Op::IAdd, uint, &[base.0, dword.0]);
-                let wide = if shape.unit > 1 { "_wide" } else { "" };
-                let store = linker.function(&format!("store{}{wide}", shape.unit))?;
+                let store = Function::store(shape.unit, shape.unit > 1).id(linker)?;
                 let void = linker.builder.void();
                 code.call(&mut linker.builder, void, store, &[address, index, value]);
                 Ok(())

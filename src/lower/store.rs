@@ -2,7 +2,8 @@
 
 use spirv::{Op, StorageClass};
 
-use crate::capture::{Layout, Output};
+use super::functions::Function;
+use crate::capture::{CapturedOutput, Layout};
 use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::Declarations;
@@ -42,7 +43,7 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
 
 /// A value that is captured as one: a `u32`, or a vector of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct StoredVector {
     pub(super) buffer: u32,
     /// Bytes of a record in that buffer.
     pub(super) stride: u32,
@@ -55,7 +56,7 @@ pub(super) struct Group {
 
 /// What the stores read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outputs<'a> {
+pub(super) struct StoredOutputs<'a> {
     /// What goes where.
     pub(super) layout: &'a Layout,
     /// The types of the output variables.
@@ -64,7 +65,7 @@ pub(super) struct Outputs<'a> {
     pub(super) storage: StorageClass,
 }
 
-impl Outputs<'_> {
+impl StoredOutputs<'_> {
     /// The body of `store_record(record)`.
     pub(super) fn store_record(
         &self,
@@ -80,8 +81,7 @@ impl Outputs<'_> {
                     let width = chunk.parts.len() as u32;
                     // Whether all records have the chunk where it can be stored as a whole.
                     let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
-                    let wide = if matches!(width, 2 | 4) && aligns(width) { "_wide" } else { "" };
-                    let store = linker.function(&format!("store{width}{wide}"))?;
+                    let store = Function::store(width, aligns(width)).id(linker)?;
                     let builder = &mut linker.builder;
                     let value = gather(builder, code, &values, &chunk.parts);
                     let (uint, offset) = (builder.uint(), builder.constant(chunk.dword));
@@ -111,7 +111,7 @@ impl Outputs<'_> {
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
-        let is_bound = linker.function("xfb_is_bound")?;
+        let is_bound = Function::XfbIsBound.id(linker)?;
         let builder = &mut linker.builder;
         let (buffer, bool_type) = (builder.constant(buffer as u32), builder.bool());
         let is_bound = code.call(builder, bool_type, is_bound, &[buffer]);
@@ -130,7 +130,7 @@ impl Outputs<'_> {
         record: Id,
     ) -> Result<(Id, Id), LinkError> {
         let (xfb_address, first_dword) =
-            (linker.function("xfb_address")?, linker.function("xfb_first_dword")?);
+            (Function::XfbAddress.id(linker)?, Function::XfbFirstDword.id(linker)?);
         let stride = self.layout.strides.get(buffer).copied().flatten().unwrap_or(0);
         let builder = &mut linker.builder;
         let (uint, uvec2) = (builder.uint(), builder.uvec(2));
@@ -160,12 +160,12 @@ impl Outputs<'_> {
     }
 
     /// The captured dwords in groups of up to four that lie side by side in a record.
-    pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Group> {
+    pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<StoredVector> {
         let values = self.load_all(builder, code);
         let mut groups = Vec::new();
         for (buffer, stride) in self.layout.buffers() {
             for chunk in chunks(self.layout, buffer) {
-                groups.push(Group {
+                groups.push(StoredVector {
                     buffer: buffer as u32,
                     stride,
                     offset: chunk.dword * 4,
@@ -187,7 +187,7 @@ impl Outputs<'_> {
         &self,
         builder: &mut Builder<'_>,
         code: &mut Code,
-        output: &Output,
+        output: &CapturedOutput,
     ) -> (Id, Id) {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
@@ -203,7 +203,7 @@ impl Outputs<'_> {
         (code.value(builder, Op::AccessChain, pointer_type, &operands), ty)
     }
 
-    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &Output) -> Loaded {
+    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, output: &CapturedOutput) -> Loaded {
         let (pointer, ty) = self.pointer(builder, code, output);
         let value = code.value(builder, Op::Load, ty, &[pointer.0]);
         if output.bits == 32 {
@@ -301,14 +301,14 @@ pub(super) fn gather(
 pub(super) mod tests {
     use super::*;
 
-    /// Outputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
+    /// StoredOutputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
     pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
             strides: [Some(stride), None, None, None],
             streams: [0; 4],
             outputs: outputs
                 .iter()
-                .map(|(offset, components)| Output {
+                .map(|(offset, components)| CapturedOutput {
                     buffer: 0,
                     offset: *offset,
                     components: *components,

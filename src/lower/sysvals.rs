@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use spirv::{Decoration, Op, StorageClass};
 
 use super::LowerError;
+use super::functions::{Function, SysvalsStub};
 use super::push_constants::MAX_PUSH_CONSTANTS;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
@@ -34,11 +35,14 @@ pub enum SysvalsPlace {
 impl Default for SysvalsPlace {
     /// All push constants of the smallest devices.
     fn default() -> Self {
-        Self::PushConstants { offset: 0 }
+        Self::FIRST
     }
 }
 
 impl SysvalsPlace {
+    /// The default, as a constant.
+    pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
+
     /// Bytes that the offset is a multiple of.
     pub const ALIGNMENT: u32 = 8;
 
@@ -70,14 +74,14 @@ impl SysvalsPlace {
 
 /// The bodies of the functions that read sysvals.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Access {
+pub(super) enum SysvalsSource {
     /// As the library has them.
     PushConstants,
     /// Through the address in that variable.
     Memory(Id),
 }
 
-impl Access {
+impl SysvalsSource {
     /// Declares what access to that place needs.
     pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
         let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
@@ -94,25 +98,28 @@ impl Access {
     pub(super) fn define(
         self,
         linker: &mut Linker<'_, '_>,
+        name: SysvalsStub,
         stub: &Stub,
     ) -> Result<Option<Code>, LinkError> {
         let Self::Memory(variable) = self else { return Ok(None) };
         let mut code = Code::default();
-        let (behind, index) = match (stub.name.as_str(), stub.parameters.as_slice()) {
-            ("use_pushed_draw", []) => {
-                let function = linker.function("use_draw_at")?;
+        let (behind, index) = match name {
+            SysvalsStub::UsePushedDraw => {
+                let function = Function::UseDrawAt.id(linker)?;
                 let address = load_address(&mut linker.builder, &mut code, variable);
                 let void = linker.builder.void();
                 code.call(&mut linker.builder, void, function, &[address]);
                 code.push(Op::Return, &[]);
                 return Ok(Some(code));
             }
-            ("xfb_address", &[buffer]) => (offset_of!(Sysvals, xfb_address), Some(buffer)),
-            ("table_address", []) => (offset_of!(Sysvals, table), None),
-            _ => return Ok(None),
+            SysvalsStub::XfbAddress => {
+                let [buffer] = stub.parameters()?;
+                (offset_of!(Sysvals, xfb_address), Some(buffer))
+            }
+            SysvalsStub::TableAddress => (offset_of!(Sysvals, table), None),
         };
-        let multiply_add = linker.function("multiply_add")?;
-        let load = linker.function("load2_aligned")?;
+        let multiply_add = Function::MultiplyAdd.id(linker)?;
+        let load = Function::Load2Aligned.id(linker)?;
         let builder = &mut linker.builder;
         let uvec2 = builder.uvec(2);
         let mut address = load_address(builder, &mut code, variable);
@@ -141,19 +148,19 @@ fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id 
 pub(super) fn place_block(
     module: &mut Module,
     first_linked: Id,
-    access: Access,
+    access: SysvalsSource,
     place: SysvalsPlace,
 ) {
     let own = match access {
-        Access::PushConstants => None,
-        Access::Memory(variable) => Some(variable),
+        SysvalsSource::PushConstants => None,
+        SysvalsSource::Memory(variable) => Some(variable),
     };
     let declarations = Declarations::of(module);
     let mut variables = declarations.variables(StorageClass::PushConstant);
     let Some(block) = variables.find(|v| v.id > first_linked && Some(v.id) != own) else { return };
     match access {
-        Access::PushConstants => move_block(module, block.pointee, place.offset()),
-        Access::Memory(_) => remove_block(module, block.id),
+        SysvalsSource::PushConstants => move_block(module, block.pointee, place.offset()),
+        SysvalsSource::Memory(_) => remove_block(module, block.id),
     }
 }
 

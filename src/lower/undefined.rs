@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{Op, StorageClass};
 
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use crate::capture::Layout;
 use crate::spirv::assignment::Unassigned;
 use crate::spirv::declarations::{Declarations, Type};
@@ -104,7 +104,12 @@ impl Undefined {
     }
 
     /// Stores 0 to outputs and to variables of the module, for the shader to begin with.
-    pub(super) fn clear(&self, builder: &mut Builder<'_>, code: &mut Code, outputs: &Outputs<'_>) {
+    pub(super) fn clear(
+        &self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        outputs: &StoredOutputs<'_>,
+    ) {
         for (variable, ty) in &self.private {
             let null = builder.declare(Op::ConstantNull, &[ty.0]);
             code.push(Op::Store, &[variable.0, null.0]);

@@ -37,7 +37,7 @@ fn descriptor_sets(declarations: &Declarations, used: &StaticUse) -> Vec<u32> {
     let sets: BTreeSet<u32> = variables
         .filter(|variable| used.contains(variable.id))
         .filter_map(|variable| {
-            declarations.decoration(variable.id, Decoration::DescriptorSet)?.first().copied()
+            declarations.decoration_value(variable.id, Decoration::DescriptorSet)
         })
         .collect();
     sets.into_iter().collect()

@@ -9,27 +9,28 @@
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
+use super::functions::Function;
 use super::interface;
-use super::library::{Stubs, free_spec_ids, library};
+use super::library::{CaptureStubs, free_spec_ids, library};
 use super::push_constants::{self, PushConstants};
 use super::resources::{Memory, ResourcePlan, User};
-use super::store::Outputs;
+use super::store::StoredOutputs;
 use super::strip::strip;
-use super::sysvals::{Access, SysvalsPlace, place_block};
+use super::sysvals::{SysvalsPlace, SysvalsSource, place_block};
 use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::widen;
-use super::{Backend, LowerError, Lowered, Shader};
+use super::{LowerError, Lowered, LoweredKind, LoweredVertex, Shader};
+use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Section};
 
 /// The only plan here: the vertices that a shader runs on need not agree on what it indexes descriptors by,
 /// and who has stores from this stage has addresses.
-const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
+pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// Primitives of an instance of a triangle fan that a capture of this backend may write, at most.
 ///
@@ -89,7 +90,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     let first_linked = module.fresh_id();
     let mut linker = Linker::new(&mut module, library()?);
-    let access = Access::declare(&mut linker.builder, sysvals);
+    let access = SysvalsSource::declare(&mut linker.builder, sysvals);
     let mut io = entry.interface.clone();
     let mut index = |builder: &mut Builder<'_>, which| {
         let index = Index::of(builder, &declarations, &entry, which);
@@ -98,9 +99,12 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     };
     let vertex_index = index(&mut linker.builder, BuiltIn::VertexIndex);
     let instance_index = index(&mut linker.builder, BuiltIn::InstanceIndex);
-    let xfb_vertex = linker.function("xfb_vertex")?;
-    let outputs =
-        Outputs { layout: &layout, declarations: &declarations, storage: StorageClass::Output };
+    let xfb_vertex = Function::XfbVertex.id(&mut linker)?;
+    let outputs = StoredOutputs {
+        layout: &layout,
+        declarations: &declarations,
+        storage: StorageClass::Output,
+    };
     let mut set_up = Code::default();
     push_constants.set(&mut linker, &mut set_up)?;
     undefined.clear(&mut linker.builder, &mut set_up, &outputs);
@@ -111,7 +115,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
         xfb_vertex,
         [vertex_index, instance_index],
     );
-    let mut stubs = Stubs {
+    let mut stubs = CaptureStubs {
         memory,
         sysvals: access,
         outputs,
@@ -136,17 +140,11 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     tracing::debug!(resources = %RESOURCES, has_side_effects = uses.has_side_effects, "lowered");
     Ok(Lowered {
-        backend: Backend::Vertex,
+        kind: LoweredKind::Vertex(LoweredVertex { spec_ids, sysvals }),
         stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,
-        spec_ids: Some(spec_ids),
-        attributes: Vec::new(),
-        workgroup_size: 0,
-        shared_memory: 0,
-        resources: Some(RESOURCES),
-        sysvals,
         has_side_effects: uses.has_side_effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,
@@ -200,19 +198,13 @@ fn emit_wrapper(
     xfb_vertex: Id,
     indices: [Index; 2],
 ) -> Id {
-    let void = builder.void();
-    let procedure = builder.procedure();
     let mut code = Code::default();
-    let wrapper = code.value(builder, Op::Function, void, &[0, procedure.0]);
-    let label = builder.module.fresh_id();
-    code.label(label);
+    let wrapper = code.begin_procedure(builder);
+    let void = builder.void();
     code.copy(set_up.words());
     code.call(builder, void, shader, &[]);
     let arguments = indices.map(|index| index.load(builder, &mut code));
     code.call(builder, void, xfb_vertex, &arguments);
-    code.push(Op::Return, &[]);
-    code.push(Op::FunctionEnd, &[]);
-    builder.module.push_code(Section::Functions, &code);
-    builder.name(wrapper, "xfb_main");
+    code.end_procedure(builder, wrapper, "xfb_main");
     wrapper
 }

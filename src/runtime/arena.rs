@@ -6,9 +6,9 @@
 //!
 //! It has two parts: *upload* is written by the host while recording and read by the device; *scratch*
 //! is written and read by the device alone, afresh at each execution. Where descriptors take the place of
-//! device addresses, it has descriptor sets besides. Each part is a list of blocks. A [record](super::Capture::play)
-//! asks for all that it needs at once, before it records anything, and gets it from one block of each part; where
-//! no block has it, an arena that is [growing](Arena::growing) gets another one.
+//! device addresses, it has descriptor sets besides. Each part is a list of blocks. A [recording](super::Capture::play)
+//! asks for all that it needs at once, before there is any command of it, and gets it from one block of each part;
+//! where no block has it, an arena that is [growing](Arena::growing) gets another one.
 
 mod part;
 mod ring;
@@ -20,7 +20,7 @@ use super::descriptors::{Sets, Window};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 
 use self::part::{Kind, Level};
-pub(super) use self::part::{Part, Place, aligned};
+pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
@@ -180,7 +180,7 @@ impl Arena {
         }
     }
 
-    /// The arena, which grows by memory of `allocator` where a record needs more than it has. What it grew by stays
+    /// The arena, which grows by memory of `allocator` where a recording needs more than it has. What it grew by stays
     /// until it is [destroyed](Self::destroy).
     ///
     /// # Safety

@@ -12,7 +12,7 @@ use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::workarounds::Effect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
-use crate::draw::MAX_BUFFER_SIZE;
+use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
 
 /// The most workgroups of an axis that every device has.

@@ -1,5 +1,5 @@
-//! The resource plan by descriptors: which storage buffers a record reaches, and the descriptor sets that
-//! say so.
+//! The resource plan by descriptors: which storage buffers a recording reaches, and the descriptor sets
+//! that say so.
 //!
 //! A [`Table`] gives windows of buffers a descriptor each, and to each byte in them an address: the number of
 //! the window counted from 1 in the upper 32 bits, the offset in the window in the lower ones. So what is
@@ -21,7 +21,7 @@
 //! Each range has a window while there are descriptors. Where windows have to hold what lies between ranges,
 //! too, barriers stand before and behind the draws ([`Table::is_scarce`]). What one window cannot hold,
 //! whatever lies between, is in different spans. So that windows can be found for any draws, there are no more
-//! spans than descriptors, from the beginning of a record to its end: what is bound counts, used or not.
+//! spans than descriptors, from the beginning of a recording to its end: what is bound counts, used or not.
 
 mod sets;
 #[cfg(test)]
@@ -74,7 +74,7 @@ pub(super) struct TableLimits {
     pub(super) alignment: u64,
 }
 
-/// The buffers that a record reaches.
+/// The buffers that a recording reaches.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     upload: Window,
@@ -236,7 +236,7 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window that every record has.
+    /// The window that every recording has.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),

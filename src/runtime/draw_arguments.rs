@@ -5,8 +5,8 @@ use ash::vk;
 
 use super::checks::multiple_of_4;
 use super::descriptors::Purpose;
-use super::draws::{ByteCountDraw, IndirectDraw};
 use super::job::{Job, Placing};
+use super::parameters::{ByteCountDraw, IndirectDraw};
 use super::recorder::check_byte_count;
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;

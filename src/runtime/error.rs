@@ -348,8 +348,8 @@ pub enum RuntimeError {
         /// Which object.
         what: &'static str,
     },
-    /// A query that ended in the same record is begun again without a flush between.
-    #[error("query {query} ended in this record: it is begun again behind a flush and a reset")]
+    /// A query that ended in the same recording is begun again without a flush between.
+    #[error("query {query} ended in this recording: it is begun again behind a flush and a reset")]
     QueryUsed {
         /// Number of the query.
         query: u32,
@@ -400,7 +400,7 @@ pub enum RuntimeError {
     },
     /// The arena is full.
     #[error(
-        "the arena has {left} bytes left of {capacity} for {part}, and the record needs {needed}: {}",
+        "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}: {}",
         room_for(*.needed, *.capacity, *.was_reset)
     )]
     ArenaFull {

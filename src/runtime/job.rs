@@ -4,7 +4,7 @@ use std::fmt;
 
 use ash::vk;
 
-use super::arena::{Place, aligned};
+use super::arena::{Suballocation, aligned};
 use super::descriptors::{LastSets, Purpose, Table, User};
 use super::fold::fold;
 use super::kernels::Pipelines;
@@ -33,7 +33,7 @@ impl Placing<'_, '_> {
     pub(super) fn push<T: bytemuck::NoUninit>(
         &mut self,
         values: &[T],
-    ) -> Result<Place, RuntimeError> {
+    ) -> Result<Suballocation, RuntimeError> {
         self.arena.upload().push(values.iter().copied())
     }
 }
@@ -100,7 +100,7 @@ impl<'a> Job<'a> {
         kernel: Kernel,
         reached: &[Address],
         upload: &[u64],
-        place: impl FnOnce(&mut Placing<'_, '_>) -> Result<Place, RuntimeError>,
+        place: impl FnOnce(&mut Placing<'_, '_>) -> Result<Suballocation, RuntimeError>,
         workgroups: u64,
         behind: Barrier,
     ) -> Result<(), RuntimeError> {

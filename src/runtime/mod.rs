@@ -19,14 +19,14 @@
 //!   against shaders.
 //! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
 //!   As long as the CPU knows every count, clamp and position it computes them while recording
-//!   ([`DrawCounts`](crate::draw::DrawCounts)), and the GPU does nothing but shade and store;
+//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU does nothing but shade and store;
 //!   otherwise a setup kernel finds them out for all draws at once. Draws of one capture need no
 //!   barrier between them, as they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of that setup, one set a device.
 //! * [`QueryPool`] holds queries, as `VkQueryPool` does.
 //! * [`Capture`] is what a recorder of the compute backend collects, as a value: what is bound, and the draws. It
 //!   borrows nothing, can be kept, and is played into command buffers as often as needed.
-//! * [`Arena`] is where a record puts what does not fit into push constants, and the scratch memory of
+//! * [`Arena`] is where a recording puts what does not fit into push constants, and the scratch memory of
 //!   the kernels. [`ArenaRing`] has one for each frame in flight.
 //!
 //! # What the runtime never does
@@ -73,7 +73,7 @@
 //! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
 //! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
 //! [flushed](Recorder::flush) or replaced since: for more than there are descriptors
-//! [`RuntimeError::TooManyBuffers`] is returned, and a new record begins anew.
+//! [`RuntimeError::TooManyBuffers`] is returned, and a new recording begins anew.
 //!
 //! Captures touch their ranges alone all the same.
 //!
@@ -87,7 +87,6 @@ mod choice;
 pub(crate) mod context;
 mod descriptors;
 mod draw_arguments;
-mod draws;
 mod error;
 mod extensions;
 mod features;
@@ -95,6 +94,7 @@ pub(crate) mod fold;
 mod job;
 mod kernels;
 mod memory;
+mod parameters;
 pub(crate) mod pipeline;
 mod pulling;
 mod queries;
@@ -111,10 +111,6 @@ pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
 pub use draw_arguments::DrawCommands;
-pub use draws::{
-    ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
-};
 pub use error::RuntimeError;
 pub use extensions::{
     AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
@@ -123,6 +119,10 @@ pub use features::{RequiredFeatures, required_features};
 pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
+};
+pub use parameters::{
+    ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
 pub use pipeline::{Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};

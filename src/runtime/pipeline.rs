@@ -294,7 +294,7 @@ impl Pipeline {
         raw: vk::Pipeline,
         raw_layout: vk::PipelineLayout,
     ) -> Result<Self, RuntimeError> {
-        let backend = desc.shader.backend;
+        let backend = desc.shader.backend();
         if backend != Backend::Vertex {
             let what = "a pipeline of the application's own";
             return Err(RuntimeError::Unsupported { backend, what });
@@ -312,9 +312,10 @@ impl Pipeline {
         attributes: Vec<PulledAttribute>,
     ) -> Self {
         let shader = desc.shader;
-        let fixed = shader.backend != Backend::Compute || !desc.dynamic_topology;
+        let backend = shader.backend();
+        let fixed = backend != Backend::Compute || !desc.dynamic_topology;
         tracing::debug!(
-            backend = shader.backend.name(),
+            backend = backend.name(),
             topology = %desc.topology,
             fixed,
             words = shader.words.len(),
@@ -322,17 +323,17 @@ impl Pipeline {
         );
         let shared = Shared {
             objects,
-            backend: shader.backend,
+            backend,
             layout: shader.layout.clone(),
             fixed_topology: fixed.then_some(desc.topology),
             provoking_vertex: desc.provoking_vertex,
             primitive_restart: desc.primitive_restart,
             attributes,
-            workgroup_size: shader.workgroup_size,
+            workgroup_size: shader.compute().map_or(0, |compute| compute.workgroup_size),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
-            sysvals: shader.sysvals,
+            sysvals: shader.sysvals().unwrap_or_default(),
             context: ctx.id(),
         };
         Self { shared: Arc::new(shared) }

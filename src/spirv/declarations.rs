@@ -255,6 +255,21 @@ impl Declarations {
         find(self.member_decorations.get(&(ty, member)), decoration)
     }
 
+    /// The first parameter of a decoration of an id: a location, an offset, a stride.
+    pub fn decoration_value(&self, id: Id, decoration: Decoration) -> Option<u32> {
+        self.decoration(id, decoration)?.first().copied()
+    }
+
+    /// The first parameter of a decoration of a member.
+    pub fn member_decoration_value(
+        &self,
+        ty: Id,
+        member: u32,
+        decoration: Decoration,
+    ) -> Option<u32> {
+        self.member_decoration(ty, member, decoration)?.first().copied()
+    }
+
     /// The type that indices of constant value select from a type.
     pub fn type_at(&self, mut ty: Id, path: &[u32]) -> Option<Id> {
         for index in path {

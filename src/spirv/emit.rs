@@ -192,6 +192,24 @@ impl Code {
         id
     }
 
+    /// Begins a function without parameters that returns nothing, up to its first instruction. Gives its id.
+    pub(crate) fn begin_procedure(&mut self, builder: &mut Builder<'_>) -> Id {
+        let void = builder.void();
+        let procedure = builder.procedure();
+        let function = self.value(builder, Op::Function, void, &[0, procedure.0]);
+        let label = builder.module.fresh_id();
+        self.label(label);
+        function
+    }
+
+    /// Ends what [`begin_procedure`](Self::begin_procedure) began, and adds it to the module.
+    pub(crate) fn end_procedure(mut self, builder: &mut Builder<'_>, function: Id, name: &str) {
+        self.push(Op::Return, &[]);
+        self.push(Op::FunctionEnd, &[]);
+        builder.module.push_code(Section::Functions, &self);
+        builder.name(function, name);
+    }
+
     /// `OpLabel`; the first one of a body is the caller's too.
     pub fn label(&mut self, label: Id) {
         self.push(Op::Label, &[label.0]);

@@ -21,6 +21,11 @@ pub enum LinkError {
     /// A function is missing.
     #[error("the shader library has no function '{0}'")]
     NoFunction(String),
+    /// A stub has other parameters than its body takes.
+    #[error(
+        "the stub '{0}' of the shader library does not have the parameters that its body takes"
+    )]
+    StubParameters(String),
     /// The library refers to an id that it does not declare.
     #[error("the shader library refers to {0}, which it does not declare")]
     NotDeclared(Id),
@@ -80,6 +85,11 @@ impl Library {
             .collect();
         Self { module, functions, names, declarations }
     }
+
+    /// The names of its functions, in no order.
+    pub fn function_names(&self) -> impl Iterator<Item = &str> {
+        self.functions.keys().map(String::as_str)
+    }
 }
 
 /// A stub that wants a body.
@@ -89,6 +99,17 @@ pub struct Stub {
     pub name: String,
     /// Its parameters, in the module that is linked into.
     pub parameters: Vec<Id>,
+}
+
+impl Stub {
+    /// The parameters of a stub that has so many.
+    ///
+    /// # Errors
+    /// [`LinkError::StubParameters`]
+    pub fn parameters<const N: usize>(&self) -> Result<[Id; N], LinkError> {
+        let parameters = self.parameters.as_slice().try_into();
+        parameters.map_err(|_| LinkError::StubParameters(self.name.clone()))
+    }
 }
 
 /// Gives stubs their bodies.

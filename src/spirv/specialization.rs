@@ -74,7 +74,7 @@ pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<D
         };
         let (ty, id) = (i.id(0), i.id(1));
         Some(DeclaredConstant {
-            constant_id: *declarations.decoration(id, Decoration::SpecId)?.first()?,
+            constant_id: declarations.decoration_value(id, Decoration::SpecId)?,
             name: declarations.name(id).map(str::to_owned),
             ty: declarations.ty(ty)?.clone(),
             type_name: declarations.type_name(ty),

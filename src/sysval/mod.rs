@@ -89,7 +89,7 @@ pub mod flags {
     pub const LAST_VERTEX: u32 = 16;
     /// Of an [`Input`](super::setup::Input) with a predicate: the draws are discarded where that is not 0.
     pub const INVERTED: u32 = 32;
-    /// Vertices that a primitive records, from this bit on.
+    /// Vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }
 

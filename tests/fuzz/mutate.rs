@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::capture::{
-    BufferMode, Capture, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
+    BufferMode, CaptureEntry, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
     StreamOutputInfo, locations_used,
 };
 use vkxfb::lower::broadcast::{self, broadcast_color};
@@ -145,13 +145,14 @@ impl Case {
                 ..Default::default()
             },
         };
-        let broadcast = broadcast::Options {
+        let broadcast = broadcast::BroadcastOptions {
             entry_point: self.entry_point,
             attachments: self.attachments,
             max_attachments: 32,
             max_dual_source_attachments: 8,
         };
-        let split = split_blocks::Options { entry_point: self.entry_point, ..Default::default() };
+        let split =
+            split_blocks::SplitOptions { entry_point: self.entry_point, ..Default::default() };
         self.reflect();
         vec![
             ("native", outcome(native::lower(&shader), |lowered| lowered.words)),
@@ -270,7 +271,7 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
 
 /// Stream-output records with the numbers of a list.
 fn records(list: &CaptureList) -> StreamOutputInfo {
-    let record = |capture: &Capture| {
+    let record = |capture: &CaptureEntry| {
         let Selector::Location { location, component, components } = capture.selector else {
             return None;
         };
@@ -452,7 +453,7 @@ fn list(words: &[u32], bytes: &mut Bytes<'_>) -> CaptureList {
             _ => components.min(16) * 4,
         };
         *end = offset.saturating_add(size);
-        list.captures.push(Capture { selector, buffer: buffer as u32, offset });
+        list.captures.push(CaptureEntry { selector, buffer: buffer as u32, offset });
     }
     for (stride, end) in list.strides.iter_mut().zip(ends) {
         *stride = match bytes.byte() {

@@ -8,7 +8,7 @@ mod device;
 
 use ash::vk::ShaderStageFlags as Stage;
 use spirv::ExecutionModel;
-use vkxfb::capture::{Capture, CaptureError, CaptureList, Layout, Selector};
+use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::strip::strip_xfb;
@@ -22,19 +22,24 @@ use device::{BEFORE, Device, Scene};
 const VERTEX: &str = "#version 450
     void main() { gl_Position = vec4(float(gl_VertexIndex)); gl_PointSize = 1.0; }";
 
-fn at(location: u32, component: u32, components: u32, buffer: u32, offset: u32) -> Capture {
-    Capture { selector: Selector::Location { location, component, components }, buffer, offset }
+fn at(location: u32, component: u32, components: u32, buffer: u32, offset: u32) -> CaptureEntry {
+    CaptureEntry {
+        selector: Selector::Location { location, component, components },
+        buffer,
+        offset,
+    }
 }
 
 fn emit(words: &[u32], list: &CaptureList, max: u32) -> Result<Emitted, LowerError> {
-    let options = native::Options { max_output_components: max, ..native::Options::new(list) };
+    let options =
+        native::EmitOptions { max_output_components: max, ..native::EmitOptions::new(list) };
     let emitted = native::emit(words, &options)?;
     common::validate(&emitted.lowered.words, "vulkan1.0");
     Ok(emitted)
 }
 
 fn split(words: &[u32]) -> Vec<u32> {
-    let split = split_blocks(words, &split_blocks::Options::default()).unwrap();
+    let split = split_blocks(words, &split_blocks::SplitOptions::default()).unwrap();
     assert!(!split.members.is_empty());
     common::validate(&split.words, "vulkan1.0");
     split.words

@@ -2,8 +2,8 @@
 //!
 //! Each command that is recorded begins with a search here. So the search takes no lock and no thread-local storage,
 //! which a shared library reaches by a call: it looks first at what was found last for the hash of the handle. Another
-//! thread may free that command buffer meanwhile, so the memory of a [`Place`] is never given back to the allocator,
-//! only to the next command buffer that is allocated, and the place says whose it is.
+//! thread may free that command buffer meanwhile, so the memory of a [`Slot`] is never given back to the allocator,
+//! only to the next command buffer that is allocated, and the slot says whose it is.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -15,19 +15,19 @@ use ash::vk;
 use ash::vk::Handle;
 
 use super::Recorded;
-use crate::queue::Functions;
+use crate::withheld::Functions;
 
 /// Where what is known of a command buffer lies.
-struct Place {
-    /// The command buffer's, or 0 while the place is free.
+struct Slot {
+    /// The command buffer's, or 0 while the slot is free.
     handle: AtomicU64,
     recorded: UnsafeCell<Option<Recorded>>,
 }
 
-// SAFETY: what is in the cell is replaced while the lock of all places is held, and otherwise reached by commands of
+// SAFETY: what is in the cell is replaced while the lock of all slots is held, and otherwise reached by commands of
 // that command buffer, which Vulkan has the application synchronize, and by those that execute it when it is recorded:
 // these read what it captures, which may be shared, and nothing else. What threads hand on so can be sent.
-unsafe impl Sync for Place {}
+unsafe impl Sync for Slot {}
 
 const _: () = {
     const fn can_be_sent<T: Send>() {}
@@ -41,13 +41,13 @@ struct Owned {
     /// Those of the device, which tell devices apart.
     device: Arc<Functions>,
     pool: vk::CommandPool,
-    place: &'static Place,
+    slot: &'static Slot,
 }
 
 #[derive(Default)]
 struct All {
     by_handle: HashMap<vk::CommandBuffer, Owned>,
-    free: Vec<&'static Place>,
+    free: Vec<&'static Slot>,
 }
 
 static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
@@ -55,9 +55,9 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 /// The bits of a hash.
 const HASH_BITS: u32 = 9;
 
-/// What was found last for a handle of each hash: null, or a place. The next one to it has what was found before, so
+/// What was found last for a handle of each hash: null, or a slot. The next one to it has what was found before, so
 /// that two threads that record by turns into command buffers of one hash both find theirs.
-static RECENT: [AtomicPtr<Place>; 1 << HASH_BITS] =
+static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(null_mut()) }; 1 << HASH_BITS];
 
 /// What is known of a command buffer; null if it was not allocated through the layer.
@@ -75,12 +75,10 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 
 /// What is known of a command buffer, if that is what is remembered there.
 #[inline]
-fn of_handle(recent: &AtomicPtr<Place>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    // SAFETY: it is null or a place, which lives forever.
+fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+    // SAFETY: it is null or a slot, which lives forever.
     match unsafe { recent.load(Ordering::Acquire).as_ref() } {
-        Some(place) if place.handle.load(Ordering::Relaxed) == handle.as_raw() => {
-            place.recorded.get()
-        }
+        Some(slot) if slot.handle.load(Ordering::Relaxed) == handle.as_raw() => slot.recorded.get(),
         _ => null_mut(),
     }
 }
@@ -101,9 +99,9 @@ fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     }
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
-    let place = std::ptr::from_ref(found.place).cast_mut();
-    before.store(recent.swap(place, Ordering::AcqRel), Ordering::Release);
-    found.place.recorded.get()
+    let slot = std::ptr::from_ref(found.slot).cast_mut();
+    before.store(recent.swap(slot, Ordering::AcqRel), Ordering::Release);
+    found.slot.recorded.get()
 }
 
 /// Command buffers were allocated.
@@ -117,14 +115,14 @@ pub(super) fn insert(
         // A driver may reuse the handle of a command buffer whose end the layer was not told of.
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
-            let place = all.free.pop().unwrap_or_else(|| {
+            let slot = all.free.pop().unwrap_or_else(|| {
                 let (handle, recorded) = (AtomicU64::new(0), UnsafeCell::new(None));
-                Box::leak(Box::new(Place { handle, recorded }))
+                Box::leak(Box::new(Slot { handle, recorded }))
             });
-            // SAFETY: nobody else has a place that was free, and the lock is held.
-            unsafe { *place.recorded.get() = Some(new()) };
-            place.handle.store(handle.as_raw(), Ordering::Release);
-            all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, place });
+            // SAFETY: nobody else has a slot that was free, and the lock is held.
+            unsafe { *slot.recorded.get() = Some(new()) };
+            slot.handle.store(handle.as_raw(), Ordering::Release);
+            all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, slot });
         }
         before
     });
@@ -161,12 +159,12 @@ pub(super) unsafe fn for_each_of(
     mut f: impl FnMut(&mut Recorded),
 ) {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
-    let places: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.place).collect();
+    let slots: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.slot).collect();
     // What is done may take its time, while others allocate.
     drop(all);
-    for place in places {
+    for slot in slots {
         // SAFETY: the caller's contract.
-        if let Some(recorded) = unsafe { &mut *place.recorded.get() } {
+        if let Some(recorded) = unsafe { &mut *slot.recorded.get() } {
             f(recorded);
         }
     }
@@ -183,12 +181,12 @@ impl All {
         })
     }
 
-    /// Frees the place of a command buffer. Gives what was there.
+    /// Frees the slot of a command buffer. Gives what was there.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
-        let Owned { place, .. } = self.by_handle.remove(&handle)?;
-        place.handle.store(0, Ordering::Release);
-        self.free.push(place);
+        let Owned { slot, .. } = self.by_handle.remove(&handle)?;
+        slot.handle.store(0, Ordering::Release);
+        self.free.push(slot);
         // SAFETY: by Vulkan's rules nothing is recorded in a command buffer that is freed, and the lock is held.
-        unsafe { (*place.recorded.get()).take() }
+        unsafe { (*slot.recorded.get()).take() }
     }
 }

@@ -13,7 +13,7 @@ use ash::vk::Handle;
 use proptest::prelude::*;
 
 use super::*;
-use crate::queue::hook;
+use crate::withheld::hook;
 
 thread_local! {
     /// What the driver was given.

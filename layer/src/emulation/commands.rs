@@ -15,9 +15,9 @@ use super::state::BUFFERS;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, Straight, fail, hoisted, track, with};
 use crate::device::DeviceData;
-use crate::queue::OutOfMemory;
-use crate::queue::macros::direct;
 use crate::translate::Around;
+use crate::withheld::OutOfMemory;
+use crate::withheld::macros::direct;
 
 /// What a command comes to behind the layer.
 trait Outcome {
@@ -87,7 +87,7 @@ macro_rules! tracked {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 let recorded = match track(command_buffer, |$captures| $body) {
-                    Some(Straight::Queue(queue)) => queue.$name($($parameter),*),
+                    Some(Straight::Withheld(withheld)) => withheld.$name($($parameter),*),
                     Some(Straight::Driver(functions)) => {
                         if let Some(function) = functions.$name {
                             function(command_buffer, $($parameter),*);

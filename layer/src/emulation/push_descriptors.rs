@@ -17,7 +17,7 @@ use super::captures::Captures;
 use super::descriptor_pools::DescriptorPools;
 use super::objects::{Binding, SetLayout};
 use crate::chain::{all_of, slice};
-use crate::queue::Template;
+use crate::withheld::Template;
 
 /// What a descriptor is written with.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk;
 
-use super::{Found, Place, Value};
+use super::{Found, Origin, Value};
 use crate::chain;
 use crate::identity::NAME;
 
@@ -25,7 +25,7 @@ pub(super) unsafe fn read(chain: *const c_void) -> Found {
             {
                 // SAFETY: the caller's contract.
                 let value = unsafe { value(setting) };
-                found.push((name.to_string_lossy().into_owned(), value, Place::Api));
+                found.push((name.to_string_lossy().into_owned(), value, Origin::Api));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Found, Place, Problem, Sources, Value, data_home};
+use super::{Found, Origin, Problem, Sources, Value, data_home};
 use crate::identity::SETTINGS_NAME;
 
 const FILE_NAME: &str = "vk_layer_settings.txt";
@@ -44,9 +44,9 @@ fn parse(text: &str, path: &Path) -> Found {
         let Some((key, value)) = text.split_once('=') else { continue };
         let Some((layer, setting)) = key.trim().split_once('.') else { continue };
         if layer.eq_ignore_ascii_case(SETTINGS_NAME) {
-            let place = Place::File { path: path.to_owned(), line };
+            let origin = Origin::File { path: path.to_owned(), line };
             let value = Value::Text(value.trim().to_owned());
-            found.push((setting.trim().to_ascii_lowercase(), value, place));
+            found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }
     // Whoever reads takes the first.

@@ -55,11 +55,11 @@ impl Default for Settings {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// A value of another type, or one that cannot be read.
-    #[error("{name} cannot be {value} ({place}): it takes {expected}")]
-    Value { name: &'static str, value: Value, place: Place, expected: &'static str },
+    #[error("{name} cannot be {value} ({origin}): it takes {expected}")]
+    Value { name: &'static str, value: Value, origin: Origin, expected: &'static str },
     /// Ours by its prefix, and unknown.
-    #[error("no setting {name} ({place}); there are {}", NAMES.join(", "))]
-    Name { name: String, place: Place },
+    #[error("no setting {name} ({origin}); there are {}", NAMES.join(", "))]
+    Name { name: String, origin: Origin },
     /// A settings file that was found and cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     File { path: PathBuf, error: std::io::Error },
@@ -70,13 +70,13 @@ pub(crate) enum Problem {
 
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     Environment(String),
     File { path: PathBuf, line: usize },
     Api,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Environment(variable) => write!(f, "environment variable {variable}"),
@@ -147,7 +147,7 @@ impl FromValue for Filter {
 }
 
 /// Values for names, with where they stand; in order, for the first that can be read counts.
-type Found = Vec<(String, Value, Place)>;
+type Found = Vec<(String, Value, Origin)>;
 
 /// Where settings are read from.
 pub(crate) struct Sources<'a> {
@@ -184,7 +184,7 @@ impl Sources<'_> {
             for variable in environment_variables(name) {
                 if let Some(value) = self.variable(&variable) {
                     let value = Value::Text(value.to_string_lossy().trim().to_owned());
-                    found.push((name.to_owned(), value, Place::Environment(variable)));
+                    found.push((name.to_owned(), value, Origin::Environment(variable)));
                 }
             }
         }
@@ -210,9 +210,9 @@ impl Settings {
             }
         }
         found.extend(sources.api);
-        for (name, _, place) in &found {
+        for (name, _, origin) in &found {
             if !NAMES.contains(&name.as_str()) {
-                problems.push(Problem::Name { name: name.clone(), place: place.clone() });
+                problems.push(Problem::Name { name: name.clone(), origin: origin.clone() });
             }
         }
         let default = Self::default();
@@ -233,11 +233,11 @@ fn first<T: FromValue>(
     name: &'static str,
     problems: &mut Vec<Problem>,
 ) -> Option<T> {
-    found.iter().filter(|(other, ..)| other == name).find_map(|(_, value, place)| {
+    found.iter().filter(|(other, ..)| other == name).find_map(|(_, value, origin)| {
         let read = T::from_value(value);
         if read.is_none() {
-            let (value, place) = (value.clone(), place.clone());
-            problems.push(Problem::Value { name, value, place, expected: T::EXPECTED });
+            let (value, origin) = (value.clone(), origin.clone());
+            problems.push(Problem::Value { name, value, origin, expected: T::EXPECTED });
         }
         read
     })

@@ -57,7 +57,7 @@ const FORCED: &str = "vkxfb_transform_feedback.force_enable = true\n";
 const HOME: &str = "home/.local/share/vulkan/settings.d/vk_layer_settings.txt";
 
 fn of_program(name: &str, value: Value) -> Found {
-    vec![(name.to_owned(), value, Place::Api)]
+    vec![(name.to_owned(), value, Origin::Api)]
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn the_programs_settings() {
     // SAFETY: the chain is valid.
     let found = unsafe { api::read((&raw const first).cast()) };
     let expected = [("force_enable", Value::Bool(true)), ("log", Value::Text("debug".to_owned()))];
-    let expected = expected.map(|(name, value)| (name.to_owned(), value, Place::Api));
+    let expected = expected.map(|(name, value)| (name.to_owned(), value, Origin::Api));
     assert_eq!(found, expected);
     // SAFETY: an empty chain is valid.
     assert_eq!(unsafe { api::read(std::ptr::null()) }, []);

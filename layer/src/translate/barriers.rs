@@ -6,9 +6,9 @@ use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::slice;
 
-/// Where a command is recorded.
+/// Where a command is recorded: what the specification calls its render pass scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RenderPassScope {
     /// Outside of render passes, where captures are: masks get what captures do. In tests it may be left out.
     Outside { also_compute: bool },
     /// In a render pass. Captures are not there.
@@ -27,13 +27,13 @@ pub(crate) struct Dependency<'a> {
 
 impl<'a> Dependency<'a> {
     /// Translates it; `None` if nothing of it remains.
-    pub(crate) fn translated(&self, place: Place, arena: &'a Arena) -> Option<Self> {
+    pub(crate) fn translated(&self, pass_scope: RenderPassScope, arena: &'a Arena) -> Option<Self> {
         let (source, destination) = (self.src_stages, self.dst_stages);
         let of = |stages, access, side| {
             let scope = Scope::new32(stages, access);
-            let scope = match place {
-                Place::Outside { also_compute } => scope.outside(side, also_compute),
-                Place::Inside => scope.inside(),
+            let scope = match pass_scope {
+                RenderPassScope::Outside { also_compute } => scope.outside(side, also_compute),
+                RenderPassScope::Inside => scope.inside(),
             };
             // Nothing is added that is not among these 32 bits.
             let stages = vk::PipelineStageFlags::from_raw(scope.stages.as_raw() as u32);
@@ -103,16 +103,16 @@ macro_rules! barrier2 {
 barrier2! { MemoryBarrier2 BufferMemoryBarrier2 ImageMemoryBarrier2 }
 
 /// Translates a barrier; `None` if nothing of it remains.
-pub(crate) fn barrier2<B: Barrier2>(barrier: &B, place: Place) -> Option<B> {
+pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) -> Option<B> {
     let (source, destination) = barrier.scopes();
     let is_emptied =
         |before: Scope, after: Scope| after.stages.is_empty() && !before.stages.is_empty();
-    match place {
-        Place::Outside { also_compute } => Some(barrier.with(
+    match pass_scope {
+        RenderPassScope::Outside { also_compute } => Some(barrier.with(
             source.outside(Side::Source, also_compute),
             destination.outside(Side::Destination, also_compute),
         )),
-        Place::Inside => {
+        RenderPassScope::Inside => {
             let (src, dst) = (source.inside(), destination.inside());
             (!is_emptied(source, src) && !is_emptied(destination, dst))
                 .then(|| barrier.with(src, dst))
@@ -152,15 +152,15 @@ impl<'a> Arrays<'a> {
 /// The structure is valid, and outlives the result.
 pub(crate) unsafe fn dependency_info(
     info: &vk::DependencyInfo<'static>,
-    place: Place,
+    pass_scope: RenderPassScope,
     arena: &Arena,
 ) -> Option<vk::DependencyInfo<'static>> {
     // SAFETY: the caller's contract.
     let all = unsafe { Arrays::new(info) };
     let kept = Arrays {
-        memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, place)),
-        buffers: arena.filter_map(all.buffers, |barrier| barrier2(barrier, place)),
-        images: arena.filter_map(all.images, |barrier| barrier2(barrier, place)),
+        memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, pass_scope)),
+        buffers: arena.filter_map(all.buffers, |barrier| barrier2(barrier, pass_scope)),
+        images: arena.filter_map(all.images, |barrier| barrier2(barrier, pass_scope)),
     };
     (kept.len() > 0 || all.len() == 0).then_some(vk::DependencyInfo {
         memory_barrier_count: kept.memory.len() as u32,

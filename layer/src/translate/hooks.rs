@@ -11,7 +11,7 @@ use crate::chain::slice;
 use crate::device::DeviceData;
 use crate::guard::guard;
 
-/// What takes the place of a command of a device that emulates. Those that are recorded go on to the queue's.
+/// What takes the place of a command of a device that emulates. Those that are recorded go on to those in `withheld`.
 pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     macro_rules! hooks {
         ($($($name:literal)|+ => $function:ident as $ty:ident,)*) => {

@@ -44,10 +44,10 @@ pub(crate) enum Kind {
     BeforeCaptures,
     /// Between captures.
     BetweenCaptures,
-    /// Between the captures of a pass and the pass: [`Around::behind`].
-    BehindCaptures,
-    /// Behind the pass: [`Around::after`].
-    BehindPass,
+    /// After the captures of a pass, before what waits for them: [`Around::after_captures`].
+    AfterCaptures,
+    /// After the pass and its captures: [`Around::after_pass`].
+    AfterPass,
 }
 
 impl Kind {
@@ -58,8 +58,8 @@ impl Kind {
         ("submit", Self::Submit),
         ("before-captures", Self::BeforeCaptures),
         ("between-captures", Self::BetweenCaptures),
-        ("behind-captures", Self::BehindCaptures),
-        ("behind-pass", Self::BehindPass),
+        ("after-captures", Self::AfterCaptures),
+        ("after-pass", Self::AfterPass),
     ];
 
     /// Whether it gets what captures do. Tests leave out one kind at a time (`VKXFB_OMIT_TRANSLATION`), to see whether
@@ -85,7 +85,7 @@ pub(crate) struct Translation {
 
 macro_rules! next {
     ($($name:ident $pfn:ident $first:literal $(, $alias:literal)?;)*) => {
-        /// The next in the chain's commands that are no queued ones. Those of Vulkan 1.0 are always there.
+        /// The next in the chain's commands that are not in `withheld`. Those of Vulkan 1.0 are always there.
         #[derive(Debug)]
         struct Next {
             $($name: Option<vk::$pfn>,)*

@@ -1,14 +1,14 @@
 //! Render passes: dependencies of their subpasses, of which what concerns captures moves out of the pass.
 //!
-//! Captures are dispatched before the pass that they were recorded in, or behind it where nothing in the pass can be
+//! Captures are dispatched before the pass that they were recorded in, or after it where nothing in the pass can be
 //! ordered with them. So what a
 //! [dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) says of them the
 //! render pass cannot say: a subpass has stages of graphics alone. It is said by barriers around the captures, which
 //! are found here by the render pass, and are recorded where a pass has captures:
 //!
 //! ```text
-//! before; captures; behind; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after
-//! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after
+//! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
+//! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after_captures; after_pass
 //! ```
 //!
 //! The other side of a dependency with `VK_SUBPASS_EXTERNAL` may be of any stages, and is translated as barriers are
@@ -98,17 +98,18 @@ impl Barrier {
 pub(crate) struct Around {
     /// Before the first capture, of dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// What orders captures of the pass. It is not recorded: captures are ordered as they come.
+    /// After the last capture, of dependencies within the pass: draws of it may consume captures.
+    pub(crate) after_captures: Barrier,
+    /// After the pass and its captures, of dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
+    pub(crate) after_pass: Barrier,
+    /// Whether a dependency within the pass has captures on both sides. No barrier says it: captures are ordered as
+    /// they come.
     ///
-    /// Where it is empty no capture of a pass can be ordered behind a draw with a vertex shader in the same pass: neither
-    /// overwrites it what such a draw reads, nor does it read what shaders of the draw store.
-    pub(crate) between: Barrier,
-    /// Between the last capture and the pass, of dependencies within the pass: draws of it may consume captures.
-    pub(crate) behind: Barrier,
-    /// Behind the pass, of dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
-    pub(crate) after: Barrier,
+    /// Where it is false no capture of a pass can be ordered after a draw with a vertex shader in the same pass: neither
+    /// does it overwrite what such a draw reads, nor does it read what shaders of the draw store.
+    pub(crate) captures_wait_for_captures: bool,
     /// Whether there are dependencies within the pass: whatever their stages, captures come before them, and they may
-    /// order a draw of the pass behind a capture, which then has to come before the pass.
+    /// order a draw of the pass after a capture, which then has to come before the pass.
     pub(crate) orders_captures: bool,
 }
 
@@ -122,11 +123,11 @@ impl Around {
                 self.before.add(Barrier::new(src.outside(Side::Source, true), captures.1));
             }
             (_, vk::SUBPASS_EXTERNAL) => {
-                self.after.add(Barrier::new(captures.0, dst.outside(Side::Destination, true)));
+                self.after_pass.add(Barrier::new(captures.0, dst.outside(Side::Destination, true)));
             }
             _ => {
-                self.between.add(Barrier::new(captures.0, captures.1));
-                self.behind.add(Barrier::new(captures.0, destination.1.inside()));
+                self.captures_wait_for_captures |= !Barrier::new(captures.0, captures.1).is_empty();
+                self.after_captures.add(Barrier::new(captures.0, destination.1.inside()));
                 self.orders_captures = true;
             }
         }

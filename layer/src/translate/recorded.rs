@@ -3,16 +3,16 @@
 use ash::vk;
 
 use super::Kind;
-use super::barriers::{self, Dependency, Place};
+use super::barriers::{self, Dependency, RenderPassScope};
 use super::hooks::{FAILED, with};
 use super::masks::{Side, outside_stages, outside_stages32, single, single32};
 use super::memory::Arena;
 use crate::chain::slice;
 use crate::command_buffers::{self, Recorded, fail, is_inside};
 use crate::guard::guard;
-use crate::queue::commands as queued;
+use crate::withheld::commands as withheld;
 
-/// Translates a command, and records it by the queue's, which guards itself. Where it cannot be translated the command
+/// Translates a command, and records it by the one in `withheld`, which guards itself. Where it cannot be translated the command
 /// buffer has failed.
 ///
 /// # Safety
@@ -36,18 +36,18 @@ unsafe fn record(
 ///
 /// # Safety
 /// As [`record`].
-unsafe fn place(command_buffer: vk::CommandBuffer) -> Place {
+unsafe fn pass_scope(command_buffer: vk::CommandBuffer) -> RenderPassScope {
     // SAFETY: the caller's contract.
     match unsafe { is_inside(command_buffer) } {
-        true => Place::Inside,
-        false => Place::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
+        true => RenderPassScope::Inside,
+        false => RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
     }
 }
 
 /// Events are set and reset outside of passes, and may be waited for in one. There the masks must be those that the
 /// event was set with, and all stages are valid. So they are translated alike.
-fn of_event() -> Place {
-    Place::Outside { also_compute: Kind::Event.is_translated() }
+fn event_scope() -> RenderPassScope {
+    RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
 /// Records that events are waited for: before a pass that is withheld, too, for there are its captures. An event stays
@@ -88,8 +88,10 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            let Some(translated) = given.translated(place(command_buffer), arena) else { return };
-            queued::pipeline_barrier(
+            let Some(translated) = given.translated(pass_scope(command_buffer), arena) else {
+                return;
+            };
+            withheld::pipeline_barrier(
                 command_buffer,
                 translated.src_stages,
                 translated.dst_stages,
@@ -113,8 +115,8 @@ pub(super) unsafe extern "system" fn pipeline_barrier2(
     unsafe {
         record("vkCmdPipelineBarrier2", command_buffer, |arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            if let Some(info) = barriers::dependency_info(info, place(command_buffer), arena) {
-                queued::pipeline_barrier2(command_buffer, &raw const info);
+            if let Some(info) = barriers::dependency_info(info, pass_scope(command_buffer), arena) {
+                withheld::pipeline_barrier2(command_buffer, &raw const info);
             }
         });
     }
@@ -143,7 +145,7 @@ pub(super) unsafe extern "system" fn wait_events(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            let Some(translated) = given.translated(of_event(), arena) else { return };
+            let Some(translated) = given.translated(event_scope(), arena) else { return };
             wait(command_buffer, |recorded| {
                 recorded.wait_events(
                     command_buffer,
@@ -175,7 +177,7 @@ pub(super) unsafe extern "system" fn wait_events2(
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
                 // Outside of passes nothing is dropped.
-                barriers::dependency_info(info, of_event(), arena).unwrap_or(*info)
+                barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(command_buffer, |recorded| {
                 recorded.wait_events2(command_buffer, event_count, events, infos.as_ptr());
@@ -201,7 +203,7 @@ pub(super) unsafe extern "system" fn set_event2(
                 let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
                     return;
                 };
-                if let Some(info) = barriers::dependency_info(info, of_event(), arena) {
+                if let Some(info) = barriers::dependency_info(info, event_scope(), arena) {
                     next(command_buffer, event, &raw const info);
                 }
             },
@@ -272,7 +274,7 @@ pub(super) unsafe extern "system" fn write_timestamp(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { withheld::write_timestamp(command_buffer, single32(stage), pool, query) }
 }
 
 pub(super) unsafe extern "system" fn write_timestamp2(
@@ -282,7 +284,7 @@ pub(super) unsafe extern "system" fn write_timestamp2(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { withheld::write_timestamp2(command_buffer, single(stage), pool, query) }
 }
 
 pub(super) unsafe extern "system" fn write_buffer_marker(
@@ -294,7 +296,7 @@ pub(super) unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { withheld::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 pub(super) unsafe extern "system" fn write_buffer_marker2(
@@ -306,5 +308,5 @@ pub(super) unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { queued::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { withheld::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
 }

@@ -336,7 +336,7 @@ fn the_probe_finds_the_same() {
         let captures = ran.stderr.matches("the capture is ours").count();
         assert!(captures > 0 && captures >= cases, "{captures} of {cases}");
     }
-    // Every pass with all that the driver's own captures do, from the queue.
+    // Every pass with all that the driver's own captures do, withheld.
     assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], WITHHOLD), plain);
 }

@@ -68,14 +68,14 @@ fn count(of: &str, len: &str) -> String {
 pub fn commands(registry: &Registry) -> String {
     let mut out = format!(
         "{HEAD}use std::ffi::c_void;\n\nuse ash::vk;\n\n\
-         use super::by_hand::*;\nuse super::macros::{{functions, queued}};\n\nfunctions! {{\n"
+         use super::by_hand::*;\nuse super::macros::{{commands, functions}};\n\nfunctions! {{\n"
     );
     for Function { name, aliases, .. } in &registry.commands {
         let names = std::iter::once(name).chain(aliases);
         let names: Vec<String> = names.map(|name| format!("c\"{name}\"")).collect();
         writeln!(out, "    {} PFN_{name} [{}];", function_name(name), names.join(", ")).unwrap();
     }
-    out.push_str("}\n\nqueued! {\n");
+    out.push_str("}\n\ncommands! {\n");
     for Function { name, parameters, .. } in &registry.commands {
         if BY_HAND.contains(&name.as_str()) {
             continue;

@@ -1,4 +1,4 @@
-//! `src/queue/{commands,extensions,structures}.rs` are what the registry of Vulkan, `vk.xml`, says of the commands
+//! `src/withheld/{commands,extensions,structures}.rs` are what the registry of Vulkan, `vk.xml`, says of the commands
 //! that may stand inside of a render pass instance, `src/chain/sizes.rs` what it says of structures.
 //!
 //! The registry is that of the headers that ash is generated from, 1.3.281, for sizes the newest there is. It is no
@@ -20,9 +20,9 @@ use model::Registry;
 fn the_queue_is_that_of_the_registry() {
     with_registry("VKXFB_VK_XML", |document| {
         let registry = Registry::new(document);
-        hold("queue/commands.rs", &emit::commands(&registry));
-        hold("queue/extensions.rs", &emit::extensions(&registry));
-        hold("queue/structures.rs", &emit::structures(&registry));
+        hold("withheld/commands.rs", &emit::commands(&registry));
+        hold("withheld/extensions.rs", &emit::extensions(&registry));
+        hold("withheld/structures.rs", &emit::structures(&registry));
     });
 }
 

@@ -1,11 +1,11 @@
-//! What of the registry bears on the queue.
+//! What of the registry bears on commands that are withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use roxmltree::{Document, Node};
 
-/// Extensions whose commands the queue does not know, as the layer does not have them: their arguments cannot be
+/// Extensions whose commands cannot be withheld, as the layer does not have them: their arguments cannot be
 /// copied, or what they do cannot be followed.
 const HIDDEN: [&str; 7] = [
     "VK_AMDX_shader_enqueue",
@@ -20,7 +20,7 @@ const HIDDEN: [&str; 7] = [
 /// Commands that begin what is withheld.
 const BEGINS: [&str; 3] = ["vkCmdBeginRendering", "vkCmdBeginRenderPass", "vkCmdBeginRenderPass2"];
 
-/// Commands whose arguments say less than is to be copied: the queue has them by hand.
+/// Commands whose arguments say less than is to be copied: `by_hand.rs` has them.
 pub const BY_HAND: [&str; 5] = [
     "vkCmdDrawMultiEXT",
     "vkCmdDrawMultiIndexedEXT",
@@ -248,7 +248,7 @@ fn snake(name: &str) -> String {
     }
 }
 
-/// The name of a command without its prefix, as functions of the queue have it.
+/// The name of a command without its prefix, as functions have it.
 pub fn function_name(command: &str) -> String {
     command.trim_start_matches("vkCmd").to_snake_case()
 }

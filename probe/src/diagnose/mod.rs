@@ -59,7 +59,7 @@ pub struct Expectation<'a> {
     /// every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the backend does not define
     /// them either.
     pub undefined: &'a [usize],
-    /// Primitives of all instances that fit the buffers, see [`vkxfb::draw::DrawCounts`].
+    /// Primitives of all instances that fit the buffers, see [`vkxfb::counts::DrawCounts`].
     pub primitives_written: u64,
 }
 

@@ -1,15 +1,15 @@
 use super::*;
 use crate::sentinel;
 use proptest::prelude::*;
-use vkxfb::capture::Output;
+use vkxfb::capture::CapturedOutput;
 use vkxfb::spirv::Id;
 use vkxfb::vertex_input::NumericClass;
 
 const GUARD: usize = 20;
 
-fn output(buffer: u32, offset: u32, components: u32) -> Output {
+fn output(buffer: u32, offset: u32, components: u32) -> CapturedOutput {
     let class = NumericClass::Uint;
-    Output {
+    CapturedOutput {
         buffer,
         offset,
         components,

@@ -4,8 +4,8 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-use vkxfb::capture::{Layout, Output};
-use vkxfb::lower::{Lowered, LoweredAttribute, ResourcePlan, SysvalsPlace};
+use vkxfb::capture::{CapturedOutput, Layout};
+use vkxfb::lower::{Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds};
 use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{
@@ -65,14 +65,14 @@ fn echo() -> Lowered {
     b.entry_point(ExecutionModel::Vertex, main, "main", [input, output]);
     b.execution_mode(main, ExecutionMode::Xfb, []);
     Lowered {
-        backend: Backend::Native,
+        kind: LoweredKind::Native,
         stage: ExecutionModel::Vertex,
         words: b.module().assemble(),
         entry_point: "main".to_owned(),
         layout: Layout {
             strides: [Some(20), None, None, None],
             streams: [0; 4],
-            outputs: vec![Output {
+            outputs: vec![CapturedOutput {
                 buffer: 0,
                 offset: 4,
                 components: 4,
@@ -86,12 +86,6 @@ fn echo() -> Lowered {
             }],
             varyings: vec![],
         },
-        spec_ids: None,
-        attributes: vec![],
-        workgroup_size: 0,
-        shared_memory: 0,
-        resources: None,
-        sysvals: SysvalsPlace::default(),
         has_side_effects: false,
         descriptor_sets: vec![],
         push_constants: 0..0,
@@ -394,8 +388,8 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         "the native backend needs the feature transformFeedback, which the device was created \
          without"
     );
-    let shader = Lowered {
-        backend: Backend::Compute,
+    let compute = LoweredCompute {
+        spec_ids: SpecIds { topology: 0, restart: 1, general: 2, wide: 3 },
         attributes: [0, 7]
             .map(|location| LoweredAttribute {
                 location,
@@ -404,21 +398,23 @@ fn pipelines_are_refused_before_vulkan_is_called() {
             })
             .to_vec(),
         workgroup_size: 64,
-        resources: Some(ResourcePlan::DeviceAddress),
-        ..native
+        shared_memory: 0,
+        resources: ResourcePlan::DeviceAddress,
     };
+    let lowered = |compute| Lowered { kind: LoweredKind::Compute(compute), ..native.clone() };
+    let shader = lowered(compute.clone());
     assert_eq!(
         error(&desc(&gpu, &shader, &input)),
         "the shader reads vertex attribute location 7, which the vertex input state does not \
          describe"
     );
-    let large = Lowered { workgroup_size: 512, ..shader.clone() };
+    let large = lowered(LoweredCompute { workgroup_size: 512, ..compute.clone() });
     assert_eq!(
         error(&desc(&gpu, &large, &input)),
         "the workgroup of the lowered shader is 512: maxComputeWorkGroupInvocations is 256"
     );
     let max = gpu.capabilities().limits.max_shared_memory;
-    let large = Lowered { shared_memory: max + 1, ..shader.clone() };
+    let large = lowered(LoweredCompute { shared_memory: max + 1, ..compute.clone() });
     assert_eq!(
         error(&desc(&gpu, &large, &input)),
         format!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Where bytes for a path go.
-enum Target {
+enum Destination {
     /// A file, links followed, that is there or not.
     File(PathBuf),
     /// A terminal, a pipe, a device: it cannot be replaced, and must not be.
@@ -19,9 +19,11 @@ enum Target {
 /// # Errors
 /// What the file system says.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
-    match target(path)? {
-        Target::Stream => std::fs::OpenOptions::new().write(true).open(path)?.write_all(contents),
-        Target::File(path) => {
+    match destination(path)? {
+        Destination::Stream => {
+            std::fs::OpenOptions::new().write(true).open(path)?.write_all(contents)
+        }
+        Destination::File(path) => {
             let mut file = beside(&path)?;
             file.write_all(contents)?;
             file.as_file().sync_all()?;
@@ -37,18 +39,18 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
 /// # Errors
 /// What the file system says.
 pub fn check_writable(path: &Path) -> Result<()> {
-    match target(path)? {
-        Target::Stream => Ok(()),
-        Target::File(path) => beside(&path).map(drop),
+    match destination(path)? {
+        Destination::Stream => Ok(()),
+        Destination::File(path) => beside(&path).map(drop),
     }
 }
 
-fn target(path: &Path) -> Result<Target> {
+fn destination(path: &Path) -> Result<Destination> {
     match path.metadata() {
-        Ok(found) if found.is_file() => path.canonicalize().map(Target::File),
+        Ok(found) if found.is_file() => path.canonicalize().map(Destination::File),
         Ok(found) if found.is_dir() => Err(Error::from(ErrorKind::IsADirectory)),
-        Ok(_) => Ok(Target::Stream),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Target::File(path.to_owned())),
+        Ok(_) => Ok(Destination::Stream),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Destination::File(path.to_owned())),
         Err(error) => Err(error),
     }
 }

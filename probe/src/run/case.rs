@@ -1,14 +1,14 @@
 //! One case: its memory before the capture, and its verdict after.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::draw::{BoundBuffer, DrawCounts};
+use vkxfb::counts::{BoundBuffer, DrawCounts};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 
 use crate::diagnose::{CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace};
 use crate::gpu::{CaptureTarget, Gpu};
-use crate::plan::Group;
+use crate::plan::CaseGroup;
 use crate::report::ProbeReport;
 use crate::sentinel;
 use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
@@ -28,8 +28,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// The batch was checked by [`Group::check`], so that the sizes neither overflow nor surprise.
-    pub(super) fn new(group: &Group<'_>, vertex_count: u32, instance_count: u32) -> Self {
+    /// The batch was checked by [`CaseGroup::check`], so that the sizes neither overflow nor surprise.
+    pub(super) fn new(group: &CaseGroup<'_>, vertex_count: u32, instance_count: u32) -> Self {
         let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
         let per_primitive = group.topology.vertices_per_primitive();
         let mut allocations = [const { None }; MAX_XFB_BUFFERS];
@@ -71,7 +71,7 @@ impl Prepared {
     pub(super) fn judge(
         &self,
         gpu: &Gpu,
-        group: &Group<'_>,
+        group: &CaseGroup<'_>,
         table: &RecordTable,
         buffers: &[Option<Vec<u8>>],
         specialized: bool,
@@ -119,7 +119,7 @@ fn captured(buffers: &[Option<Vec<u8>>]) -> Vec<CapturedBuffer<'_>> {
 }
 
 /// Whether the order within a primitive is promised.
-fn preserves_provoking_vertex(gpu: &Gpu, group: &Group<'_>) -> bool {
+fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
     let fans = gpu
         .capabilities()
         .provoking_vertex

@@ -6,7 +6,7 @@ use vkxfb::lower::{Backend, Lowered};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::Gpu;
-use crate::plan::Group;
+use crate::plan::CaseGroup;
 use crate::records::{Records, compare};
 use crate::report::ProbeReport;
 
@@ -56,7 +56,7 @@ impl References {
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,
-        group: &Group<'_>,
+        group: &CaseGroup<'_>,
         shader: &Lowered,
         vertices: u32,
         instances: u32,
@@ -75,7 +75,7 @@ impl References {
             false => (ProvokingVertex::First, PrimitiveTopology::LineList),
         };
         let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
-        let list = Group { topology, provoking, ..*group };
+        let list = CaseGroup { topology, provoking, ..*group };
         let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
         let prepared = [Prepared::new(&list, vertices, instances)];
         let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);

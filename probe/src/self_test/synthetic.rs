@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vkxfb::capture::{Layout, MAX_XFB_BUFFERS, Output};
+use vkxfb::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
 use vkxfb::spirv::Id;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
@@ -44,7 +44,7 @@ pub(super) struct Synthetic {
 
 /// Buffer 0: a position, a gap of a dword, a colour. Buffer 1: a coordinate, a gap of a dword.
 fn layout() -> Layout {
-    let output = |buffer, offset, components, name: &str| Output {
+    let output = |buffer, offset, components, name: &str| CapturedOutput {
         buffer,
         offset,
         components,

@@ -1,28 +1,28 @@
-//! What is wrong with a stream-output record.
+//! What is wrong with a stream output of Gallium.
 
 use std::fmt;
 
 use crate::capture::MAX_XFB_STRIDE;
 use crate::slots::VaryingSlot;
 
-/// A stream-output record that cannot be captured.
+/// A stream output that cannot be captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("stream-output record {record}: {field} is {value}; {problem}")]
-pub struct RecordError {
-    /// Index of the record in the list.
-    pub record: usize,
+#[error("stream output {index}: {field} is {value}; {problem}")]
+pub struct StreamOutputError {
+    /// Its index in [`StreamOutputInfo::outputs`](super::StreamOutputInfo::outputs).
+    pub index: usize,
     /// Its field that is wrong.
-    pub field: RecordField,
+    pub field: StreamOutputField,
     /// The field's value.
     pub value: u32,
     /// What is wrong.
-    pub problem: RecordProblem,
+    pub problem: StreamOutputProblem,
 }
 
 /// A field of `pipe_stream_output`. Displayed as Gallium spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "those of StreamOutput")]
-pub enum RecordField {
+pub enum StreamOutputField {
     RegisterIndex,
     StartComponent,
     NumComponents,
@@ -31,7 +31,7 @@ pub enum RecordField {
     Stream,
 }
 
-impl fmt::Display for RecordField {
+impl fmt::Display for StreamOutputField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::RegisterIndex => "register_index",
@@ -48,7 +48,7 @@ impl fmt::Display for RecordField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
-pub enum RecordProblem {
+pub enum StreamOutputProblem {
     #[error("it may be {min} to {max}")]
     Range { min: u32, max: u32 },
     #[error("the shader has that output in vertex stream {actual}")]
@@ -68,6 +68,6 @@ pub enum RecordProblem {
     Stride { stride: u32 },
     #[error("it ends beyond the stride of {stride} dwords")]
     BeyondStride { stride: u32 },
-    #[error("it overlaps record {other}")]
+    #[error("it overlaps stream output {other}")]
     Overlap { other: usize },
 }

@@ -162,7 +162,7 @@ fn mend_inputs(function: &mut Function, types: &mut UniqueArena<Type>) {
 }
 
 /// An output and its value.
-struct Output {
+struct OutputMember {
     member: StructMember,
     value: Handle<Expression>,
 }
@@ -174,28 +174,28 @@ fn mend_outputs(
 ) {
     let Some(outputs) = take_outputs(function, types, variables) else { return };
     let before = function.expressions.len();
-    let mut mended: Vec<Output> = Vec::new();
-    for Output { mut member, value } in outputs {
+    let mut mended: Vec<OutputMember> = Vec::new();
+    for OutputMember { mut member, value } in outputs {
         if let Some(binding) = &mut member.binding {
             flatten(binding, &types[member.ty].inner);
         }
         let (Some((columns, column)), Some(binding)) = (columns(types, member.ty), &member.binding)
         else {
-            mended.push(Output { member, value });
+            mended.push(OutputMember { member, value });
             continue;
         };
         for index in 0..columns as u32 {
             let access = Expression::AccessIndex { base: value, index };
             let binding = column_binding(binding, index);
             let member = StructMember { ty: column, binding: Some(binding), ..member.clone() };
-            mended.push(Output {
+            mended.push(OutputMember {
                 member,
                 value: function.expressions.append(access, Span::UNDEFINED),
             });
         }
     }
     number_elements(&mut mended);
-    let is_position = |output: &Output| {
+    let is_position = |output: &OutputMember| {
         matches!(output.member.binding, Some(Binding::BuiltIn(BuiltIn::Position { .. })))
     };
     // What needs no emission comes before what is emitted.
@@ -204,7 +204,7 @@ fn mend_outputs(
         mended.push(zero_position(function, types));
     }
     let mut offset = 0u32;
-    for Output { member, .. } in &mut mended {
+    for OutputMember { member, .. } in &mut mended {
         member.offset = offset;
         offset = offset.saturating_add(room(&types[member.ty].inner));
     }
@@ -240,7 +240,7 @@ fn take_outputs(
     function: &mut Function,
     types: &UniqueArena<Type>,
     variables: &Arena<GlobalVariable>,
-) -> Option<Vec<Output>> {
+) -> Option<Vec<OutputMember>> {
     let length = function.body.len();
     let Some(result) = &function.result else {
         function.body.cull(length.checked_sub(1)?..);
@@ -254,8 +254,9 @@ fn take_outputs(
         return None;
     };
     let outputs = members.iter().cloned().zip(components.iter().copied());
-    let mut outputs: Vec<_> = outputs.map(|(member, value)| Output { member, value }).collect();
-    for Output { member, value } in &mut outputs {
+    let mut outputs: Vec<_> =
+        outputs.map(|(member, value)| OutputMember { member, value }).collect();
+    for OutputMember { member, value } in &mut outputs {
         // The types of arrays that have a size now.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
@@ -270,22 +271,22 @@ fn take_outputs(
 }
 
 /// Elements of an array have its name and follow each other: `a[0]`, `a[1]`.
-fn number_elements(outputs: &mut [Output]) {
-    let same = |a: &Output, b: &Output| a.member.name == b.member.name;
+fn number_elements(outputs: &mut [OutputMember]) {
+    let same = |a: &OutputMember, b: &OutputMember| a.member.name == b.member.name;
     for elements in outputs.chunk_by_mut(same).filter(|elements| elements.len() > 1) {
-        for (index, Output { member, .. }) in elements.iter_mut().enumerate() {
+        for (index, OutputMember { member, .. }) in elements.iter_mut().enumerate() {
             member.name = member.name.as_ref().map(|name| format!("{name}[{index}]"));
         }
     }
 }
 
 /// naga wants every vertex shader to have one.
-fn zero_position(function: &mut Function, types: &mut UniqueArena<Type>) -> Output {
+fn zero_position(function: &mut Function, types: &mut UniqueArena<Type>) -> OutputMember {
     let inner = TypeInner::Vector { size: VectorSize::Quad, scalar: naga::Scalar::F32 };
     let ty = types.insert(Type { name: None, inner }, Span::UNDEFINED);
     let value = function.expressions.append(Expression::ZeroValue(ty), Span::UNDEFINED);
     let binding = Some(Binding::BuiltIn(BuiltIn::Position { invariant: false }));
-    Output {
+    OutputMember {
         member: StructMember { name: Some("gl_Position".to_owned()), ty, binding, offset: 0 },
         value,
     }

@@ -8,6 +8,7 @@ use spirv::Op;
 
 use super::parts::Part;
 use super::{Indices, Inputs, LowerError, LoweredAttribute};
+use crate::lower::functions::Function;
 use crate::spirv::Id;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
@@ -117,11 +118,11 @@ impl Inputs<'_> {
             InputRate::Vertex => indices.vertex,
             InputRate::Instance { divisor: 1 } => indices.instance,
             InputRate::Instance { divisor: 0 } => {
-                let base_instance = linker.function("base_instance")?;
+                let base_instance = Function::BaseInstance.id(linker)?;
                 code.call(&mut linker.builder, uint, base_instance, &[])
             }
             InputRate::Instance { divisor } => {
-                let divided = linker.function("divided_instance")?;
+                let divided = Function::DividedInstance.id(linker)?;
                 let arguments = [indices.instance, linker.builder.constant(divisor)];
                 code.call(&mut linker.builder, uint, divided, &arguments)
             }
@@ -162,8 +163,11 @@ impl Inputs<'_> {
             let fetched = match halves[half] {
                 Some(id) => id,
                 None => {
-                    let behind = ["", "_behind4"][half];
-                    fetch(linker, code, &format!("fetch{width}{behind}"), element, &[], width)?
+                    let function = match half {
+                        0 => Function::fetch(width),
+                        _ => Function::fetch_behind4(width),
+                    };
+                    fetch(linker, code, function, element, &[], width)?
                 }
             };
             halves[half] = Some(fetched);
@@ -195,31 +199,33 @@ fn all_components(
     let (fields, size) = (format.fields(), format.size());
     if fields.iter().all(|field| field.width == 32) {
         let dwords = format.components();
-        return Ok((fetch(linker, code, &format!("fetch{dwords}"), element, &[], dwords)?, dwords));
+        let function = Function::fetch(dwords);
+        return Ok((fetch(linker, code, function, element, &[], dwords)?, dwords));
     }
     let size_constant = linker.builder.constant(size);
     let raw = match (size, format.alignment()) {
         // A whole dword goes where the conversions look for it.
         (4, 4) => {
-            let dword = fetch(linker, code, "fetch1", element, &[], 1)?;
+            let dword = fetch(linker, code, Function::Fetch1, element, &[], 1)?;
             let (uvec2, zero) = (linker.builder.uvec(2), linker.builder.constant(0));
             let operands = [dword.0, zero.0];
             code.value(&mut linker.builder, Op::CompositeConstruct, uvec2, &operands)
         }
-        (1, _) | (2, 2) => fetch(linker, code, "fetch_within_dword", element, &[], 2)?,
-        (2..=4, _) => fetch(linker, code, "fetch_bytes", element, &[size_constant], 2)?,
-        _ => fetch(linker, code, "fetch_halves", element, &[size_constant], 2)?,
+        (1, _) | (2, 2) => fetch(linker, code, Function::FetchWithinDword, element, &[], 2)?,
+        (2..=4, _) => fetch(linker, code, Function::FetchBytes, element, &[size_constant], 2)?,
+        _ => fetch(linker, code, Function::FetchHalves, element, &[size_constant], 2)?,
     };
-    let convert = linker.function(match format.numeric() {
-        NumericFormat::Unorm => "convert_unorm",
-        NumericFormat::Snorm => "convert_snorm",
-        NumericFormat::Uscaled => "convert_uscaled",
-        NumericFormat::Sscaled => "convert_sscaled",
-        NumericFormat::Uint => "convert_uint",
-        NumericFormat::Sint => "convert_sint",
-        NumericFormat::Sfloat => "convert_sfloat",
-        NumericFormat::Ufloat => "convert_ufloat",
-    })?;
+    let convert = match format.numeric() {
+        NumericFormat::Unorm => Function::ConvertUnorm,
+        NumericFormat::Snorm => Function::ConvertSnorm,
+        NumericFormat::Uscaled => Function::ConvertUscaled,
+        NumericFormat::Sscaled => Function::ConvertSscaled,
+        NumericFormat::Uint => Function::ConvertUint,
+        NumericFormat::Sint => Function::ConvertSint,
+        NumericFormat::Sfloat => Function::ConvertSfloat,
+        NumericFormat::Ufloat => Function::ConvertUfloat,
+    }
+    .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
     // An absent component is converted like the first, and nothing reads it.
@@ -270,12 +276,12 @@ fn components(
 fn fetch(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
-    function: &str,
+    function: Function,
     element: Element,
     more: &[Id],
     dwords: u32,
 ) -> Result<Id, LinkError> {
-    let function = linker.function(function)?;
+    let function = function.id(linker)?;
     let ty = linker.builder.uvec(dwords);
     let mut arguments = vec![element.slot, element.element];
     arguments.extend(more);

@@ -56,7 +56,7 @@ pub(in crate::lower) fn constituents(
 
 /// Where a value begins.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct InputLocation {
     location: u32,
     /// First dword in the location.
     component: u32,
@@ -69,7 +69,7 @@ pub(in crate::lower) fn parts<'v>(
     variable: &'v Variable,
 ) -> Result<Vec<Part<'v>>, LowerError> {
     let mut walk = Walk { declarations, variable, parts: Vec::new() };
-    let of_variable = |decoration| first(declarations.decoration(variable.id, decoration));
+    let of_variable = |decoration| declarations.decoration_value(variable.id, decoration);
     let location = of_variable(Decoration::Location);
     let component = of_variable(Decoration::Component).unwrap_or(0);
     let no_location = || LowerError::NoLocation { variable: walk.label() };
@@ -77,29 +77,24 @@ pub(in crate::lower) fn parts<'v>(
     let members = match declarations.ty(ty) {
         Some(Type::Struct { members }) => members.as_slice(),
         _ => {
-            let place = Place { location: location.ok_or_else(no_location)?, component };
+            let place = InputLocation { location: location.ok_or_else(no_location)?, component };
             walk.add_all(ty, place)?;
             return Ok(walk.parts);
         }
     };
     // The members of a block may have locations of their own; the others follow the ones before.
     for (member, ty) in (0u32..).zip(members) {
-        let of_member = |decoration| {
-            first(declarations.member_decoration(variable.pointee, member, decoration))
-        };
+        let of_member =
+            |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);
         let location = of_member(Decoration::Location).or(next);
         let location = location.ok_or_else(|| LowerError::NoLocation { variable: walk.label() })?;
         let component = of_member(Decoration::Component).unwrap_or(component);
-        next = Some(walk.add_all(*ty, Place { location, component })?);
+        next = Some(walk.add_all(*ty, InputLocation { location, component })?);
     }
     if walk.parts.is_empty() {
         return Err(walk.unsupported());
     }
     Ok(walk.parts)
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }
 
 struct Walk<'d, 'v> {
@@ -119,7 +114,7 @@ impl Walk<'_, '_> {
     }
 
     /// Adds the parts of a value, and returns the location behind them.
-    fn add_all(&mut self, ty: Id, place: Place) -> Result<u32, LowerError> {
+    fn add_all(&mut self, ty: Id, place: InputLocation) -> Result<u32, LowerError> {
         let locations = locations(self.declarations, ty, place.component, &mut 0);
         let locations = locations.ok_or_else(|| self.unsupported())?;
         let last = u64::from(place.location).saturating_add(locations - 1);
@@ -131,13 +126,13 @@ impl Walk<'_, '_> {
     }
 
     /// The same, of a type that [`locations`] has admitted.
-    fn add(&mut self, ty: Id, Place { location, component }: Place) -> u32 {
+    fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
             self.parts.push(Part { variable, ty, class, bits, count, location, component });
             return location + (count * bits / 32).div_ceil(4);
         }
-        let place = |location| Place { location, component };
+        let place = |location| InputLocation { location, component };
         match constituents(self.declarations, ty) {
             Some(Constituents::Same(ty, count)) => {
                 (0..count).fold(location, |location, _| self.add(ty, place(location)))

@@ -1,12 +1,12 @@
-//! Outputs that are added for what cannot be captured where it is, and the locations that they take.
+//! StoredOutputs that are added for what cannot be captured where it is, and the locations that they take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use crate::capture::{Layout, Output, built_in_components, locations_used};
+use crate::capture::{CapturedOutput, Layout, built_in_components, locations_used};
 use crate::lower::LowerError;
-use crate::lower::store::{Group, Outputs};
+use crate::lower::store::{StoredOutputs, StoredVector};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
@@ -21,7 +21,7 @@ pub(super) struct Added {
 }
 
 /// A shader, and what of it is captured by outputs that are added.
-pub(super) struct Captured<'a> {
+pub(super) struct ExplicitShader<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) entry: &'a EntryPoint,
     pub(super) rest: &'a Layout,
@@ -32,10 +32,10 @@ struct Writer {
     stream: u32,
     function: Id,
     code: Code,
-    groups: Vec<Group>,
+    groups: Vec<StoredVector>,
 }
 
-impl Captured<'_> {
+impl ExplicitShader<'_> {
     /// Adds the outputs, and lets the shader write them. Returns the function of the entry point.
     ///
     /// A geometry shader calls `xfb_vertex` before each vertex that it emits. Otherwise the entry point becomes
@@ -49,52 +49,50 @@ impl Captured<'_> {
         let builder = &mut Builder::new(module);
         let outputs = self.rest.outputs.iter();
         let streams: BTreeSet<u32> = outputs.map(|output| self.stream(output)).collect();
-        let mut writers: Vec<Writer> =
+        let writers: Vec<Writer> =
             streams.iter().map(|stream| self.writer(builder, *stream, !is_geometry)).collect();
         let (places, locations) = self.place(&writers, max_output_components)?;
         let mut added = Added { variables: Vec::new(), locations };
         let mut places = places.into_iter();
-        for writer in &mut writers {
-            for (group, place) in writer.groups.iter().zip(&mut places) {
-                let variable = declare(builder, group, writer.stream, place);
-                writer.code.push(Op::Store, &[variable.0, group.value.0]);
+        let mut functions = BTreeMap::new();
+        for Writer { stream, function, mut code, groups } in writers {
+            for (group, place) in groups.iter().zip(&mut places) {
+                let variable = declare(builder, group, stream, place);
+                code.push(Op::Store, &[variable.0, group.value.0]);
                 added.variables.push(variable);
             }
-            writer.code.push(Op::Return, &[]);
-            writer.code.push(Op::FunctionEnd, &[]);
-            builder.module.push_code(Section::Functions, &writer.code);
-            builder.name(writer.function, if is_geometry { "xfb_vertex" } else { "xfb_main" });
+            code.end_procedure(
+                builder,
+                function,
+                if is_geometry { "xfb_vertex" } else { "xfb_main" },
+            );
+            functions.insert(stream, function);
         }
-        let function = match (is_geometry, writers.first()) {
-            (false, Some(writer)) => writer.function,
-            _ => self.entry.function,
-        };
         if is_geometry {
-            let functions = writers.iter().map(|writer| (writer.stream, writer.function)).collect();
             self.call_before_vertices(module, &functions);
+            return Ok((self.entry.function, added));
         }
-        Ok((function, added))
+        let main = functions.into_values().next();
+        Ok((main.unwrap_or(self.entry.function), added))
     }
 
-    fn stream(&self, output: &Output) -> u32 {
+    fn stream(&self, output: &CapturedOutput) -> u32 {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
     /// Begins the function of a stream, with the values that it is to store.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
-        let void = builder.void();
-        let procedure = builder.procedure();
         let mut code = Code::default();
-        let function = code.value(builder, Op::Function, void, &[0, procedure.0]);
-        let label = builder.module.fresh_id();
-        code.label(label);
+        let function = code.begin_procedure(builder);
         if calls_shader {
+            let void = builder.void();
             code.call(builder, void, self.entry.function, &[]);
         }
         let mut layout = self.rest.clone();
         layout.outputs.retain(|output| self.stream(output) == stream);
         let declarations = self.declarations;
-        let outputs = Outputs { layout: &layout, declarations, storage: StorageClass::Output };
+        let outputs =
+            StoredOutputs { layout: &layout, declarations, storage: StorageClass::Output };
         let groups = outputs.groups(builder, &mut code);
         Writer { stream, function, code, groups }
     }
@@ -103,7 +101,7 @@ impl Captured<'_> {
     /// a stream may share locations; the widest first, which wastes nothing that could be had.
     fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
         let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
-        let groups: Vec<(u32, &Group)> = groups.collect();
+        let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
         // Stream of each added location, and its components that are taken; and the place of each group in
@@ -111,7 +109,7 @@ impl Captured<'_> {
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {
-            let (stream, Group { components, .. }) = groups[index];
+            let (stream, StoredVector { components, .. }) = groups[index];
             let has_room = |(of, taken): &(u32, u32)| *of == stream && taken + components <= 4;
             let at = taken.iter().position(has_room).unwrap_or(taken.len());
             if at == taken.len() {
@@ -172,7 +170,7 @@ type Places = (Vec<(u32, u32)>, Vec<u32>);
 /// The output of a group.
 fn declare(
     builder: &mut Builder<'_>,
-    group: &Group,
+    group: &StoredVector,
     stream: u32,
     (location, component): (u32, u32),
 ) -> Id {

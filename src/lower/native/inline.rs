@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
-use crate::capture::{Layout, Output, pieces_of};
+use crate::capture::{CapturedOutput, Layout, pieces_of};
 use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
@@ -13,7 +13,7 @@ use crate::spirv::{Id, Module, Section};
 
 /// A variable, or a member of a block, that is decorated.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct InlinedOutput {
     /// The variable, or the block's type.
     id: Id,
     /// Of a block: the member.
@@ -23,7 +23,7 @@ pub(super) struct Target {
     offset: u32,
 }
 
-impl Target {
+impl InlinedOutput {
     pub(super) fn decorate(&self, module: &mut Module) {
         for (decoration, value) in [
             (Decoration::XfbBuffer, self.buffer),
@@ -59,7 +59,7 @@ pub(super) fn inline(
     declarations: &Declarations,
     entry: &EntryPoint,
     layout: &Layout,
-) -> (Vec<Target>, Layout) {
+) -> (Vec<InlinedOutput>, Layout) {
     let mut destinations = Destinations::new();
     for (index, output) in layout.outputs.iter().enumerate() {
         let variable = declarations.variable(output.variable);
@@ -83,7 +83,7 @@ pub(super) fn inline(
         }
     }
 
-    let mut targets = Vec::new();
+    let mut inlined = Vec::new();
     let mut done = HashSet::new();
     for unit in units(declarations, entry) {
         let Some((buffer, offset, outputs)) = unit.place(declarations, layout, &destinations)
@@ -93,13 +93,13 @@ pub(super) fn inline(
         let Some(stride) = layout.strides[buffer as usize] else { continue };
         // A block is captured to one buffer.
         let is_elsewhere =
-            |t: &Target| t.member.is_some() && t.id == unit.target.0 && t.buffer != buffer;
-        if unit.target.1.is_some() && targets.iter().any(is_elsewhere) {
+            |t: &InlinedOutput| t.member.is_some() && t.id == unit.target.0 && t.buffer != buffer;
+        if unit.target.1.is_some() && inlined.iter().any(is_elsewhere) {
             continue;
         }
         done.extend(outputs);
         let (id, member) = unit.target;
-        targets.push(Target { id, member, buffer, stride, offset });
+        inlined.push(InlinedOutput { id, member, buffer, stride, offset });
     }
     let left = layout.outputs.iter().enumerate().filter(|(index, _)| !done.contains(index));
     let outputs = left.map(|(_, output)| output.clone()).collect();
@@ -107,7 +107,7 @@ pub(super) fn inline(
     for output in &rest.outputs {
         rest.strides[output.buffer as usize] = layout.strides[output.buffer as usize];
     }
-    (targets, rest)
+    (inlined, rest)
 }
 
 /// What one set of decorations captures.
@@ -158,7 +158,7 @@ impl Unit {
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
-        piece: &Output,
+        piece: &CapturedOutput,
         dword: u32,
     ) -> &'d [(usize, u32, u32)] {
         let key = (self.variable, piece.path.clone(), dword);
@@ -202,6 +202,6 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
 }
 
 /// Whether the rules for 64-bit components leave room between the pieces of a value.
-fn has_padding(pieces: &[Output]) -> bool {
+fn has_padding(pieces: &[CapturedOutput]) -> bool {
     pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

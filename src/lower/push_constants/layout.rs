@@ -67,11 +67,11 @@ pub(super) fn value_at(
     path: &[u32],
 ) -> Result<Value, String> {
     let mut walk = Walk { declarations, steps: 0 };
-    let (mut ty, mut place) = (variable.pointee, Place::default());
+    let (mut ty, mut layout) = (variable.pointee, ValueLayout::default());
     for index in path {
-        (ty, place) = walk.part(ty, place, *index)?;
+        (ty, layout) = walk.part(ty, layout, *index)?;
     }
-    walk.value(ty, place)
+    walk.value(ty, layout)
 }
 
 /// The first indices of a path, as far as they select something: an index behind the last element selects
@@ -101,7 +101,7 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
 
 /// Where a value begins, and how far apart the parts of it are where its own type does not say so.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct ValueLayout {
     /// Bytes from the start of the block. They may be more than there are bytes, but not in a value.
     offset: u64,
     /// Of matrices in it, as the structure has it whose member they are.
@@ -111,7 +111,7 @@ struct Place {
     component_stride: Option<u32>,
 }
 
-impl Place {
+impl ValueLayout {
     /// The same `count` times `stride` bytes behind.
     fn behind(self, count: u32, stride: u32) -> Self {
         let bytes = u64::from(count) * u64::from(stride);
@@ -126,37 +126,39 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Part `index` of a value that has so many.
-    fn part(&self, ty: Id, place: Place, index: u32) -> Result<(Id, Place), String> {
+    fn part(&self, ty: Id, layout: ValueLayout, index: u32) -> Result<(Id, ValueLayout), String> {
         let declarations = self.declarations;
         match declarations.ty(ty) {
             Some(Type::Struct { members }) => {
-                let of_member = |decoration| declarations.member_decoration(ty, index, decoration);
+                let of_member =
+                    |decoration| declarations.member_decoration_value(ty, index, decoration);
+                let is_row_major = declarations.member_decoration(ty, index, Decoration::RowMajor);
                 let member = *members.get(index as usize).ok_or_else(|| no("such member"))?;
-                let offset = first(of_member(Decoration::Offset)).ok_or_else(|| no("Offset"))?;
-                let place = Place {
-                    matrix_stride: first(of_member(Decoration::MatrixStride)),
-                    is_row_major: of_member(Decoration::RowMajor).is_some(),
-                    ..place.behind(1, offset)
+                let offset = of_member(Decoration::Offset).ok_or_else(|| no("Offset"))?;
+                let layout = ValueLayout {
+                    matrix_stride: of_member(Decoration::MatrixStride),
+                    is_row_major: is_row_major.is_some(),
+                    ..layout.behind(1, offset)
                 };
-                Ok((member, place))
+                Ok((member, layout))
             }
             Some(Type::Array { element, .. }) => {
-                let stride = first(declarations.decoration(ty, Decoration::ArrayStride));
-                Ok((*element, place.behind(index, stride.ok_or_else(|| no("ArrayStride"))?)))
+                let stride = declarations.decoration_value(ty, Decoration::ArrayStride);
+                Ok((*element, layout.behind(index, stride.ok_or_else(|| no("ArrayStride"))?)))
             }
             Some(Type::Matrix { column, .. }) => {
-                let stride = place.matrix_stride.ok_or_else(|| no("MatrixStride"))?;
-                if !place.is_row_major {
-                    return Ok((*column, place.behind(index, stride)));
+                let stride = layout.matrix_stride.ok_or_else(|| no("MatrixStride"))?;
+                if !layout.is_row_major {
+                    return Ok((*column, layout.behind(index, stride)));
                 }
                 let (_, bits, _) = self.vector(*column)?;
                 let component_stride = Some(stride);
-                Ok((*column, Place { component_stride, ..place.behind(index, bits / 8) }))
+                Ok((*column, ValueLayout { component_stride, ..layout.behind(index, bits / 8) }))
             }
             Some(Type::Vector { component, .. }) => {
                 let (_, bits, _) = self.vector(ty)?;
-                let stride = place.component_stride.unwrap_or(bits / 8);
-                Ok((*component, place.behind(index, stride)))
+                let stride = layout.component_stride.unwrap_or(bits / 8);
+                Ok((*component, layout.behind(index, stride)))
             }
             _ => Err(no("parts")),
         }
@@ -174,7 +176,7 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, ty: Id, place: Place) -> Result<Value, String> {
+    fn value(&mut self, ty: Id, layout: ValueLayout) -> Result<Value, String> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return Err(format!("has more than {MAX_STEPS} parts"));
@@ -183,8 +185,8 @@ impl Walk<'_> {
             Some(Type::Int { .. } | Type::Float { .. } | Type::Vector { .. }) => {
                 let (component, bits, count) = self.vector(ty)?;
                 let offsets = (0..count).map(|index| {
-                    let stride = place.component_stride.unwrap_or(bits / 8);
-                    scalar(place.behind(index, stride), bits / 8)
+                    let stride = layout.component_stride.unwrap_or(bits / 8);
+                    scalar(layout.behind(index, stride), bits / 8)
                 });
                 let class = match self.declarations.ty(component) {
                     Some(Type::Int { signed: true, .. }) => NumericClass::Sint,
@@ -202,14 +204,14 @@ impl Walk<'_> {
             Some(Type::Pointer { storage, .. })
                 if *storage == StorageClass::PhysicalStorageBuffer as u32 =>
             {
-                Ok(Value::Pointer { ty, offset: scalar(place, POINTER_SIZE)? })
+                Ok(Value::Pointer { ty, offset: scalar(layout, POINTER_SIZE)? })
             }
             _ => {
                 let count = part_count(self.declarations, ty);
                 let count = count.ok_or_else(|| no("length that is known"))?;
                 let parts = (0..count).map(|index| {
-                    let (ty, place) = self.part(ty, place, index)?;
-                    self.value(ty, place)
+                    let (ty, layout) = self.part(ty, layout, index)?;
+                    self.value(ty, layout)
                 });
                 Ok(Value::Composite { ty, parts: parts.collect::<Result<_, _>>()? })
             }
@@ -218,11 +220,11 @@ impl Walk<'_> {
 }
 
 /// Where a scalar of so many bytes begins.
-fn scalar(place: Place, size: u32) -> Result<u32, String> {
+fn scalar(layout: ValueLayout, size: u32) -> Result<u32, String> {
     // Dwords are what is read, whatever a scalar is aligned to beyond that.
     let alignment = size.min(4);
-    match u32::try_from(place.offset) {
-        Ok(offset) if place.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {
+    match u32::try_from(layout.offset) {
+        Ok(offset) if layout.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {
             match offset.is_multiple_of(alignment) {
                 true => Ok(offset),
                 false => Err(format!("is at byte {offset}, no multiple of {alignment}")),
@@ -234,10 +236,6 @@ fn scalar(place: Place, size: u32) -> Result<u32, String> {
 
 fn no(what: &str) -> String {
     format!("has no {what}")
-}
-
-fn first(parameters: Option<&[u32]>) -> Option<u32> {
-    parameters?.first().copied()
 }
 
 #[cfg(test)]

@@ -124,10 +124,7 @@ pub fn resource_interface(shader: &Shader<'_>) -> Result<ResourceInterface, Lowe
 
 fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable) -> DescriptorUse {
     // A valid module has both.
-    let number = |decoration| {
-        let parameters = declarations.decoration(variable.id, decoration);
-        parameters.and_then(|parameters| parameters.first().copied()).unwrap_or(0)
-    };
+    let number = |decoration| declarations.decoration_value(variable.id, decoration).unwrap_or(0);
     let (ty, count) = element(declarations, variable.pointee);
     DescriptorUse {
         set: number(Decoration::DescriptorSet),

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::Op;
 
-use super::{Node, Output, SplitError};
+use super::{Node, SplitError, SplitOutput};
 use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
@@ -19,7 +19,7 @@ use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
 pub(super) fn rewrite(
     module: &mut Module,
     declarations: &Declarations,
-    outputs: &[Output],
+    outputs: &[SplitOutput],
 ) -> Result<(), SplitError> {
     let mut removed: HashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
     // First, since it may refer to any of them, and says nothing that the program means.
@@ -29,8 +29,8 @@ pub(super) fn rewrite(
     let functions: Vec<Vec<u32>> =
         module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
     let pointers = outputs.iter().map(|output| {
-        let target = Target { output, node: &output.root };
-        (output.variable.id, target)
+        let pointee = Pointee { output, node: &output.root };
+        (output.variable.id, pointee)
     });
     let mut rewriter = Rewriter {
         builder: Builder::new(module),
@@ -54,7 +54,7 @@ pub(super) fn rewrite(
 }
 
 /// Lets every entry point that lists an output list its members in its place.
-fn replace_in_interfaces(module: &mut Module, outputs: &[Output]) -> Result<(), SplitError> {
+fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result<(), SplitError> {
     let mut all = Code::default();
     for i in module.section(Section::EntryPoints) {
         let name = i.operands().get(2..).and_then(crate::spirv::read_string);
@@ -97,8 +97,8 @@ impl Node {
 
 /// What a pointer to a structure points to.
 #[derive(Clone, Copy)]
-struct Target<'a> {
-    output: &'a Output,
+struct Pointee<'a> {
+    output: &'a SplitOutput,
     node: &'a Node,
 }
 
@@ -106,7 +106,7 @@ struct Rewriter<'m, 'a> {
     builder: Builder<'m>,
     declarations: &'a Declarations,
     /// Pointers to structures, by id; nothing has them any more.
-    pointers: HashMap<Id, Target<'a>>,
+    pointers: HashMap<Id, Pointee<'a>>,
     /// Pointers to whole members, by id, and the variables that these are now.
     aliases: HashMap<Id, Id>,
     code: Code,
@@ -124,32 +124,32 @@ impl<'a> Rewriter<'_, 'a> {
             }
         }
         let i = Instruction::new(words);
-        let target = |index| self.pointers.get(&i.id(index)).copied();
+        let pointee = |index| self.pointers.get(&i.id(index)).copied();
         match i.op() {
             Some(Op::AccessChain | Op::InBoundsAccessChain) => {
-                if let Some(target) = target(2) {
-                    return self.access_chain(i, target);
+                if let Some(pointee) = pointee(2) {
+                    return self.access_chain(i, pointee);
                 }
             }
             Some(Op::CopyObject) => {
-                if let Some(target) = target(2) {
-                    self.pointers.insert(i.id(1), target);
+                if let Some(pointee) = pointee(2) {
+                    self.pointers.insert(i.id(1), pointee);
                     return Ok(());
                 }
             }
             Some(Op::Load) => {
-                if let Some(target) = target(2) {
-                    self.load(target.node, Some(i.id(1)));
+                if let Some(pointee) = pointee(2) {
+                    self.load(pointee.node, Some(i.id(1)));
                     return Ok(());
                 }
             }
             Some(Op::Store) => {
-                if let Some(target) = target(0) {
-                    self.store(target.node, i.id(1));
+                if let Some(pointee) = pointee(0) {
+                    self.store(pointee.node, i.id(1));
                     return Ok(());
                 }
             }
-            Some(Op::CopyMemory) => match (target(0), target(1)) {
+            Some(Op::CopyMemory) => match (pointee(0), pointee(1)) {
                 (None, None) => {}
                 (Some(to), None) => {
                     let value = self.builder.module.fresh_id();
@@ -178,7 +178,7 @@ impl<'a> Rewriter<'_, 'a> {
     fn access_chain(
         &mut self,
         i: Instruction<'_>,
-        Target { output, mut node }: Target<'a>,
+        Pointee { output, mut node }: Pointee<'a>,
     ) -> Result<(), SplitError> {
         let instruction = i.id(1);
         let label = || interface::label(self.declarations, output.variable.id);
@@ -198,7 +198,7 @@ impl<'a> Rewriter<'_, 'a> {
         }
         match node {
             Node::Inner(..) => {
-                self.pointers.insert(instruction, Target { output, node });
+                self.pointers.insert(instruction, Pointee { output, node });
             }
             Node::Leaf(_, variable) if indices.is_empty() => {
                 self.aliases.insert(instruction, *variable);
@@ -247,8 +247,8 @@ impl<'a> Rewriter<'_, 'a> {
     fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
         let mut found = None;
         visit_ids(i, |index| {
-            if let Some(target) = self.pointers.get(&i.id(index)) {
-                found.get_or_insert((i.id(index), target.output));
+            if let Some(pointee) = self.pointers.get(&i.id(index)) {
+                found.get_or_insert((i.id(index), pointee.output));
             }
         });
         match found {

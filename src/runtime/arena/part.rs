@@ -37,9 +37,9 @@ struct Block {
     used: u64,
 }
 
-/// A place in an arena.
+/// What is taken of an arena at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) struct Place {
+pub(in crate::runtime) struct Suballocation {
     /// Address for shaders, a multiple of 16.
     pub(in crate::runtime) address: u64,
     pub(in crate::runtime) buffer: vk::Buffer,
@@ -104,7 +104,7 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Of the block that a record takes from.
+            // Of the block that a recording takes from.
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
@@ -218,7 +218,7 @@ impl Part {
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
-    pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Place, RuntimeError> {
+    pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Suballocation, RuntimeError> {
         let needed = aligned(bytes);
         let left = self.blocks.get(self.current).map_or(0, Block::left);
         if needed > left {
@@ -232,7 +232,7 @@ impl Part {
         }
         let offset = block.used;
         block.used += needed;
-        Ok(Place { address: block.address + offset, buffer: block.buffer.raw(), offset })
+        Ok(Suballocation { address: block.address + offset, buffer: block.buffer.raw(), offset })
     }
 
     /// That there is not enough left.
@@ -253,7 +253,7 @@ impl Part {
     pub(in crate::runtime) fn push<T: bytemuck::NoUninit>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
-    ) -> Result<Place, RuntimeError> {
+    ) -> Result<Suballocation, RuntimeError> {
         let size = size_of::<T>();
         let (place, target) = self.take_mapped(values.len() * size)?;
         for (target, value) in target.chunks_exact_mut(size).zip(values) {
@@ -270,7 +270,7 @@ impl Part {
         &mut self,
         first: &[u8],
         second: &[u8],
-    ) -> Result<Place, RuntimeError> {
+    ) -> Result<Suballocation, RuntimeError> {
         let (place, target) = self.take_mapped(first.len() + second.len())?;
         let sources = first.iter().chain(second);
         target.iter_mut().zip(sources).for_each(|(target, source)| *target = *source);
@@ -278,7 +278,7 @@ impl Part {
     }
 
     /// Takes mapped memory.
-    fn take_mapped(&mut self, bytes: usize) -> Result<(Place, &mut [u8]), RuntimeError> {
+    fn take_mapped(&mut self, bytes: usize) -> Result<(Suballocation, &mut [u8]), RuntimeError> {
         let place = self.take(bytes as u64)?;
         let target = match self.blocks.get_mut(self.current) {
             // SAFETY: the device reads only what was taken before, and that is not written again until

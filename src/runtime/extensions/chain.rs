@@ -28,10 +28,10 @@ pub(in crate::runtime) enum ChainedFeature {
 }
 
 /// Where a chain may have a feature: a structure, and the offset of the `VkBool32` in it.
-type Place = (vk::StructureType, usize);
+type FeaturePosition = (vk::StructureType, usize);
 
-/// A [`Place`].
-macro_rules! place {
+/// A [`FeaturePosition`].
+macro_rules! position {
     ($s_type:ident, $structure:ident, $member:ident) => {
         (vk::StructureType::$s_type, offset_of!(vk::$structure<'static>, $member))
     };
@@ -54,11 +54,11 @@ impl ChainedFeature {
         }
     }
 
-    const fn places(self) -> &'static [Place] {
+    const fn positions(self) -> &'static [FeaturePosition] {
         match self {
             Self::TransformFeedback => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
                         PhysicalDeviceTransformFeedbackFeaturesEXT,
                         transform_feedback
@@ -68,12 +68,12 @@ impl ChainedFeature {
             Self::BufferDeviceAddress => {
                 const {
                     &[
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
                             PhysicalDeviceBufferDeviceAddressFeatures,
                             buffer_device_address
                         ),
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                             PhysicalDeviceVulkan12Features,
                             buffer_device_address
@@ -83,7 +83,7 @@ impl ChainedFeature {
             }
             Self::ProvokingVertexLast => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
                         PhysicalDeviceProvokingVertexFeaturesEXT,
                         provoking_vertex_last
@@ -92,7 +92,7 @@ impl ChainedFeature {
             }
             Self::PreserveProvokingVertex => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
                         PhysicalDeviceProvokingVertexFeaturesEXT,
                         transform_feedback_preserves_provoking_vertex
@@ -102,12 +102,12 @@ impl ChainedFeature {
             Self::ShaderDrawParameters => {
                 const {
                     &[
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_SHADER_DRAW_PARAMETERS_FEATURES,
                             PhysicalDeviceShaderDrawParametersFeatures,
                             shader_draw_parameters
                         ),
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                             PhysicalDeviceVulkan11Features,
                             shader_draw_parameters
@@ -117,7 +117,7 @@ impl ChainedFeature {
             }
             Self::VertexDivisor => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
                         PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
                         vertex_attribute_instance_rate_divisor
@@ -126,7 +126,7 @@ impl ChainedFeature {
             }
             Self::VertexZeroDivisor => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
                         PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
                         vertex_attribute_instance_rate_zero_divisor
@@ -135,7 +135,7 @@ impl ChainedFeature {
             }
             Self::DrawIndirectCount => {
                 const {
-                    &[place!(
+                    &[position!(
                         PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                         PhysicalDeviceVulkan12Features,
                         draw_indirect_count
@@ -145,12 +145,12 @@ impl ChainedFeature {
             Self::DynamicRendering => {
                 const {
                     &[
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
                             PhysicalDeviceDynamicRenderingFeatures,
                             dynamic_rendering
                         ),
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                             PhysicalDeviceVulkan13Features,
                             dynamic_rendering
@@ -161,12 +161,12 @@ impl ChainedFeature {
             Self::Synchronization2 => {
                 const {
                     &[
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
                             PhysicalDeviceSynchronization2Features,
                             synchronization2
                         ),
-                        place!(
+                        position!(
                             PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                             PhysicalDeviceVulkan13Features,
                             synchronization2
@@ -182,7 +182,7 @@ impl ChainedFeature {
     /// # Safety
     /// The chain is valid.
     unsafe fn find(self, chain: *const c_void) -> Option<*mut vk::Bool32> {
-        for &(s_type, offset) in self.places() {
+        for &(s_type, offset) in self.positions() {
             // SAFETY: the caller's contract.
             if let Some(structure) = unsafe { find(chain, s_type) } {
                 // SAFETY: a structure of that type has the member there.

@@ -7,7 +7,7 @@ use ash::{ext, khr, vk};
 use super::AddressSource;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::RuntimeError;
-use crate::runtime::draws::{ByteCountDraw, CounterBuffer};
+use crate::runtime::parameters::{ByteCountDraw, CounterBuffer};
 
 /// `vkGetBufferDeviceAddress`, by whichever name the device has it.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
-use crate::lower::Backend;
+use crate::lower::{Backend, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
@@ -19,7 +19,7 @@ pub(super) fn check(
     desc: &PipelineDesc<'_>,
 ) -> Result<Vec<PulledAttribute>, RuntimeError> {
     let (shader, caps) = (desc.shader, ctx.capabilities());
-    let (backend, enabled) = (shader.backend, ctx.enabled());
+    let (backend, enabled) = (shader.backend(), ctx.enabled());
     let need = |met: bool, what: &str, feature: &'static str| match met {
         true => Ok(()),
         false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
@@ -28,9 +28,11 @@ pub(super) fn check(
         let stage = format!("a {:?} shader, where a vertex shader is due", shader.stage);
         return Err(RuntimeError::InvalidShader(stage));
     }
-    match backend {
-        Backend::Native => need(enabled.has(backend), "the native backend", "transformFeedback")?,
-        Backend::Vertex => {
+    match &shader.kind {
+        LoweredKind::Native => {
+            need(enabled.has(backend), "the native backend", "transformFeedback")?
+        }
+        LoweredKind::Vertex(_) => {
             need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;
             let range = desc.push_constant_range();
             check_limit(
@@ -40,11 +42,9 @@ pub(super) fn check(
                 caps.limits.max_push_constants,
             )?;
         }
-        Backend::Compute => {
+        LoweredKind::Compute(compute) => {
             let needed = ctx.resource_plan(desc.set_layouts.len())?;
-            let lowered = shader.resources.ok_or_else(|| {
-                RuntimeError::InvalidShader("no resource plan on the compute backend".to_owned())
-            })?;
+            let lowered = compute.resources;
             if lowered != needed {
                 return Err(RuntimeError::ResourcePlan { lowered, needed });
             }
@@ -52,24 +52,24 @@ pub(super) fn check(
     }
     check_set_layouts(desc, &caps.limits)?;
     vertex_input::validate(desc.vertex_input)?;
-    if backend == Backend::Compute {
+    if let Some(compute) = shader.compute() {
         let limits = &caps.limits;
-        if shader.workgroup_size == 0 {
+        if compute.workgroup_size == 0 {
             return Err(RuntimeError::InvalidShader("a workgroup of no invocations".to_owned()));
         }
         check_limit(
             || "the workgroup of the lowered shader".to_owned(),
-            shader.workgroup_size,
+            compute.workgroup_size,
             "maxComputeWorkGroupInvocations",
             limits.workgroup_invocations(),
         )?;
         check_limit(
             || "the shared memory of the lowered shader in bytes".to_owned(),
-            shader.shared_memory,
+            compute.shared_memory,
             "maxComputeSharedMemorySize",
             limits.max_shared_memory,
         )?;
-        return pulling::resolve(desc.vertex_input, &shader.attributes);
+        return pulling::resolve(desc.vertex_input, &compute.attributes);
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;

@@ -21,12 +21,12 @@ const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
 
 /// What a lowered shader reads of the push constants.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
-    let (offset, size) = match shader.backend {
+    let (offset, size) = match shader.sysvals() {
         // A native pipeline has the application's, the others have them in memory.
-        Backend::Native => (0, shader.push_constants.end),
-        Backend::Vertex | Backend::Compute => (shader.sysvals.offset(), shader.sysvals.size()),
+        None => (0, shader.push_constants.end),
+        Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
-    vk::PushConstantRange { stage_flags: capture_stage(shader.backend), offset, size }
+    vk::PushConstantRange { stage_flags: capture_stage(shader.backend()), offset, size }
 }
 
 /// The layout of a description that is [checked](super::check): push constants and the sets of the
@@ -48,7 +48,7 @@ pub(super) unsafe fn create_layout(
         unsafe { device.create_pipeline_layout(&info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
     };
-    match (ctx.table(), shader.resources) {
+    match (ctx.table(), shader.resources()) {
         (Some(limits), Some(ResourcePlan::Descriptors { .. })) => {
             let mut set_layouts = desc.set_layouts.to_vec();
             // SAFETY: the caller's contract.
@@ -78,7 +78,7 @@ pub(super) unsafe fn create_pipelines(
     let general = PipelineSpecialization::new(ctx, desc, Variant::General);
     // SAFETY: the caller's contract.
     unsafe {
-        match shader.backend {
+        match shader.backend() {
             Backend::Compute => {
                 let plain = PipelineSpecialization::new(ctx, desc, Variant::Plain);
                 let variants = [general.info(), plain.info()];
@@ -87,7 +87,7 @@ pub(super) unsafe fn create_pipelines(
             Backend::Native | Backend::Vertex => with_module(device, &shader.words, |module| {
                 let info = general.info();
                 let stage = vk::PipelineShaderStageCreateInfo::default()
-                    .stage(capture_stage(shader.backend))
+                    .stage(capture_stage(shader.backend()))
                     .module(module)
                     .name(entry)
                     .specialization_info(&info);
@@ -118,15 +118,15 @@ pub struct PipelineSpecialization {
 impl PipelineSpecialization {
     pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, variant: Variant) -> Self {
         let mut constants = Self::default();
-        let Some(ids) = desc.shader.spec_ids else { return constants };
+        let Some(ids) = desc.shader.spec_ids() else { return constants };
         // Descriptors are accessed dword by dword.
-        let by_address = matches!(desc.shader.resources, Some(ResourcePlan::DeviceAddress));
+        let by_address = matches!(desc.shader.resources(), Some(ResourcePlan::DeviceAddress));
         let wide_accesses = by_address && ctx.capabilities().wide_accesses();
         if !desc.dynamic_topology {
             constants.push(ids.topology, desc.topology.xfb_topology() as u32);
         }
         constants.push(ids.wide, wide_accesses.into());
-        if desc.shader.backend == Backend::Compute {
+        if desc.shader.backend() == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart.into());
             constants.push(ids.general, (variant == Variant::General).into());
         }
@@ -221,7 +221,7 @@ unsafe fn create_graphics(
         .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);
     // The vertex backend orders its stores itself and needs no extension for it.
-    let provoking = match desc.shader.backend {
+    let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,
     };

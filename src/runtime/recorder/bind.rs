@@ -8,7 +8,7 @@ use super::sets::SetArguments;
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
-use crate::runtime::draws::{ConditionalRendering, IndexBuffer, VertexBuffer};
+use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{INLINE_ATTRIBUTES, split};
 

@@ -11,11 +11,11 @@ use super::queries::ActiveQuery;
 use super::sets::BoundSets;
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::BoundBuffer;
+use crate::counts::BoundBuffer;
 use crate::lower::Backend;
-use crate::runtime::arena::Place;
+use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{Purpose, Table};
-use crate::runtime::draws::{CounterBuffer, VertexBuffer};
+use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
@@ -36,7 +36,7 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 pub struct Capture {
     pub(super) ctx: Context,
     pub(super) kernels: Kernels,
-    pub(super) targets: [Option<Target>; MAX_XFB_BUFFERS],
+    pub(super) targets: [Option<TargetBuffer>; MAX_XFB_BUFFERS],
     /// Strides of all records.
     pub(super) strides: [Option<u32>; MAX_XFB_BUFFERS],
     /// Counters to begin with and to end in, by buffer.
@@ -174,7 +174,7 @@ pub(super) struct Attributes {
 
 /// A capture buffer that something is captured to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct TargetBuffer {
     /// The position is that of record 0 of the capture, where it is known.
     pub(super) buffer: BoundBuffer,
     /// Address of the bound range, to be [resolved](Capture::resolve).
@@ -189,7 +189,7 @@ pub(super) enum Position {
     /// The counters that the capture was begun with.
     Counters,
     /// An earlier setup kernel, there.
-    State(Place),
+    State(Suballocation),
 }
 
 impl Capture {
@@ -249,7 +249,7 @@ impl Capture {
             let address =
                 unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            self.targets[number] = Some(Target { buffer, address: split(address) });
+            self.targets[number] = Some(TargetBuffer { buffer, address: split(address) });
         }
         // SAFETY: the caller's contract.
         self.counters = unsafe { self.counter_addresses(desc.counters) }?;
@@ -433,8 +433,8 @@ impl Capture {
 }
 
 impl Position {
-    /// Bytes to where the next record of a target goes, where that is known.
-    pub(super) fn in_target(&self, target: &Target) -> u64 {
+    /// Bytes to where the next record of a capture buffer goes, where that is known.
+    pub(super) fn in_buffer(&self, target: &TargetBuffer) -> u64 {
         match self {
             Self::Known(records) => {
                 target.buffer.position + u64::from(*records) * u64::from(target.buffer.stride)

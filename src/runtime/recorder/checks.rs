@@ -6,10 +6,10 @@
 use ash::vk;
 
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::MAX_BUFFER_SIZE;
+use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
 use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
-use crate::runtime::draws::{
+use crate::runtime::parameters::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
 };
 use crate::runtime::{Context, Pipeline, RuntimeError};

@@ -2,11 +2,11 @@
 
 use super::capture::{Capture, DrawState, PendingDraw, Predicate};
 use super::checks::check_topology;
-use super::draws::Arguments;
-use crate::draw::BoundBuffer;
+use super::draw_commands::Arguments;
+use crate::counts::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
-use crate::runtime::draws::{CounterBuffer, IndirectDraw};
 use crate::runtime::fold::dispatch_size;
+use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
@@ -259,7 +259,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::draw::DrawCounts;
+    use crate::counts::DrawCounts;
 
     proptest! {
         #[test]

@@ -4,7 +4,7 @@ use super::capture::{Capture, PendingDraw, Position};
 use super::play::{After, Playback};
 use super::queries::{Order, operations_upload, place_operations};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, DrawCounts};
+use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;

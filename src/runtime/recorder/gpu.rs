@@ -16,9 +16,9 @@ use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, MAX_BUFFER_SIZE};
+use crate::counts::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::{Place, aligned};
+use crate::runtime::arena::{Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
@@ -39,11 +39,11 @@ pub(super) struct GpuGroup {
 
 /// What was placed in the arena.
 struct Placed {
-    setup: Place,
-    batches: Place,
-    new_state: Place,
+    setup: Suballocation,
+    batches: Suballocation,
+    new_state: Suballocation,
     /// From where and to where an earlier state is copied.
-    moved_state: Option<(Place, Place)>,
+    moved_state: Option<(Suballocation, Suballocation)>,
     restarts: Option<RestartDispatches>,
 }
 
@@ -116,7 +116,12 @@ impl Capture {
     ///
     /// # Safety
     /// As [`play`](Self::play); both places hold a state.
-    unsafe fn move_state(&self, playback: &mut Playback<'_>, from: Place, to: Place) {
+    unsafe fn move_state(
+        &self,
+        playback: &mut Playback<'_>,
+        from: Suballocation,
+        to: Suballocation,
+    ) {
         let region =
             vk::BufferCopy { src_offset: from.offset, dst_offset: to.offset, size: STATE_SIZE };
         // SAFETY: the caller's contract; the blocks of an arena have the usages.
@@ -235,7 +240,7 @@ impl Capture {
             }
         }
         let positions = self.targets.map(|target| {
-            let position = target.map_or(0, |target| self.position.in_target(&target));
+            let position = target.map_or(0, |target| self.position.in_buffer(&target));
             u32::try_from(position).unwrap_or(u32::MAX)
         });
         let (state, counters) = match self.position {
@@ -283,7 +288,7 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
         set: Option<vk::DescriptorSet>,
-        batches: Place,
+        batches: Suballocation,
     ) -> Result<(), RuntimeError> {
         for number in 0..self.plan.groups.len() {
             let group = self.plan.groups[number];

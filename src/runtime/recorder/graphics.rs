@@ -7,16 +7,16 @@ use super::checks::{
     check_native_indirect, check_push_constants, check_set_range, check_strides, check_topology,
 };
 use super::constants::Constants;
-use super::draws::Arguments;
+use super::draw_commands::Arguments;
 use super::sets::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::{BoundBuffer, DrawCounts};
+use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::vertex::MAX_FAN_PRIMITIVES;
 use crate::lower::{Backend, SysvalsPlace};
 use crate::runtime::checks::check_limit;
-use crate::runtime::draws::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::extensions::TransformFeedbackFn;
+use crate::runtime::parameters::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
 use crate::runtime::{ArenaAccess, Context, Pipeline, RuntimeError, pulling};
 use crate::sysval::{Address, DrawSysvals, Sysvals, draw_flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};

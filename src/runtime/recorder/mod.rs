@@ -7,7 +7,7 @@
 //! | vertex | `vkCmdDraw`, with the place of its records in push constants |
 //! | compute | nothing: [`Recorder::end`], or [`Recorder::flush`], records all of them |
 //!
-//! What the compute backend collects is a value, [`Capture`], which the recorder borrows: state.rs and draws.rs are
+//! What the compute backend collects is a value, [`Capture`], which the recorder borrows: state.rs and draw_commands.rs are
 //! the commands, bind.rs and collect.rs what a capture makes of them, play.rs what it records, by direct.rs or gpu.rs.
 //!
 //! The compute backend collects draws because together they cost less. As long as the CPU knows
@@ -22,7 +22,7 @@ mod checks;
 mod collect;
 mod constants;
 mod direct;
-mod draws;
+mod draw_commands;
 mod gpu;
 mod graphics;
 mod play;
@@ -38,9 +38,9 @@ use self::graphics::Graphics;
 use self::play::Playback;
 pub(super) use self::resources::{address, resolve};
 use super::Pipeline;
-use super::draws::{CaptureBuffer, CounterBuffer, VertexBuffer};
+use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::draw::DrawCounts;
+use crate::counts::DrawCounts;
 
 /// What a capture begins with: [`new`](Self::new) takes the pipeline, the other functions set the rest.
 #[derive(Debug, Clone, Copy)]
@@ -137,9 +137,9 @@ pub struct Recorded {
 /// read others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
-/// Draws are kept in memory of the [`Capture`], which grows to what its largest record needed: once it has
+/// Draws are kept in memory of the [`Capture`], which grows to what its largest recording needed: once it has
 /// collected as much, recording allocates nothing on the heap. Where descriptors take the place of device
-/// addresses, a record still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
+/// addresses, a recording still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
 /// many draws there are. What the device reads lies in an [`Arena`](super::Arena), which is asked for all of it at
 /// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
 ///

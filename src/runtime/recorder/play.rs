@@ -5,7 +5,7 @@
 
 use ash::vk;
 
-use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, Target};
+use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, TargetBuffer};
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
 use super::queries::operations_upload;
@@ -14,7 +14,7 @@ use super::sets::SetArguments;
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::{Place, aligned};
+use crate::runtime::arena::{Suballocation, aligned};
 use crate::runtime::descriptors::{LastSets, User};
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
@@ -68,7 +68,7 @@ pub(super) struct Playback<'a> {
     found: Found,
 }
 
-/// What of a command buffer's state is known, from the first dispatch of a record on.
+/// What of a command buffer's state is known, from the first dispatch of a recording on.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     pipeline: vk::Pipeline,
@@ -126,7 +126,7 @@ impl Capture {
         playback.recorded.captured = after.captured.map(|captured| Captured {
             positions: self
                 .targets
-                .map(|target| target.map_or(0, |target| after.position.in_target(&target))),
+                .map(|target| target.map_or(0, |target| after.position.in_buffer(&target))),
             ..captured
         });
         Ok(after)
@@ -352,7 +352,8 @@ impl Capture {
 
     /// The sysvals of a state, without a draw or batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
-        let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
+        let target =
+            |t: Option<TargetBuffer>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let attributes = self.pending.attributes[self.pending.states[number].attributes];
         Sysvals {
             draw: DrawSysvals::default(),
@@ -420,7 +421,7 @@ impl Capture {
         playback: &mut Playback<'_>,
         set: Option<vk::DescriptorSet>,
         kernel: Kernel,
-        parameters: Place,
+        parameters: Suballocation,
         workgroups: [u32; 2],
     ) -> Result<(), RuntimeError> {
         let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
@@ -454,7 +455,7 @@ impl Capture {
             if *address == Address::default() {
                 continue;
             }
-            let position = target.map_or(0, |target| after.position.in_target(&target));
+            let position = target.map_or(0, |target| after.position.in_buffer(&target));
             // A position is at most that of the buffer's end, which is below 4 GiB.
             let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
             self.plan.operations.push(Operation {

@@ -10,7 +10,7 @@ use ash::vk;
 use super::capture::Capture;
 use super::play::Playback;
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::{Part, Place, aligned};
+use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::descriptors::{Purpose, User};
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Context, QueryKind, QueryPool, RuntimeError};
@@ -34,12 +34,12 @@ impl ActiveQuery {
 /// A dispatch that ends queries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
-    parameters: Place,
+    parameters: Suballocation,
     workgroups: [u32; 2],
     set: Option<vk::DescriptorSet>,
 }
 
-/// Where among the commands of a record queries end.
+/// Where among the commands of a recording queries end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Before what they count: where tests [leave out](Barrier::ValuesToAvailability) what keeps them behind.
@@ -149,7 +149,7 @@ pub(super) fn place_operations(
     ctx: &Context,
     upload: &mut Part,
     operations: impl ExactSizeIterator<Item = Operation>,
-) -> Result<Option<(Place, [u32; 2])>, RuntimeError> {
+) -> Result<Option<(Suballocation, [u32; 2])>, RuntimeError> {
     let count = operations.len() as u32;
     if count == 0 {
         return Ok(None);

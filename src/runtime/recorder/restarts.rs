@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::capture::{Capture, PendingDraw};
 use super::play::Playback;
 use crate::runtime::RuntimeError;
-use crate::runtime::arena::{Place, aligned};
+use crate::runtime::arena::{Suballocation, aligned};
 use crate::runtime::fold::fold;
 use crate::sysval::setup::{
     Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
@@ -26,7 +26,7 @@ pub(super) struct RestartTables {
 /// What makes the tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RestartDispatches {
-    pub(super) parameters: Place,
+    pub(super) parameters: Suballocation,
     /// Workgroups of the restart kernel, and of the scan behind it where there is one.
     pub(super) restart: [u32; 2],
     pub(super) scan: Option<[u32; 2]>,

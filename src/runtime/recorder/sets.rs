@@ -31,7 +31,7 @@ pub(super) struct SetArguments<'a> {
     pub(super) dynamic_offsets: &'a [u32],
 }
 
-/// Every command that bound sets in a record, and a snapshot behind each.
+/// Every command that bound sets in a recording, and a snapshot behind each.
 #[derive(Debug, Default)]
 pub(super) struct BoundSets {
     /// Set numbers that there are.
@@ -48,7 +48,7 @@ pub(super) struct BoundSets {
 }
 
 impl BoundSets {
-    /// Begins a record: nothing is bound, and there are no set numbers.
+    /// Begins a recording: nothing is bound, and there are no set numbers.
     pub(super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();

@@ -8,7 +8,7 @@ use super::graphics::Graphics;
 use super::play::Playback;
 use super::{CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
-use crate::runtime::draws::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
+use crate::runtime::parameters::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::topology::ProvokingVertex;
 
@@ -127,10 +127,10 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// As [`begin`](Self::begin).
     pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        match self.target() {
+        match self.backing() {
             // SAFETY: the caller's contract.
-            Target::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
-            Target::Capture(capture) => capture.bind_pipeline(pipeline),
+            Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
+            Backing::Capture(capture) => capture.bind_pipeline(pipeline),
         }
     }
 
@@ -145,9 +145,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::Misaligned`] for an offset or size that is no multiple of 4, [`RuntimeError::Limit`] behind
     /// `maxPushConstantsSize`.
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => graphics.push_constants(offset, bytes),
-            Target::Capture(capture) => {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
+            Backing::Capture(capture) => {
                 check_push_constants(&capture.ctx, offset, bytes)?;
                 capture.bound.constants.push(offset, bytes);
                 Ok(())
@@ -157,7 +157,7 @@ impl<'a> Recorder<'a> {
 
     /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
     /// descriptors take the place of device addresses, each buffer that was bound since
-    /// [`begin`](Self::begin) keeps one to the end of the record: see
+    /// [`begin`](Self::begin) keeps one to the end of the recording: see
     /// [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
@@ -171,10 +171,10 @@ impl<'a> Recorder<'a> {
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
-        match self.target() {
+        match self.backing() {
             // SAFETY: the caller's contract.
-            Target::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
-            Target::Capture(capture) => capture.bind_vertex_buffers(buffers),
+            Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
+            Backing::Capture(capture) => capture.bind_vertex_buffers(buffers),
         }
     }
 
@@ -191,19 +191,19 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// As for
     /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html).
-    /// The sets stay valid until the record ends, and until `cmd` is reset.
+    /// The sets stay valid until the recording ends, and until `cmd` is reset.
     pub unsafe fn bind_descriptor_sets(
         &mut self,
         first: u32,
         sets: &[vk::DescriptorSet],
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
-        match self.target() {
+        match self.backing() {
             // SAFETY: the caller's contract.
-            Target::Graphics(graphics) => unsafe {
+            Backing::Graphics(graphics) => unsafe {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
-            Target::Capture(capture) => capture.bind_descriptor_sets(first, sets, dynamic_offsets),
+            Backing::Capture(capture) => capture.bind_descriptor_sets(first, sets, dynamic_offsets),
         }
     }
 
@@ -221,9 +221,9 @@ impl<'a> Recorder<'a> {
         check_index_buffer(buffer)?;
         // SAFETY: the caller's contract.
         unsafe {
-            match self.target() {
-                Target::Graphics(graphics) => graphics.bind_index_buffer(buffer),
-                Target::Capture(capture) => capture.bind_index_buffer(buffer),
+            match self.backing() {
+                Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
+                Backing::Capture(capture) => capture.bind_index_buffer(buffer),
             }
         }
     }
@@ -237,9 +237,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the pipeline decides;
     /// [`RuntimeError::NoRestart`] where the pipeline was made without.
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
-            Target::Capture(capture) => capture.set_primitive_restart(enable),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
+            Backing::Capture(capture) => capture.set_primitive_restart(enable),
         }
     }
 
@@ -251,9 +251,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the native and vertex backends, where the
     /// application records Vulkan's own command.
     pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
-            Target::Capture(capture) => capture.set_primitive_restart_index(index),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
+            Backing::Capture(capture) => capture.set_primitive_restart_index(index),
         }
     }
 
@@ -274,10 +274,10 @@ impl<'a> Recorder<'a> {
         &mut self,
         condition: &ConditionalRendering,
     ) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
             // SAFETY: the caller's contract.
-            Target::Capture(capture) => unsafe { capture.begin_conditional_rendering(condition) },
+            Backing::Capture(capture) => unsafe { capture.begin_conditional_rendering(condition) },
         }
     }
 
@@ -287,9 +287,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] as
     /// [`begin_conditional_rendering`](Self::begin_conditional_rendering).
     pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
-            Target::Capture(capture) => capture.end_conditional_rendering(),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+            Backing::Capture(capture) => capture.end_conditional_rendering(),
         }
     }
 
@@ -300,9 +300,9 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// [`RuntimeError::Unsupported`] on the native backend, where the pipeline decides.
     pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => graphics.set_provoking_vertex(mode),
-            Target::Capture(capture) => {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
+            Backing::Capture(capture) => {
                 capture.bound.provoking_vertex = mode;
                 Ok(())
             }
@@ -310,7 +310,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
-    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this record, before
+    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this recording, before
     /// it is begun again.
     ///
     /// # Errors
@@ -323,10 +323,10 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// The pool lives until every command buffer is reset that the capture is recorded into.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
             // SAFETY: the caller's contract.
-            Target::Capture(capture) => unsafe { capture.begin_query(pool, query) },
+            Backing::Capture(capture) => unsafe { capture.begin_query(pool, query) },
         }
     }
 
@@ -337,9 +337,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
     /// [`begin_query`](Self::begin_query).
     pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        match self.target() {
-            Target::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            Target::Capture(capture) => capture.end_query(kind),
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
+            Backing::Capture(capture) => capture.end_query(kind),
         }
     }
 
@@ -399,17 +399,17 @@ impl<'a> Recorder<'a> {
         Ok(recorded)
     }
 
-    pub(super) fn target(&mut self) -> Target<'_, 'a> {
+    pub(super) fn backing(&mut self) -> Backing<'_, 'a> {
         match &mut self.inner {
-            Inner::Graphics(graphics) => Target::Graphics(graphics),
-            Inner::Immediate(immediate) => Target::Capture(immediate.capture),
-            Inner::Collect(capture) => Target::Capture(capture),
+            Inner::Graphics(graphics) => Backing::Graphics(graphics),
+            Inner::Immediate(immediate) => Backing::Capture(immediate.capture),
+            Inner::Collect(capture) => Backing::Capture(capture),
         }
     }
 }
 
 /// Who takes what is bound and drawn.
-pub(super) enum Target<'r, 'a> {
+pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Capture(&'r mut Capture),
 }

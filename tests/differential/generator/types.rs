@@ -64,7 +64,7 @@ pub enum Type {
 
 /// A scalar of a captured value: bytes from where the value starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct CapturedScalar {
     pub offset: u32,
     pub scalar: Scalar,
 }
@@ -149,17 +149,17 @@ impl Type {
 
     /// Where its scalars are captured, if it is captured at a multiple of its alignment, and where it
     /// ends.
-    pub fn places(&self) -> (Vec<Place>, u32) {
+    pub fn places(&self) -> (Vec<CapturedScalar>, u32) {
         let mut places = Vec::new();
         let end = self.place(0, &mut places);
         (places, end)
     }
 
-    fn place(&self, at: u32, places: &mut Vec<Place>) -> u32 {
+    fn place(&self, at: u32, places: &mut Vec<CapturedScalar>) -> u32 {
         let at = at.next_multiple_of(self.alignment());
         match self {
             Self::Scalar(scalar) => {
-                places.push(Place { offset: at, scalar: *scalar });
+                places.push(CapturedScalar { offset: at, scalar: *scalar });
                 at + scalar.bytes()
             }
             _ => (0..self.part_count()).fold(at, |at, index| self.part(index).place(at, places)),

@@ -114,7 +114,7 @@ impl Captures {
             }
             if pass.has_captures {
                 let barrier = self.emulation.pipeline_barrier();
-                pass.around.after.record(Kind::BehindPass, barrier, cmd);
+                pass.around.after_pass.record(Kind::AfterPass, barrier, cmd);
             }
         }
     }
@@ -146,7 +146,7 @@ impl Captures {
             self.forget();
             return;
         }
-        if !pass.around.between.is_empty() {
+        if pass.around.captures_wait_for_captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
@@ -188,7 +188,7 @@ impl Captures {
                 }
             }
             self.hoisted = hoisted;
-            around.behind.record(Kind::BehindCaptures, emulation.pipeline_barrier(), cmd);
+            around.after_captures.record(Kind::AfterCaptures, emulation.pipeline_barrier(), cmd);
             self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = condition {
                 emulation.begin_conditional_rendering(cmd, condition);

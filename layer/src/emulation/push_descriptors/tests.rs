@@ -2,7 +2,7 @@ use ash::vk::Handle;
 
 use super::super::state::State;
 use super::*;
-use crate::queue::Templates;
+use crate::withheld::Templates;
 
 const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;

@@ -388,15 +388,15 @@ fn submissions_and_creations() {
         assert_eq!(logged(), ["pass VERTEX_SHADER"]);
         let data = DeviceData::of(device).unwrap();
         let passes = &data.translation().unwrap().render_passes;
-        let after = passes.around(pass).after;
+        let after = passes.around(pass).after_pass;
         assert_eq!((after.src_stages, after.dst_stages), (Stage::COMPUTE_SHADER, Stage::TRANSFER));
         let cmd = vk::CommandBuffer::null();
-        after.record(Kind::BehindPass, driver::pipeline_barrier, cmd);
+        after.record(Kind::AfterPass, driver::pipeline_barrier, cmd);
         passes.around(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
         let destroy: vk::PFN_vkDestroyRenderPass = call(hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
-        assert!(passes.around(pass).after.is_empty());
+        assert!(passes.around(pass).after_pass.is_empty());
 
         let info = vk::BufferCreateInfo::default()
             .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT);

@@ -114,8 +114,8 @@ fn to_outside() {
         Access::VERTEX_ATTRIBUTE_READ | Access::SHADER_READ,
     );
     assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
-    let after = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
-    assert_eq!(around, Around { after, ..Default::default() });
+    let after_pass = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
+    assert_eq!(around, Around { after_pass, ..Default::default() });
     // It means graphics, and captures are graphics.
     let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
     let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
@@ -132,17 +132,19 @@ fn within() {
         let draws = Stage::DRAW_INDIRECT | Stage::VERTEX_SHADER;
         assert_eq!(masks, ((Stage::VERTEX_SHADER, none), (draws, none)));
         let writes = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
-        let reads = (Stage::COMPUTE_SHADER, Access::SHADER_READ);
-        let between = barrier(writes, reads);
-        let behind = barrier(writes, (Stage::DRAW_INDIRECT, none));
-        let expected = Around { between, behind, orders_captures: true, ..Default::default() };
+        let expected = Around {
+            after_captures: barrier(writes, (Stage::DRAW_INDIRECT, none)),
+            captures_wait_for_captures: true,
+            orders_captures: true,
+            ..Default::default()
+        };
         assert_eq!(around, expected);
     }
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
     let (masks, around) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
-    // What a draw stores behind it may be what a captured draw reads.
-    assert!(around.between.is_empty() && around.orders_captures);
+    // What a draw stores after it may be what a captured draw reads.
+    assert!(!around.captures_wait_for_captures && around.orders_captures);
 }
 
 /// What tests leave out is missed, but the driver never sees what it does not have.

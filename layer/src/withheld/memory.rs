@@ -11,7 +11,7 @@ use bumpalo::Bump;
 use super::structures;
 use crate::chain::slice;
 
-/// There is no memory for what is queued.
+/// There is no memory for what is withheld.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 

@@ -1,4 +1,4 @@
-//! Gallium's stream-output records as JSON.
+//! Gallium's stream outputs as JSON.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use vkxfb::capture::{SlotLocations, StreamOutput, StreamOutputInfo};
 struct File {
     /// May be shorter than there are buffers.
     strides: Vec<u32>,
-    outputs: Vec<Record>,
+    outputs: Vec<Output>,
     #[serde(default)]
     locations: Locations,
     outputs_written: Option<u64>,
@@ -28,7 +28,7 @@ enum Locations {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+struct Output {
     register_index: u32,
     start_component: u32,
     num_components: u32,
@@ -38,7 +38,7 @@ struct Record {
     stream: u32,
 }
 
-/// Reads a file of records.
+/// Reads a file.
 pub(super) fn read(file: &Path) -> Result<StreamOutputInfo> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -53,18 +53,18 @@ fn info(file: File) -> Result<StreamOutputInfo> {
         bail!("{} strides; there are {} buffers", given.len(), strides.len());
     }
     strides[..given.len()].copy_from_slice(&given);
-    let record = |record: Record| StreamOutput {
-        register_index: record.register_index,
-        start_component: record.start_component,
-        num_components: record.num_components,
-        output_buffer: record.output_buffer,
-        dst_offset: record.dst_offset,
-        stream: record.stream,
+    let output = |output: Output| StreamOutput {
+        register_index: output.register_index,
+        start_component: output.start_component,
+        num_components: output.num_components,
+        output_buffer: output.output_buffer,
+        dst_offset: output.dst_offset,
+        stream: output.stream,
     };
     let locations = match locations {
         Locations::Packed => SlotLocations::Packed,
         Locations::Unpacked => SlotLocations::Unpacked,
     };
-    let outputs = outputs.into_iter().map(record).collect();
+    let outputs = outputs.into_iter().map(output).collect();
     Ok(StreamOutputInfo { outputs, strides, locations, outputs_written })
 }

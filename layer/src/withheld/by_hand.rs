@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::commands::Functions;
-use super::macros::withheld;
+use super::macros::command;
 use super::memory::{Copied, Memory};
-use super::{OutOfMemory, Queue};
+use super::{OutOfMemory, WithheldCommands};
 
 /// Which of the three arrays is read depends on the type; the others may be anything.
 impl Copied for vk::WriteDescriptorSet<'static> {
@@ -79,14 +79,14 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-withheld!(record draw_multi_ext DrawMultiExt (
+command!(record draw_multi_ext DrawMultiExt (
     draw_count: u32,
     p_vertex_info: *const vk::MultiDrawInfoEXT,
     instance_count: u32,
     first_instance: u32,
     stride: u32
 ));
-withheld!(record draw_multi_indexed_ext DrawMultiIndexedExt (
+command!(record draw_multi_indexed_ext DrawMultiIndexedExt (
     draw_count: u32,
     p_index_info: *const vk::MultiDrawIndexedInfoEXT,
     instance_count: u32,
@@ -94,21 +94,21 @@ withheld!(record draw_multi_indexed_ext DrawMultiIndexedExt (
     stride: u32,
     p_vertex_offset: *const i32
 ));
-withheld!(record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+command!(record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
     descriptor_update_template: vk::DescriptorUpdateTemplate,
     layout: vk::PipelineLayout,
     set: u32,
     p_data: *const c_void
 ));
-withheld!(record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+command!(record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
     p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>
 ));
-withheld!(record set_sample_mask_ext SetSampleMaskExt (
+command!(record set_sample_mask_ext SetSampleMaskExt (
     samples: vk::SampleCountFlags,
     p_sample_mask: *const vk::SampleMask
 ));
 
-impl Queue {
+impl WithheldCommands {
     /// # Safety
     /// The arguments are valid ones of the command, as for the next functions.
     pub(crate) unsafe fn draw_multi_ext(

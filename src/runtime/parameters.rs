@@ -1,4 +1,4 @@
-//! What is bound and what is drawn between Begin and End.
+//! What commands between Begin and End are given: the buffers that are bound, and the arguments of draws.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ pub struct CaptureBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from its start, a multiple of 4.
     pub offset: u64,
-    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::draw::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is refused:
+    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is refused:
     /// a handle does not tell how long its buffer is.
     pub size: u64,
 }

@@ -1,7 +1,7 @@
 //! Commands of a render pass instance that are withheld until it ends.
 //!
 //! Captures come before the pass that contains them where something in it may consume what was captured there. Then
-//! what is recorded between the beginning and the end of the pass goes into a [`Queue`], with all that its arguments
+//! what is recorded between the beginning and the end of the pass goes into a [`WithheldCommands`], with all that its arguments
 //! point to, and is replayed as the pass ends.
 //!
 //! [`commands`] and [`structures`] are generated from the registry of Vulkan (tests/registry): a command that they do
@@ -48,7 +48,7 @@ struct Withheld<T> {
 
 /// The commands of a pass so far.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct WithheldCommands {
     /// What the arguments are in.
     memory: Memory,
     /// The commands, first to last; null where there are none.
@@ -57,10 +57,10 @@ pub(crate) struct Queue {
     len: usize,
 }
 
-// SAFETY: the pointers are into the queue's own memory.
-unsafe impl Send for Queue {}
+// SAFETY: the pointers are into memory of its own.
+unsafe impl Send for WithheldCommands {}
 
-impl Queue {
+impl WithheldCommands {
     /// An empty one, of a device with those descriptor update templates.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
         let none = std::ptr::null_mut();
@@ -81,7 +81,7 @@ impl Queue {
         const { assert!(!std::mem::needs_drop::<T>()) };
         let entry = Entry { replay: replay::<T>, next: std::ptr::null_mut() };
         let withheld = self.memory.keep(Withheld { entry, arguments })?.cast::<Entry>();
-        // SAFETY: the last one is in the queue's memory, which nobody else has.
+        // SAFETY: the last one is in that memory, which nobody else has.
         match unsafe { self.last.as_mut() } {
             Some(last) => last.next = withheld,
             None => self.first = withheld,
@@ -120,8 +120,8 @@ impl Queue {
 
 /// Where a command goes.
 pub(crate) enum Commands<'a> {
-    /// Into the queue of the pass that is withheld.
-    Queue(&'a mut Queue),
+    /// To those of the pass that is withheld.
+    Withheld(&'a mut WithheldCommands),
     /// To the driver.
     Functions(&'a Functions),
 }

@@ -47,13 +47,13 @@ macro_rules! functions {
 /// Commands, their arguments, and how those are copied that point to something:
 /// `way name Type (parameter: type, parameter: type => copy(count),);`. The way is what it does to a pass: it begins
 /// or ends one, or is recorded.
-macro_rules! queued {
+macro_rules! commands {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
-        super::macros::withheld!($way $name $type ($($parameter: $of),*));
+        super::macros::command!($way $name $type ($($parameter: $of),*));
 
-        impl super::Queue {
+        impl super::WithheldCommands {
             /// # Safety
             /// The arguments are valid ones of the command.
             #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not of all")]
@@ -71,7 +71,7 @@ macro_rules! queued {
 }
 
 /// The arguments of a command, how they are replayed, and the function that takes the command's place.
-macro_rules! withheld {
+macro_rules! command {
     ($way:ident $name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
         struct $type {
             $($parameter: $of,)*
@@ -101,7 +101,7 @@ macro_rules! withheld {
                 // SAFETY: the caller's contract.
                 unsafe {
                     self.$way(command_buffer, |commands| match commands {
-                        super::Commands::Queue(queue) => queue.$name($($parameter),*),
+                        super::Commands::Withheld(withheld) => withheld.$name($($parameter),*),
                         super::Commands::Functions(functions) => {
                             if let Some(function) = functions.$name {
                                 function(command_buffer, $($parameter),*);
@@ -143,14 +143,14 @@ macro_rules! direct {
         // Of its own, so that what goes to the driver saves no registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
-            queue: &mut crate::queue::Queue,
+            withheld: &mut crate::withheld::WithheldCommands,
             $command_buffer: ash::vk::CommandBuffer,
             $($parameter: $of),*
         ) {
             // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
             unsafe {
-                if queue.$name($($parameter),*).is_err() {
-                    crate::command_buffers::fail($command_buffer, crate::queue::OutOfMemory::RESULT);
+                if withheld.$name($($parameter),*).is_err() {
+                    crate::command_buffers::fail($command_buffer, crate::withheld::OutOfMemory::RESULT);
                 }
             }
         }
@@ -160,8 +160,8 @@ macro_rules! direct {
                     return function($command_buffer, $($parameter),*);
                 }
             }
-            Some(crate::command_buffers::Straight::Queue(queue)) => {
-                return withhold(queue, $command_buffer, $($parameter),*);
+            Some(crate::command_buffers::Straight::Withheld(withheld)) => {
+                return withhold(withheld, $command_buffer, $($parameter),*);
             }
             None => {}
         }
@@ -170,4 +170,4 @@ macro_rules! direct {
 }
 
 pub(crate) use direct;
-pub(super) use {functions, queued, withheld};
+pub(super) use {command, commands, functions};

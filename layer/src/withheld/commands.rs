@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::by_hand::*;
-use super::macros::{functions, queued};
+use super::macros::{commands, functions};
 
 functions! {
     begin_conditional_rendering_ext PFN_vkCmdBeginConditionalRenderingEXT [c"vkCmdBeginConditionalRenderingEXT"];
@@ -151,7 +151,7 @@ functions! {
     write_timestamp2 PFN_vkCmdWriteTimestamp2 [c"vkCmdWriteTimestamp2", c"vkCmdWriteTimestamp2KHR"];
 }
 
-queued! {
+commands! {
     record begin_conditional_rendering_ext BeginConditionalRenderingExt (
         p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'static> => structures(1),
     );

@@ -2,9 +2,9 @@
 
 use super::Recorder;
 use super::checks::{check_byte_count, check_draw, check_indirect, check_range};
-use super::state::Target;
+use super::state::Backing;
 use crate::runtime::RuntimeError;
-use crate::runtime::draws::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
+use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
 
 /// The arguments of a draw.
@@ -194,9 +194,9 @@ impl Recorder<'_> {
         tracing::trace!(%topology, ?arguments, "draw");
         // SAFETY: the caller's contract.
         unsafe {
-            match self.target() {
-                Target::Graphics(graphics) => graphics.record(topology, arguments),
-                Target::Capture(capture) => capture.push(topology, arguments, draw_index),
+            match self.backing() {
+                Backing::Graphics(graphics) => graphics.record(topology, arguments),
+                Backing::Capture(capture) => capture.push(topology, arguments, draw_index),
             }
         }
     }
@@ -209,7 +209,7 @@ impl Recorder<'_> {
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
-        if let Target::Graphics(graphics) = self.target() {
+        if let Backing::Graphics(graphics) = self.backing() {
             return Err(graphics.unsupported("multi-draws"));
         }
         // SAFETY: the caller's contract.

@@ -1,0 +1,236 @@
+//! The functions of the shader library (`shaders/*.wgsl`) that are known by name: those that generated code calls,
+//! and those that get other bodies than the library has. The tests below hold all of them against the library, so that none is
+//! missed when a shader is lowered that needs it.
+
+use crate::spirv::Id;
+use crate::spirv::link::{LinkError, Linker};
+
+macro_rules! names {
+    ($(#[$doc:meta])* $enum:ident { $($variant:ident $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum $enum {
+            $($variant,)*
+        }
+
+        #[allow(dead_code, reason = "of what is called only the tests need a list")]
+        impl $enum {
+            /// All of them.
+            const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The one of that name.
+            pub(super) fn of(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|function| function.name() == name)
+            }
+
+            /// The name in the library.
+            pub(super) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// A function that generated code calls.
+    Function {
+        BaseInstance "base_instance",
+        BaseVertex "base_vertex",
+        ConvertSfloat "convert_sfloat",
+        ConvertSint "convert_sint",
+        ConvertSnorm "convert_snorm",
+        ConvertSscaled "convert_sscaled",
+        ConvertUfloat "convert_ufloat",
+        ConvertUint "convert_uint",
+        ConvertUnorm "convert_unorm",
+        ConvertUscaled "convert_uscaled",
+        DividedInstance "divided_instance",
+        DrawIndex "draw_index",
+        Fetch1 "fetch1",
+        Fetch2 "fetch2",
+        Fetch3 "fetch3",
+        Fetch4 "fetch4",
+        Fetch2Behind4 "fetch2_behind4",
+        Fetch4Behind4 "fetch4_behind4",
+        FetchBytes "fetch_bytes",
+        FetchHalves "fetch_halves",
+        FetchWithinDword "fetch_within_dword",
+        Load1 "load1",
+        Load2Aligned "load2_aligned",
+        Load4Aligned "load4_aligned",
+        MultiplyAdd "multiply_add",
+        Store1 "store1",
+        Store2 "store2",
+        Store2Wide "store2_wide",
+        Store3 "store3",
+        Store4 "store4",
+        Store4Wide "store4_wide",
+        TableAddress "table_address",
+        UseDrawAt "use_draw_at",
+        XfbAddress "xfb_address",
+        XfbCompute "xfb_compute",
+        XfbComputeStaged "xfb_compute_staged",
+        XfbFirstDword "xfb_first_dword",
+        XfbIsBound "xfb_is_bound",
+        XfbVertex "xfb_vertex",
+    }
+}
+
+impl Function {
+    /// The function that stores 1 to 4 dwords. `wide`: 2 or 4 of them, where all records have them at a multiple of
+    /// their size if one has.
+    pub(super) const fn store(dwords: u32, wide: bool) -> Self {
+        match (dwords, wide) {
+            (..=1, _) => Self::Store1,
+            (2, false) => Self::Store2,
+            (2, true) => Self::Store2Wide,
+            (3, _) => Self::Store3,
+            (4.., false) => Self::Store4,
+            (4.., true) => Self::Store4Wide,
+        }
+    }
+
+    /// The function that fetches the first 1 to 4 dwords of an attribute.
+    pub(super) const fn fetch(dwords: u32) -> Self {
+        match dwords {
+            ..=1 => Self::Fetch1,
+            2 => Self::Fetch2,
+            3 => Self::Fetch3,
+            4.. => Self::Fetch4,
+        }
+    }
+
+    /// The function that fetches the 2 or 4 dwords of an attribute that come after its first four.
+    pub(super) const fn fetch_behind4(dwords: u32) -> Self {
+        match dwords {
+            ..=2 => Self::Fetch2Behind4,
+            3.. => Self::Fetch4Behind4,
+        }
+    }
+
+    /// Its id in the module that is linked into, to be called by.
+    pub(super) fn id(self, linker: &mut Linker<'_, '_>) -> Result<Id, LinkError> {
+        linker.function(self.name())
+    }
+}
+
+names! {
+    /// A function of `shaders/stubs.wgsl` that captures and kernels get the same body of: accesses to memory, and
+    /// arithmetic on addresses.
+    MemoryStub {
+        Load1 "load1",
+        Load1FromAny "load1_from_any",
+        Load2 "load2",
+        Load2Aligned "load2_aligned",
+        Load3 "load3",
+        Load4 "load4",
+        Load4Aligned "load4_aligned",
+        Load4FromAny "load4_from_any",
+        MultiplyAdd "multiply_add",
+        Product "product",
+        Store1 "store1",
+        Store2 "store2",
+        Store2Aligned "store2_aligned",
+        Store3 "store3",
+        Store4 "store4",
+        Store4Aligned "store4_aligned",
+        Store4ToAny "store4_to_any",
+    }
+}
+
+names! {
+    /// A function of `shaders/sysvals.wgsl` that gets another body where sysvals are in memory.
+    SysvalsStub {
+        TableAddress "table_address",
+        UsePushedDraw "use_pushed_draw",
+        XfbAddress "xfb_address",
+    }
+}
+
+names! {
+    /// A function of `shaders/stubs.wgsl` that collects records in shared memory.
+    StagingStub {
+        StageRecord "stage_record",
+        StagedRecords "staged_records",
+        StagedUnits "staged_units",
+        StoreStaged "store_staged",
+    }
+}
+
+names! {
+    /// Any other function of `shaders/stubs.wgsl`, of which captures and kernels get some each.
+    StubName {
+        KernelWidth "kernel_width",
+        MayBeGeneral "may_be_general",
+        MayBeWide "may_be_wide",
+        MayLoop "may_loop",
+        MayRestart "may_restart",
+        PipelineTopology "pipeline_topology",
+        SetInputs "set_inputs",
+        Shade "shade",
+        StoreRecord "store_record",
+        WorkgroupSize "workgroup_size",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::kernel::Kernel;
+    use super::super::library::library;
+    use super::*;
+
+    fn is_there(name: &str) -> bool {
+        library().unwrap().function_names().any(|function| function == name)
+    }
+
+    #[test]
+    fn what_is_called_is_there() {
+        for function in Function::ALL {
+            assert!(is_there(function.name()), "{function:?}");
+        }
+        for kernel in Kernel::ALL {
+            assert!(is_there(kernel.entry_point().to_str().unwrap()), "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn widths_are_of_the_name() {
+        for dwords in 1..=4 {
+            assert_eq!(Function::store(dwords, false).name(), format!("store{dwords}"));
+            assert_eq!(Function::fetch(dwords).name(), format!("fetch{dwords}"));
+        }
+        for dwords in [2, 4] {
+            assert_eq!(Function::store(dwords, true).name(), format!("store{dwords}_wide"));
+            assert_eq!(Function::fetch_behind4(dwords).name(), format!("fetch{dwords}_behind4"));
+        }
+    }
+
+    #[test]
+    fn all_stubs_are_known() {
+        let functions = |source: &'static str| {
+            source.lines().filter_map(|line| Some(line.strip_prefix("fn ")?.split_once('(')?.0))
+        };
+        let known = [
+            MemoryStub::ALL.iter().map(|stub| stub.name()).collect::<Vec<_>>(),
+            SysvalsStub::ALL.iter().map(|stub| stub.name()).collect(),
+            StagingStub::ALL.iter().map(|stub| stub.name()).collect(),
+            StubName::ALL.iter().map(|stub| stub.name()).collect(),
+        ]
+        .concat();
+        let count = known.len();
+        let known: BTreeSet<&str> = known.into_iter().collect();
+        assert_eq!(known.len(), count);
+        let stubs: BTreeSet<&str> = functions(include_str!("../../shaders/stubs.wgsl")).collect();
+        assert_eq!(stubs.difference(&known).count(), 0, "without a body: {stubs:?}, {known:?}");
+        let sysvals: BTreeSet<&str> =
+            functions(include_str!("../../shaders/sysvals.wgsl")).collect();
+        let replaced = known.difference(&stubs);
+        assert!(replaced.clone().all(|name| sysvals.contains(name)), "{replaced:?}");
+        known.into_iter().for_each(|name| assert!(is_there(name), "{name}"));
+    }
+}
