@@ -640,7 +640,7 @@ fn output_components_of_the_device_are_an_argument() {
 }
 
 #[test]
-fn records_and_constants_are_taken() {
+fn stream_outputs_and_constants_are_taken() {
     let shaders = Shaders::new();
     let shader = shaders.glsl(
         "shader.spv",
@@ -684,7 +684,7 @@ fn records_and_constants_are_taken() {
     }
 
     // By its default the constant is 2, and there is no VAR2.
-    vkxfb(&inspect).refuses(&["all.json", "record 1: register_index is 4"]);
+    vkxfb(&inspect).refuses(&["all.json", "stream output 1: register_index is 4"]);
     vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
     let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
     let found =
