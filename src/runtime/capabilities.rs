@@ -189,6 +189,7 @@ impl Capabilities {
     /// # Safety
     /// `physical_device` belongs to `instance`, which was created through `entry` with that
     /// version.
+    #[tracing::instrument(name = "capabilities", level = "debug", skip_all)]
     pub unsafe fn query(
         entry: &ash::Entry,
         instance: &ash::Instance,

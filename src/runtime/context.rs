@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ash::vk;
+use ash::{ext, vk};
 
 use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
@@ -79,6 +79,7 @@ struct Shared {
     indirect_dispatch: bool,
     indirect_draws: bool,
     omitted: Option<Barrier>,
+    debug_utils: Option<Arc<ext::debug_utils::Device>>,
 }
 
 impl fmt::Debug for Context {
@@ -98,6 +99,7 @@ impl Context {
     /// # Safety
     /// `device` was created from `instance` with `enabled`, on the physical device that
     /// `capabilities` describes, and outlives the context and its clones, also those that captures hold.
+    #[tracing::instrument(name = "context", level = "debug", skip_all)]
     pub unsafe fn new(
         instance: &ash::Instance,
         device: &ash::Device,
@@ -137,6 +139,7 @@ impl Context {
             indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(Effect::NoIndirectDraws),
             omitted: None,
+            debug_utils: None,
             capabilities,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -186,6 +189,14 @@ impl Context {
     /// What the physical device can do.
     pub fn capabilities(&self) -> &Capabilities {
         &self.shared.capabilities
+    }
+
+    pub(super) fn debug_utils(&self) -> Option<&Arc<ext::debug_utils::Device>> {
+        self.shared.debug_utils.as_ref()
+    }
+
+    pub(super) fn set_debug_utils_functions(&mut self, functions: ext::debug_utils::Device) {
+        Arc::make_mut(&mut self.shared).debug_utils = Some(Arc::new(functions));
     }
 
     /// What the device was created with.

@@ -36,6 +36,7 @@ impl Kernels {
     ///
     /// # Safety
     /// The device of `ctx` is live, and `cache` is its or null.
+    #[tracing::instrument(name = "kernels", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
         if !ctx.enabled().has(Backend::Compute) {
             return Ok(Self::none());
@@ -109,6 +110,7 @@ impl Pipelines {
             // SAFETY: the caller's contract.
             Some(limits) => unsafe { with_layout(ctx, limits, |set| make_layout(&[set])) },
         }?;
+        ctx.name(self.layout, "vkxfb kernels");
         let resources = ctx.resource_plan(0)?;
         let max_invocations = ctx.capabilities().limits.workgroup_invocations();
         for (kernel, pipeline) in Kernel::ALL.into_iter().zip(&mut self.pipelines) {
@@ -120,6 +122,8 @@ impl Pipelines {
             [*pipeline] = unsafe {
                 compute_pipelines(ctx.device(), cache, self.layout, &words, entry, &[none])
             }?;
+            let name = entry.to_string_lossy();
+            ctx.name(*pipeline, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
         }
         Ok(())
     }

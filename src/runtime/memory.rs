@@ -273,6 +273,7 @@ impl Buffer {
         match bound {
             Ok(address) => {
                 tracing::debug!(name = desc.name, size = desc.size, location = ?desc.location, "buffer");
+                ctx.name(raw, desc.name);
                 let (size, context) = (desc.size.max(1), ctx.id());
                 Ok(Self { raw, size, address, allocation, usage: desc.usage, context })
             }

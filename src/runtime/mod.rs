@@ -85,6 +85,7 @@ mod capabilities;
 pub(crate) mod checks;
 mod choice;
 pub(crate) mod context;
+mod debug_utils;
 mod descriptors;
 mod draw_arguments;
 mod error;

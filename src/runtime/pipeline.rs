@@ -217,6 +217,7 @@ impl Pipeline {
     /// made of a valid module, whose interface `desc` matches.
     /// Native and vertex: the device has the vertex formats as such (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and with
     /// primitive restart in lists `primitiveTopologyListRestart` is enabled.
+    #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
@@ -235,6 +236,12 @@ impl Pipeline {
                 return Err(error);
             }
         };
+        let backend = shader.backend().name();
+        ctx.name(raw_layout, &format!("vkxfb {backend}"));
+        ctx.name(raw, &format!("vkxfb {backend}"));
+        if plain != raw {
+            ctx.name(plain, &format!("vkxfb {backend} without indices"));
+        }
         let objects = Objects { raw, plain, raw_layout, are_foreign: false };
         Ok(Self::of(ctx, desc, objects, attributes))
     }

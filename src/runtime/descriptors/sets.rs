@@ -58,7 +58,10 @@ impl Sets {
                 })
         };
         match made {
-            Ok(sets) => Ok(Self { sets, ..this }),
+            Ok(sets) => {
+                ctx.name(this.pool, "vkxfb buffers");
+                Ok(Self { sets, ..this })
+            }
             Err(error) => {
                 // SAFETY: nothing uses them.
                 unsafe { this.destroy(ctx) };

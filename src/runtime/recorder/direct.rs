@@ -231,6 +231,8 @@ impl Capture {
         }
 
         // SAFETY: as above.
+        let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
+        // SAFETY: as above.
         unsafe { self.record_ends(playback, &ends, Order::First) }?;
         if captures {
             for i in 0..self.plan.dispatches.len() {

@@ -78,6 +78,7 @@ impl Capture {
                 true => self.descriptor_set(playback, User::CapturesBySetup)?,
                 false => None,
             };
+            let _label = self.ctx.label(playback.cmd, c"vkxfb capture");
             if let Some((from, to)) = placed.moved_state {
                 self.move_state(playback, from, to);
             }
