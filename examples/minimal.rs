@@ -1,6 +1,6 @@
 //! The least that captures: the positions of a triangle strip, of a vertex shader in WGSL, without vertex buffers.
 //!
-//! `cargo run --example minimal` prints them. examples/embed.rs has vertex buffers and several draws.
+//! `cargo run --example minimal` prints them. examples/engine has vertex buffers, frames and much more.
 
 use anyhow::{Context as _, Result, ensure};
 use ash::vk;

@@ -1,0 +1,141 @@
+//! All that the engine has of vkxfb: what it makes once, and what a frame records.
+
+use anyhow::Result;
+use ash::vk;
+use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::runtime::vulkan;
+use vkxfb::{lower::compute, *};
+
+use super::common::gpu::{API_VERSION, Gpu};
+use super::frame::{FRAMES, Frame, Scene};
+use super::memory::Memory;
+use super::scene;
+
+pub struct Xfb {
+    pub context: Context,
+    kernels: Kernels,
+    pipeline: Pipeline,
+    arenas: ArenaRing,
+    capture: Capture,
+}
+
+/// What is captured: locations 0 and 1 of three floats each, in records of 24 bytes.
+pub fn captures() -> CaptureList {
+    let output = |location, offset| {
+        let selector = Selector::Location { location, component: 0, components: 3 };
+        capture::Capture { selector, buffer: 0, offset }
+    };
+    let captures = vec![output(0, 0), output(1, 12)];
+    CaptureList { captures, strides: [Some(24), None, None, None] }
+}
+
+/// Makes a compute pipeline of a vertex shader.
+///
+/// # Safety
+/// The context is of a live device, the set layout is the device's, and the shader is valid.
+unsafe fn pipeline(
+    context: &Context,
+    spirv: &[u32],
+    set_layout: vk::DescriptorSetLayout,
+) -> Result<Pipeline> {
+    let vertex_input = &vulkan::vertex_input_descriptions(&scene::BINDINGS, &scene::ATTRIBUTES)?;
+    let options = compute::Options { vertex_input, target: context.compute_target(1)? };
+    let shader = compute::lower(&Shader::new(spirv).captures(&captures()), &options)?;
+    let set_layouts = [set_layout];
+    let desc = PipelineDesc::new(&shader, vertex_input)
+        .topology(PrimitiveTopology::TriangleList)
+        .set_layouts(&set_layouts);
+    // SAFETY: the caller's contract.
+    Ok(unsafe { Pipeline::new(context, &desc) }?)
+}
+
+impl Xfb {
+    /// Takes a device as it is, a vertex shader, and the layout of its descriptor set 0.
+    ///
+    /// # Safety
+    /// The handles are of live objects of one device, and the shader is valid.
+    pub unsafe fn new(
+        gpu: &Gpu,
+        device: &ash::Device,
+        memory: &mut Memory<'_>,
+        spirv: &[u32],
+        set_layout: vk::DescriptorSetLayout,
+    ) -> Result<Self> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let (entry, instance) = (&gpu.entry, &gpu.instance);
+            let mut capabilities =
+                Capabilities::query(entry, instance, API_VERSION, gpu.physical_device)?;
+            gpu.with_create_info(|info| capabilities.restrict(info));
+            let required = required_features(&capabilities, &[Backend::Compute])?;
+            let context = Context::new(instance, device, capabilities, required)?;
+            let pipeline = pipeline(&context, spirv, set_layout)?;
+            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+            let arms = scene::ARMS as u64;
+            let desc = ArenaDesc::for_draws(1, arms).with_pipeline(&pipeline, arms);
+            let arenas = ArenaRing::new(&context, memory, &desc, FRAMES)?;
+            let capture = Capture::new(&context, &kernels);
+            Ok(Self { context, kernels, pipeline, arenas, capture })
+        }
+    }
+
+    /// Captures a frame, for draws that read it as vertices.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass, and the device is done with what it was recorded
+    /// with before: as many frames ago as there are arenas.
+    pub unsafe fn record(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        scene: &Scene,
+        frame: &Frame,
+    ) -> Result<()> {
+        let captured = [Some(CaptureBuffer::new(frame.captured.raw, frame.captured.size))];
+        let vertices = [VertexBuffer::new(0, scene.vertices.raw, scene.vertices.size)];
+        let desc = CaptureDesc::new(&self.pipeline).buffers(&captured).vertex_buffers(&vertices);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let arena = self.arenas.next_frame();
+            let mut recorder = Recorder::begin(&mut self.capture, arena, cmd, &desc)?;
+            draw(&mut recorder, scene, frame)?;
+            recorder.end(&[])?;
+            self.context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// The device is idle.
+    pub unsafe fn destroy(self, memory: &mut Memory<'_>) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.arenas.destroy(&self.context, memory);
+            self.kernels.destroy(&self.context);
+            self.pipeline.destroy(&self.context);
+        }
+    }
+}
+
+/// The draws of a frame: what stood between vkCmdBeginTransformFeedbackEXT and vkCmdEndTransformFeedbackEXT.
+///
+/// # Safety
+/// As for [`Recorder::draw`].
+pub unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    scene: &Scene,
+    frame: &Frame,
+) -> Result<(), RuntimeError> {
+    let (indices, arm_indices) = (&scene.indices, DrawIndexed::new(scene.index_count));
+    // SAFETY: the caller's contract.
+    unsafe {
+        let indices = IndexBuffer::new(indices.raw, indices.size, IndexType::Uint16);
+        recorder.bind_index_buffer(&indices)?;
+        for arm in 0..scene::ARMS {
+            let skeleton = arm as u32 * scene.skeleton_stride;
+            recorder.bind_descriptor_sets(0, &[frame.set], &[skeleton])?;
+            recorder.push_constants(0, bytemuck::bytes_of(&scene::place(arm)))?;
+            recorder.draw_indexed(PrimitiveTopology::TriangleList, &arm_indices)?;
+        }
+    }
+    Ok(())
+}
