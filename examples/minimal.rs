@@ -5,7 +5,7 @@
 use anyhow::{Context as _, Result, ensure};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::*;
 
@@ -49,9 +49,7 @@ pub fn main() -> Result<()> {
 
         // The shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
         let words = frontend::wgsl::vertex_shader(SHADER, None)?;
-        let selector = Selector::Name("@Position".to_owned());
-        let captures = vec![capture::CaptureEntry { selector, buffer: 0, offset: 0 }];
-        let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+        let list = CaptureList::new(16).output("@Position", 0);
         let vertex_input = VertexInput::default();
         let target = context.compute_target(0)?;
         let options = compute::Options { vertex_input: &vertex_input, target };

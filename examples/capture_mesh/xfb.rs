@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::runtime::{MemoryAllocator, vulkan};
 use vkxfb::*;
@@ -12,13 +12,7 @@ use super::deform::{ATTRIBUTES, BINDINGS, DEFORMATION};
 
 /// Positions and normals, by their names in the shader: records like the vertices that go in.
 pub fn captures() -> CaptureList {
-    let output = |name: &str, offset| capture::Capture {
-        selector: Selector::Name(name.to_owned()),
-        buffer: 0,
-        offset,
-    };
-    let captures = vec![output("position", 0), output("normal", 12)];
-    CaptureList { captures, strides: [Some(24), None, None, None] }
+    CaptureList::new(24).output("position", 0).output("normal", 12)
 }
 
 /// The device, for captures.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::capture::CaptureList;
 use vkxfb::runtime::vulkan;
 use vkxfb::{lower::compute, *};
 
@@ -19,14 +19,9 @@ pub struct Xfb {
     capture: Capture,
 }
 
-/// What is captured: locations 0 and 1 of three floats each, in records of 24 bytes.
+/// The outputs at locations 0 and 1, of three floats each, in records of 24 bytes.
 pub fn captures() -> CaptureList {
-    let output = |location, offset| {
-        let selector = Selector::Location { location, component: 0, components: 3 };
-        capture::Capture { selector, buffer: 0, offset }
-    };
-    let captures = vec![output(0, 0), output(1, 12)];
-    CaptureList { captures, strides: [Some(24), None, None, None] }
+    CaptureList::new(24).output("@0", 0).output("@1", 12)
 }
 
 /// Makes a compute pipeline of a vertex shader.

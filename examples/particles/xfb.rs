@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::capture::{self, CaptureList, Selector};
+use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Lowered, compute, native};
 use vkxfb::runtime::{ByteCountDraw, DrawCommands, MemoryAllocator, vulkan};
 use vkxfb::*;
@@ -45,13 +45,8 @@ fn lower(
     vertex_input: &VertexInput,
 ) -> Result<Lowered> {
     let spirv = shader::wgsl(SHADERS, name)?;
-    let output = |name: &str, offset| capture::Capture {
-        selector: Selector::Name(name.to_owned()),
-        buffer: 0,
-        offset,
-    };
-    let captures = vec![output("position", 0), output("velocity", 8), output("look", 16)];
-    let list = CaptureList { captures, strides: [Some(STRIDE), None, None, None] };
+    let list =
+        CaptureList::new(STRIDE).output("position", 0).output("velocity", 8).output("look", 16);
     let shader = Shader::new(&spirv).captures(&list);
     Ok(match backend {
         Backend::Native => native::lower(&shader)?,

@@ -64,6 +64,29 @@ pub struct CaptureList {
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
 }
 
+impl CaptureList {
+    /// A list for capture buffer 0 alone, whose records are `stride` bytes long.
+    ///
+    /// ```
+    /// use vkxfb::capture::CaptureList;
+    ///
+    /// let list = CaptureList::new(28).output("@Position", 0).output("normal", 16);
+    /// assert_eq!(list.captures.len(), 2);
+    /// ```
+    #[must_use]
+    pub fn new(stride: u32) -> Self {
+        Self { captures: Vec::new(), strides: [Some(stride), None, None, None] }
+    }
+
+    /// Captures an output by its [name](Selector::Name) to buffer 0, `offset` bytes from the start of the vertex's record.
+    #[must_use]
+    pub fn output(mut self, name: impl Into<String>, offset: u32) -> Self {
+        let selector = Selector::Name(name.into());
+        self.captures.push(CaptureEntry { selector, buffer: 0, offset });
+        self
+    }
+}
+
 impl std::fmt::Display for Selector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
