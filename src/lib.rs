@@ -1,33 +1,37 @@
-//! Transform feedback for every Vulkan device: `VK_EXT_transform_feedback`'s captures, byte for byte, where
-//! the driver has none.
+//! Transform feedback for every Vulkan device: the same bytes that `VK_EXT_transform_feedback`
+//! captures, also if the driver does not have that extension.
 //!
-//! A vertex shader with capture decorations goes in as SPIR-V words. [`capture`] reads what it captures,
-//! [`lower`] rewrites it for one of three backends, and [`runtime`] makes a Vulkan pipeline of the result
-//! and records captures with it:
+//! The input is the SPIR-V of a vertex shader with transform feedback decorations. [`capture`]
+//! reads which outputs the shader captures, [`lower`] rewrites the shader for one of three
+//! backends, and [`runtime`] creates a Vulkan pipeline from the result and records captures with
+//! it:
 //!
 //! ```text
 //! SPIR-V words -> spirv::Module -> capture::Layout -> lower::{native, vertex, compute}
 //!              -> runtime::Pipeline -> runtime::Recorder: begin, draw*, end -> capture buffers
 //! ```
 //!
-//! The rules themselves stand in [`topology`] (which vertices a primitive writes, in which order) and
-//! [`counts`] (how many fit), on the CPU; `shaders/*.wgsl` says the same to the GPU, and the functions there
-//! are linked into the rewritten shader. [`sysval`] is what the CPU tells the GPU of a draw.
+//! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in
+//! which order) and [`counts`] (how many primitives fit into the buffers). `shaders/*.wgsl`
+//! implements the same rules for the GPU; the functions there are linked into the rewritten shader.
+//! [`sysval`] defines the data that the CPU passes to the GPU for each draw.
 //!
 //! # A capture
 //!
 //! ```no_run
 //! use vkxfb::ash::{self, vk};
 //! use vkxfb::lower::compute;
+//! use vkxfb::runtime::vulkan::vertex_input_descriptions;
 //! use vkxfb::{
-//!     Arena, Backend, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw, Kernels, Pipeline,
-//!     PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexBuffer, runtime::vulkan::vertex_input_descriptions,
+//!     Arena, Backend, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw, Kernels,
+//!     Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexBuffer,
 //! };
 //!
-//! // Before: `Capabilities::query`, `required_features` and `RequiredFeatures::with_create_info` where the device is
-//! // created, or `Capabilities::restrict` for one that exists; then `Context::new`. `Arena::new` takes memory for
-//! // `ArenaDesc::for_draws`.
-//! /// Captures `count` vertices of 16 bytes each into a buffer with the usage `Context::capture_buffer_usage`.
+//! // Create the device with `Capabilities::query`, `required_features` and
+//! // `RequiredFeatures::with_create_info`, or call `Capabilities::restrict` for an existing device.
+//! // Then call `Context::new`, and `Arena::new` with the size that `ArenaDesc::for_draws` returns.
+//! /// Captures `count` vertices of 16 bytes each into a buffer that was created with the usage
+//! /// `Context::capture_buffer_usage`.
 //! # #[allow(clippy::too_many_arguments)]
 //! unsafe fn capture(
 //!     context: &Context,
@@ -38,11 +42,11 @@
 //!     (captured, captured_size): (vk::Buffer, u64),
 //!     count: u32,
 //! ) -> Result<(), Box<dyn std::error::Error>> { unsafe {
-//!     // Once: the shader as a compute pipeline.
-//!     let vertex_input = vertex_input_descriptions(
-//!         &[vk::VertexInputBindingDescription::default().stride(16)],
-//!         &[vk::VertexInputAttributeDescription::default().format(vk::Format::R32G32B32A32_SFLOAT)],
-//!     )?;
+//!     // Once: create a compute pipeline from the shader.
+//!     let binding = vk::VertexInputBindingDescription::default().stride(16);
+//!     let attribute = vk::VertexInputAttributeDescription::default()
+//!         .format(vk::Format::R32G32B32A32_SFLOAT);
+//!     let vertex_input = vertex_input_descriptions(&[binding], &[attribute])?;
 //!     let options =
 //!         compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? };
 //!     let lowered = compute::lower(&Shader::new(spirv), &options)?;
@@ -50,7 +54,8 @@
 //!     let kernels = Kernels::new(context, vk::PipelineCache::null())?;
 //!     let mut capture = Capture::new(context, &kernels);
 //!
-//!     // In each frame: what stood between vkCmdBeginTransformFeedbackEXT and vkCmdEndTransformFeedbackEXT.
+//!     // In each frame: record what vkCmdBeginTransformFeedbackEXT, the draws and
+//!     // vkCmdEndTransformFeedbackEXT recorded before.
 //!     let buffers = [Some(CaptureBuffer::new(captured, captured_size))];
 //!     let vertex_buffers = [VertexBuffer::new(0, vertices, vertices_size)];
 //!     let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
@@ -59,59 +64,89 @@
 //!     recorder.end(&[])?;
 //!     context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
 //!     # Ok(())
-//!     // At the end: `arena.reset()` when the device is done with the frame, and `destroy` of each object.
+//!     // When the device has finished the frame: `arena.reset()`. At the end: `destroy` each object.
 //! # } }
 //! ```
 //!
 //! The whole program is `examples/minimal.rs` in the repository.
 //!
-//! Above [`runtime`] nothing knows Vulkan's objects, and below it nothing knows SPIR-V. The command `vkxfb`, the
-//! probe, the benchmark and the Vulkan layer are packages of their own, and users of this API like any other.
+//! Only [`runtime`] uses Vulkan objects, and [`runtime`] does not parse SPIR-V. The command
+//! `vkxfb`, the probe, the benchmark and the Vulkan layer are packages of their own, which use this
+//! public API.
 //!
 //! # Words
 //!
-//! Each means one thing, in the code and in what is written about it. Where Vulkan, SPIR-V or Mesa has a word, it is
-//! that one. [`runtime`] is `src/runtime/`, and so on; `shaders/` has the same words.
+//! Each word has one meaning in the code and in the documentation. If Vulkan, SPIR-V or Mesa has a
+//! word for something, that word is used. The paths are relative to `src/`, except `shaders/`,
+//! which uses the same words.
 //!
-//! | word | what it means | where |
-//! |---|---|---|
-//! | *arena* | memory that recording takes from: *upload*, which the host writes, and *scratch*, which is the device's | `runtime/arena.rs` |
-//! | *attribute* | a vertex attribute; a compute capture *pulls* it: reads it from its vertex buffer by *descriptors* of its own | `lower/inputs/`, `runtime/pulling.rs` |
-//! | *backend* | who captures: [`Backend`] | `lower/{native,vertex,compute}.rs` |
-//! | *capture* | what lies between a Begin and an End: its draws, and what is bound for each | `runtime/recorder/` |
-//! | *capture buffer* | a transform feedback buffer: what is captured to | `runtime/parameters.rs` |
-//! | *capture list* | what is captured of a shader that does not say so itself, entry by entry | `capture/list.rs` |
-//! | *captured output* | a scalar, a vector or a column that is captured: a part of an *output*, which is a variable in `Output` | `capture/mod.rs` |
-//! | *counter* | one dword of a counter buffer: where in a capture buffer the next record goes, in bytes | `runtime/parameters.rs` |
-//! | *counts* | how many primitives a draw makes, and how many of them fit | `counts.rs`, `shaders/counts.wgsl` |
-//! | *direct* | of a recording: the CPU knows how much each draw captures, and where. Otherwise the setup kernel finds that out | `runtime/recorder/{direct,gpu}.rs` |
-//! | *item* | a vertex of a draw that contributes to what is captured, numbered among those that do | `topology.rs`, `shaders/decompose.wgsl` |
-//! | *kernel* | a compute shader that is none of the application's: it counts, places, finishes or copies | `lower/kernel.rs`, `runtime/kernels.rs` |
-//! | *layout* | what goes where in the capture buffers. Layouts of descriptor sets and of pipelines are never called that alone | `capture/` |
-//! | *lower* | to rewrite a shader for a backend | `lower/` |
-//! | *play* | to record the commands of a capture that was collected | `runtime/recorder/play.rs` |
-//! | *record*, a | the bytes of one captured vertex in one capture buffer, as many as its stride; numbered within an instance, a draw or a capture | `topology.rs`, `lower/store.rs` |
-//! | *record*, to | to put commands into a command buffer, as in Vulkan. What was put there at a time is a *recording* | `runtime/recorder/` |
-//! | *resource plan* | how shaders of this crate reach memory: by device addresses or by descriptors. What an *address* is follows from it | `lower/resources.rs`, `runtime/descriptors.rs` |
-//! | *restart* | an index that ends a primitive: primitive restart | `runtime/recorder/restarts.rs`, `shaders/restart.wgsl` |
-//! | *slot* | where Mesa has an output (`gl_varying_slot`), as opposed to its *location* in SPIR-V | `slots.rs` |
-//! | *staging* | collecting the records of a workgroup in shared memory; a *stage* is one of a pipeline | `lower/staging.rs`, `shaders/staged.wgsl` |
-//! | *stream* | a vertex stream, of which geometry shaders have several | `capture/streams.rs` |
-//! | *stream output* | an entry of Gallium's `pipe_stream_output_info` | `capture/stream_output.rs` |
-//! | *stub* | a function of the shader library whose body is made when it is linked | `lower/functions.rs`, `shaders/stubs.wgsl` |
-//! | *sysvals* | what the CPU tells the GPU of a draw, as Mesa calls it | `sysval/`, `shaders/sysvals.wgsl` |
-//! | *variant* | a compute pipeline that stands for an application's graphics pipeline | `runtime/variants.rs` |
-//! | *varying* | a captured output as OpenGL lists it: a whole matrix, an array, a member by its name | `capture/program_interface.rs` |
-//! | *workaround* | what is done differently on some devices | `runtime/workarounds.rs` |
-//!
-//! The words of the Vulkan layer are at the head of `layer/src/lib.rs`.
+//! * *arena*: memory that recording takes from. It has two parts: *upload*, which the host writes,
+//!   and *scratch*, which only the device uses (`runtime/arena.rs`).
+//! * *attribute*: a vertex attribute. A compute capture *pulls* it: the shader reads it from the
+//!   vertex buffer as *attribute descriptors* say (`lower/inputs/`, `runtime/pulling.rs`), and
+//!   decodes its *format* (`vertex_input/format.rs`, `shaders/formats.wgsl`).
+//! * *backend*: how a draw is captured, see [`Backend`] (`lower/{native,vertex,compute}.rs`).
+//! * *capture*: the draws between a Begin and an End, and what is bound for each of them
+//!   (`runtime/recorder/`).
+//! * *capture buffer*: a transform feedback buffer (`runtime/parameters.rs`).
+//! * *capture list*: what to capture from a shader without transform feedback decorations
+//!   (`capture/list.rs`).
+//! * *captured output*: a scalar, a vector or a matrix column that is captured. It is a part of an
+//!   *output*, which is a variable in the storage class `Output` (`capture/mod.rs`).
+//! * *counter*: one dword in a counter buffer: the offset in bytes in a capture buffer at which the
+//!   next record is written (`runtime/parameters.rs`).
+//! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
+//!   `shaders/counts.wgsl`).
+//! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where.
+//!   Otherwise the setup kernel computes that (`runtime/recorder/{direct,gpu}.rs`).
+//! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
+//!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
+//! * *item*: a vertex of a draw that contributes to the capture. Items are numbered consecutively
+//!   (`topology.rs`, `shaders/decompose.wgsl`).
+//! * *kernel*: a compute shader of this crate, not of the application: it counts primitives, places
+//!   draws, writes results or copies them (`lower/kernel.rs`, `runtime/kernels.rs`).
+//! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
+//!   layouts and pipeline layouts are always called by their full names (`capture/`).
+//! * *lower*: to rewrite a shader for a backend (`lower/`).
+//! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play.rs`).
+//! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
+//!   stride. Records are numbered within an instance, a draw or a capture (`topology.rs`,
+//!   `lower/store.rs`).
+//! * *record*, to: to put commands into a command buffer, as in Vulkan. Commands that are recorded
+//!   together are a *recording* (`runtime/recorder/`).
+//! * *resource plan*: whether shaders of this crate reach memory by device addresses or by
+//!   descriptors. It also defines what an *address* is (`lower/resources.rs`,
+//!   `runtime/descriptors.rs`).
+//! * *restart*: an index that ends a primitive, see primitive restart
+//!   (`runtime/recorder/restarts.rs`, `shaders/restart.wgsl`).
+//! * *query*: a transform feedback or primitives generated query that captures by compute count for
+//!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries what a device supports.
+//! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
+//!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
+//! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
+//!   SPIR-V (`slots.rs`).
+//! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
+//!   is always a pipeline stage (`lower/staging.rs`, `shaders/staged.wgsl`).
+//! * *stream*: a vertex stream. Only geometry shaders have several (`capture/streams.rs`).
+//! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`capture/stream_output.rs`).
+//! * *stub*: a function of the shader library whose body is generated when the library is linked
+//!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
+//! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
+//!   (`sysval/`, `shaders/sysvals.wgsl`).
+//! * *variant*: a compute pipeline that replaces an application's graphics pipeline
+//!   (`runtime/variants.rs`).
+//! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
+//!   of a block (`capture/program_interface.rs`).
+//! * *workaround*: what is done differently on some devices (`runtime/workarounds.rs`).
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
-//! * `gpu-allocator`: [`runtime::MemoryAllocator`] for `gpu_allocator::vulkan::Allocator`.
-//! * `wgsl`, `glsl`: `frontend`, vertex shaders in these languages. A [`capture::CaptureList`] says what is captured.
+//! * `gpu-allocator`: implements [`runtime::MemoryAllocator`] for
+//!   `gpu_allocator::vulkan::Allocator`.
+//! * `wgsl`, `glsl`: the module `frontend`, which compiles vertex shaders in these languages. A
+//!   [`capture::CaptureList`] says what to capture from them.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -131,7 +166,7 @@ pub mod sysval;
 pub mod topology;
 pub mod vertex_input;
 
-// What every capture takes; the rest stays in its module.
+// The types that every capture needs. The others stay in their modules.
 #[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]
@@ -146,5 +181,5 @@ pub use topology::{PrimitiveTopology, ProvokingVertex};
 #[doc(no_inline)]
 pub use vertex_input::VertexInput;
 
-/// The ash whose handles and structures this crate takes.
+/// The version of ash whose handles and structures this crate takes.
 pub use ash;

@@ -40,7 +40,8 @@
 //! * *hook*: a function that takes the place of a command (`hooks`).
 //! * *pass*: a render pass instance, from its begin to its end.
 //! * *withheld*: of a pass, that its commands are kept and go to the driver when it has ended, so that captures can come
-//!   before it (`withheld`).
+//!   before it (`withheld`: `commands` and `structures` are generated, with `extensions`, whose commands they know;
+//!   `by_hand` has commands that point to more or less than the registry says).
 //! * *hoisted*: of captures and of the arguments of draws, that they are recorded outside of the pass that they are
 //!   part of, before or after it (`emulation/captures`).
 //! * *around*: the barriers that come with hoisted captures, in place of what the render pass says (`translate/passes`).

@@ -1,14 +1,15 @@
-//! Memory that recording takes from: what a capture needs beyond push constants.
+//! Memory for the data of a recording that does not fit into push constants.
 //!
-//! An arena is made ahead of recording. Recording takes from it front to back and never gives back; a
-//! command buffer may be executed many times, so what it was recorded with stays until the command
-//! buffer itself is reset. Then the application calls [`Arena::reset`].
+//! An arena is made before recording. Recording takes memory from its front to its back and does
+//! not return any: a command buffer may be executed many times, so the memory must stay valid until
+//! the command buffer is reset. The application then calls [`Arena::reset`].
 //!
-//! It has two parts: *upload* is written by the host while recording and read by the device; *scratch*
-//! is written and read by the device alone, afresh at each execution. Where descriptors take the place of
-//! device addresses, it has descriptor sets besides. Each part is a list of blocks. A [recording](super::Capture::play)
-//! asks for all that it needs at once, before there is any command of it, and gets it from one block of each part;
-//! where no block has it, an arena that is [growing](Arena::growing) gets another one.
+//! It has two parts: *upload* is written by the host during recording and read by the device;
+//! *scratch* is written and read only by the device, at each execution. Under the descriptor plan
+//! the arena also has descriptor sets. Each part is a list of blocks. A
+//! [recording](super::Capture::play) reserves all the memory that it needs before it records the
+//! first command, from one block of each part. If no block has enough room, a
+//! [growing](Arena::growing) arena allocates a new one.
 
 mod part;
 mod ring;
@@ -26,61 +27,64 @@ pub use self::ring::ArenaRing;
 /// Alignment of everything in an arena, in bytes: that of a `vec4`.
 const ALIGNMENT: u64 = 16;
 
-/// Descriptor sets that an arena grows by.
+/// The number of descriptor sets that an arena grows by.
 const SETS_GROWTH: u32 = 16;
 
 /// How much an arena holds.
 ///
-/// What is too little is no error where the arena may [grow](Arena::growing).
+/// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
-/// A capture takes 16 bytes of upload for each vertex attribute beyond
-/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), and the bytes of push constants that the shader reads,
-/// again whenever a pipeline, vertex buffers or constants change between its draws, and for each draw that shares a
-/// dispatch with others [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional
-/// rendering, primitive restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
-/// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) a capture, and
-/// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) a draw; primitive restart besides
-/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush as a
-/// capture, and each draw of a multi-draw for itself.
+/// A capture takes 16 bytes of upload memory for each vertex attribute beyond
+/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), plus the push constant bytes that the
+/// shader reads. It takes them again each time a pipeline, vertex buffers or push constants change
+/// between its draws. Each draw that shares a dispatch with others takes
+/// [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional rendering,
+/// primitive restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
+/// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) per capture, and
+/// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) per draw; primitive restart also takes
+/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush counts
+/// as a capture, and each draw of a multi-draw counts as one draw.
 ///
-/// An indirect draw counts as one draw for upload, however many it may be. For scratch it counts as many as it may be
-/// (`draw_count`), but all draws of a capture together as no more than records fit in the smallest of its buffers, and
-/// one more for each of its dispatches.
+/// An indirect draw counts as one draw for upload, whatever its `draw_count`. For scratch it counts
+/// as `draw_count` draws, but all draws of a capture together need scratch for no more draws than
+/// records fit in its smallest capture buffer, plus one per dispatch.
 ///
-/// Where descriptors take the place of device addresses, a capture takes one descriptor set, and one more
-/// for kernels; two again for each [`flush`](super::Recorder::flush), unless the draws reach the same as
-/// those before.
+/// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
+/// Each [`flush`](super::Recorder::flush) takes as many again, unless the draws after it reach the
+/// same buffers as those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
     pub upload: u64,
     /// Bytes of device memory.
     pub scratch: u64,
-    /// Descriptor sets. None are made where there are device addresses.
+    /// The number of descriptor sets. None are created if the device uses addresses.
     pub descriptor_sets: u32,
 }
 
 impl ArenaDesc {
-    /// Upload of a draw, at most.
+    /// The most upload memory in bytes that a draw takes.
     pub const UPLOAD_PER_DRAW: u64 = 176;
-    /// Scratch of a draw, at most.
+    /// The most scratch memory in bytes that a draw takes.
     pub const SCRATCH_PER_DRAW: u64 = 144;
-    /// Upload of a capture, at most.
+    /// The most upload memory in bytes that a capture takes.
     pub const UPLOAD_PER_SETUP: u64 = 512;
-    /// Scratch of a capture, at most.
+    /// The most scratch memory in bytes that a capture takes.
     pub const SCRATCH_PER_SETUP: u64 = 64;
 
-    /// Scratch for the restarts of a draw whose `index_count` indices lie in the bound range. Indirect draws take all
-    /// indices of the range, once in a capture or between two flushes for those that find the same range, index type
-    /// and restart index bound and have one topology.
+    /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
+    /// bound range. An indirect draw takes memory for all indices of the bound range. Indirect
+    /// draws of one capture, or between two flushes, share that memory if they have the same index
+    /// range, index type, restart index and topology.
     pub const fn restart_scratch(index_count: u64) -> u64 {
         use crate::sysval::setup::{restart_blocks, restart_table_size};
         restart_table_size(restart_blocks(index_count))
     }
 
-    /// An arena for captures of so many draws in all, of shaders that have no more attributes than
-    /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) and read no push constants, without primitive restart:
-    /// [`with_pipeline`](Self::with_pipeline) adds what others need. Saturates.
+    /// An arena for `captures` captures and `draws` draws in all, of shaders that have at most
+    /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) attributes and read no push
+    /// constants, without primitive restart. [`with_pipeline`](Self::with_pipeline) adds what other
+    /// shaders need. Saturates.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -95,8 +99,9 @@ impl ArenaDesc {
 }
 
 impl ArenaDesc {
-    /// Adds what the attributes and push constants of a pipeline take each time that they are bound: once for each
-    /// capture with it, and once more whenever pipeline, vertex buffers or push constants change between its draws.
+    /// Adds the memory for the attributes and push constants of a pipeline that is bound `times`
+    /// times: once for each capture with it, and once more each time pipeline, vertex buffers or
+    /// push constants change between its draws.
     pub fn with_pipeline(mut self, pipeline: &Pipeline, times: u64) -> Self {
         let constants = pipeline.push_constants();
         let constants = aligned(u64::from(constants.end.saturating_sub(constants.start)));
@@ -106,8 +111,8 @@ impl ArenaDesc {
     }
 }
 
-// What a draw by the setup kernel takes at most: its input, its group and the range of its restarts; and what it becomes,
-// in a group of its own.
+// The most that a draw takes by way of the setup kernel: its input, its group and the range of its
+// restarts, and the resulting draw in a group of its own.
 const _: () = {
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
@@ -115,25 +120,25 @@ const _: () = {
     assert!(size_of::<RestartedDraw>() as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
 };
 
-/// Two bump allocators in buffers that shaders reach, and the descriptor sets by which they do.
+/// Two bump allocators over buffers that shaders reach, and the descriptor sets for these buffers.
 #[derive(Debug)]
 pub struct Arena {
     upload: Part,
     scratch: Part,
-    /// Pools of sets. None where there are device addresses.
+    /// Pools of descriptor sets. Empty if the device uses addresses.
     sets: Vec<Sets>,
     context: ContextId,
 }
 
-/// An [`Arena`], and what it may grow by.
+/// An [`Arena`], and the allocator that it may grow by.
 ///
-/// `&mut Arena` becomes one that does not grow; [`Arena::growing`] makes one that does.
+/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
 }
 
-/// What is taken of an arena.
+/// How much of an arena is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     upload: Level,
@@ -145,12 +150,13 @@ impl Arena {
     /// Makes an arena.
     ///
     /// # Errors
-    /// A failed command or allocation; [`RuntimeError::WrongMemory`] where the upload memory is not
-    /// mapped and coherent, which every device has; [`RuntimeError::Limit`] for parts that no descriptor
-    /// can hold.
+    /// A failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
+    /// mapped and coherent (every device has such memory); [`RuntimeError::Limit`] if a part is
+    /// larger than a descriptor can cover.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks.
+    /// The device of `ctx` is live and is the device of the allocator, which was made as its
+    /// implementation requires.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -180,12 +186,12 @@ impl Arena {
         }
     }
 
-    /// The arena, which grows by memory of `allocator` where a recording needs more than it has. What it grew by stays
-    /// until it is [destroyed](Self::destroy).
+    /// Lets the arena grow: if a recording needs more than the arena has, it allocates more from
+    /// `allocator`. The arena keeps that memory until it is [destroyed](Self::destroy).
     ///
     /// # Safety
-    /// The allocator is of the device that the arena was made for, was made as its implementation asks, and is the
-    /// one that the arena is destroyed with.
+    /// The allocator belongs to the device that the arena was made for, was made as its
+    /// implementation requires, and is the one that is passed to [`destroy`](Self::destroy).
     pub unsafe fn growing<'a>(
         &'a mut self,
         allocator: &'a mut (dyn MemoryAllocator + Send + Sync + 'a),
@@ -193,12 +199,12 @@ impl Arena {
         ArenaAccess { arena: self, allocator: Some(allocator) }
     }
 
-    /// The context that it was made with.
+    /// The id of the context that the arena was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }
 
-    /// What there is in all.
+    /// The total capacity.
     pub fn capacity(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.capacity(),
@@ -207,7 +213,7 @@ impl Arena {
         }
     }
 
-    /// What is taken of it.
+    /// How much of the capacity is taken.
     pub fn used(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.used(),
@@ -226,11 +232,12 @@ impl Arena {
         Ok(())
     }
 
-    /// Takes everything back.
+    /// Returns all memory to the arena.
     ///
     /// # Safety
-    /// Every command buffer that was recorded with the arena has been reset or freed, and no
-    /// [`Capture`](super::Capture) is played any more of which draws were flushed with it.
+    /// Every command buffer that was recorded with the arena has been reset or freed. A
+    /// [`Capture`](super::Capture) with draws that were flushed with the arena is not played any
+    /// more.
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;
@@ -258,9 +265,9 @@ impl Arena {
     /// Destroys the arena.
     ///
     /// # Safety
-    /// No command buffer that was recorded with the arena is executed any more, nor a
-    /// [`Capture`](super::Capture) played of which draws were flushed with it; `ctx` and `allocator` are those that
-    /// it was made with.
+    /// No command buffer that was recorded with the arena is executed any more, and no
+    /// [`Capture`](super::Capture) is played with draws that were flushed with the arena. `ctx` and
+    /// `allocator` are those that the arena was made with.
     pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -287,24 +294,26 @@ impl<'a> From<&'a mut Arena> for ArenaAccess<'a> {
 }
 
 impl ArenaAccess<'_> {
-    /// What is taken now, for [`rewind`](Self::rewind).
+    /// The current state, for [`rewind`](Self::rewind).
     pub(super) fn mark(&self) -> Mark {
         self.arena.mark()
     }
 
-    /// Gives back what was taken since `mark`, of which nothing was recorded.
+    /// Returns what was taken since `mark`. No recorded command may use it.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.arena.rewind(mark);
     }
 
-    /// Sees to it that so much can be taken, of one block of each part: bytes as [`aligned`] counts them.
+    /// Makes sure that `upload` and `scratch` bytes, counted as [`aligned`] does, can be taken from
+    /// one block of each part.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing; [`RuntimeError::Limit`]
-    /// for more than a descriptor can hold; a failed command or allocation.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena;
+    /// [`RuntimeError::Limit`] for more than a descriptor can cover; a failed command or
+    /// allocation.
     ///
     /// # Safety
-    /// The arena was made with `ctx` or a clone of it, whose device is live.
+    /// The arena was made with `ctx` or a clone of it, and the device of `ctx` is live.
     pub(super) unsafe fn reserve(
         &mut self,
         ctx: &Context,
@@ -332,7 +341,7 @@ impl ArenaAccess<'_> {
         [self.arena.upload.window(), self.arena.scratch.window()]
     }
 
-    /// A descriptor set that nobody has.
+    /// Takes an unused descriptor set.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`], a failed command.

@@ -1,65 +1,68 @@
-//! What waits for what: the barriers of the runtime by their places, and who reads captures.
+//! The barriers of the runtime, named by their places, and the scopes of commands that consume
+//! captures.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 
-/// Stages, and how they access memory.
+/// Pipeline stages and access types.
 pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
-/// A barrier of the runtime, by its place.
+/// A barrier of the runtime, named by its place.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barrier {
     /// [`Context::capture_barrier`](super::Context::capture_barrier).
     CaptureToConsumer,
-    /// Before the kernels of a capture: what earlier captures wrote, and the scratch memory that they
-    /// may still read where the command buffer is executed again.
+    /// Before the kernels of a capture: orders them after earlier captures, and after earlier reads
+    /// of the scratch memory if the command buffer is executed again.
     BeforeSetup,
-    /// From the restart kernel to the scan over what it found.
+    /// From the restart kernel to the scan over the restarts that it found.
     RestartToScan,
     /// From the kernels of primitive restart to the setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before counters and query results are written that the CPU knows.
+    /// Before counters and query results that the CPU knows are written.
     BeforeFinish,
-    /// Before the positions that an earlier flush left are copied to another block of memory, where descriptors
-    /// reach them.
+    /// Before the positions that an earlier flush wrote are copied to the current block of scratch
+    /// memory, where descriptors reach them.
     BeforeMove,
-    /// Behind that copy.
+    /// After that copy.
     AfterMove,
-    /// From what was counted for queries to their availability, which the host may look at meanwhile.
+    /// From the values of queries to their availability, which the host may poll at any time.
     ValuesToAvailability,
     /// From the availability of queries to a host that waits for it.
     AvailabilityToHost,
-    /// Before a kernel that is recorded beside captures.
+    /// Before a kernel that is recorded independently of a capture.
     BeforeJob,
-    /// Behind copies of query results.
+    /// After copies of query results.
     ResultsToTransfer,
-    /// Behind commands that draw what was captured.
+    /// After `VkDrawIndirectCommand`s are written for draws of captured vertices.
     ArgumentsToDraw,
-    /// Around captures and kernels, where descriptors are so few, or buffers so close, that one may lie
-    /// over what another touches.
+    /// Around captures and kernels, if a descriptor may also cover bytes that other commands
+    /// access, because descriptors are few or ranges are close to each other.
     Scarce,
 }
 
 impl Barrier {
-    /// The first and the second
-    /// [synchronization scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
-    /// of a barrier around kernels. Who consumes a capture gives the scopes of [`Self::CaptureToConsumer`];
-    /// here it is another capture.
+    /// The first and the second [synchronization
+    /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
+    /// of a barrier around kernels. The caller of `capture_barrier` passes the scopes of
+    /// [`Self::CaptureToConsumer`]; here its consumer is another capture.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
         let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
         match self {
-            // The arguments of indirect dispatches are overwritten, and queries that were copied.
+            // Kernels overwrite the arguments of indirect dispatches, and queries that transfers
+            // copied.
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
-            // The host takes no part in the order of a queue, but what is made available to it stays so.
+            // Submission order does not order the host. The host access makes the values available
+            // to it before the availability.
             Self::ValuesToAvailability => {
                 (write, (both.0 | Stage::HOST, both.1 | Access::HOST_READ))
             }
@@ -72,7 +75,7 @@ impl Barrier {
                 (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
             Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
-            // Where descriptors are few, a window of counters may lie over what is captured to.
+            // If descriptors are few, the window of a counter may overlap a capture buffer.
             Self::SetupToCapture => (
                 write,
                 (
@@ -81,7 +84,8 @@ impl Barrier {
                 ),
             ),
             Self::BeforeMove => (
-                // The copy of an earlier execution of the command buffer may still read, or be read.
+                // The copy of an earlier execution of the command buffer may still be read, or be
+                // reading.
                 (Stage::COMPUTE_SHADER | Stage::TRANSFER, Access::SHADER_WRITE),
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),
@@ -93,30 +97,30 @@ impl Barrier {
     }
 }
 
-/// Who reads what was captured.
+/// The stages and accesses that read a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsumerScope {
-    /// Stages that read.
+    /// The stages that read.
     pub stages: vk::PipelineStageFlags,
-    /// How they read.
+    /// The accesses of these stages.
     pub access: vk::AccessFlags,
 }
 
 impl ConsumerScope {
-    /// Draws that read it as vertices.
+    /// Draws that use the capture as vertex buffers.
     pub const VERTEX_BUFFER: Self = Self {
         stages: vk::PipelineStageFlags::VERTEX_INPUT,
         access: vk::AccessFlags::VERTEX_ATTRIBUTE_READ,
     };
-    /// Copies out of it.
+    /// Copies from the capture.
     pub const TRANSFER: Self =
         Self { stages: vk::PipelineStageFlags::TRANSFER, access: vk::AccessFlags::TRANSFER_READ };
-    /// Compute shaders that read it, and captures that pull their vertices from it.
+    /// Compute shaders that read the capture, including captures that pull their vertices from it.
     pub const COMPUTE_SHADER: Self = Self {
         stages: vk::PipelineStageFlags::COMPUTE_SHADER,
         access: vk::AccessFlags::SHADER_READ,
     };
-    /// The host, once a fence has signalled. The memory has to be mapped.
+    /// The host, after a fence has signalled. The memory must be mapped.
     pub const HOST: Self =
         Self { stages: vk::PipelineStageFlags::HOST, access: vk::AccessFlags::HOST_READ };
 }

@@ -1,4 +1,4 @@
-//! What a device can do, as far as captures care.
+//! The properties, features and limits of a device that matter for captures.
 
 mod availability;
 mod restrict;
@@ -16,7 +16,7 @@ use super::extensions::{
 use super::workarounds::{DeviceIdentity, Effect};
 use crate::lower::Backend;
 
-/// Device extensions that a device of the floor has, see [`Capabilities::restrict_to_floor`].
+/// Device extensions of the floor, see [`Capabilities::restrict_to_floor`].
 const FLOOR_EXTENSIONS: [&CStr; 8] = [
     khr::buffer_device_address::NAME,
     khr::device_group::NAME,
@@ -28,8 +28,9 @@ const FLOOR_EXTENSIONS: [&CStr; 8] = [
     khr::portability_subset::NAME,
 ];
 
+/// The members of
 /// [`VkPhysicalDeviceLimits`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceLimits.html)
-/// that captures run into.
+/// that captures depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// `maxComputeWorkGroupCount`.
@@ -52,8 +53,8 @@ pub struct Limits {
     pub max_vertex_attribute_offset: u32,
     /// `maxVertexInputBindingStride` in bytes.
     pub max_vertex_binding_stride: u32,
-    /// `maxVertexOutputComponents`: what [`native::lower_within`](crate::lower::native::lower_within)
-    /// takes.
+    /// `maxVertexOutputComponents`, an argument of
+    /// [`native::lower_within`](crate::lower::native::lower_within).
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
@@ -64,32 +65,32 @@ pub struct Limits {
     pub max_storage_buffer_range: u64,
     /// `minStorageBufferOffsetAlignment` in bytes.
     pub min_storage_buffer_offset_alignment: u64,
-    /// `maxDrawIndirectCount`: draws of one indirect command.
+    /// `maxDrawIndirectCount`: the most draws of one indirect command.
     pub max_draw_indirect_count: u32,
 }
 
 impl Limits {
-    /// Invocations that a workgroup of one dimension may have.
+    /// The most invocations of a one-dimensional workgroup.
     pub const fn workgroup_invocations(&self) -> u32 {
         let [x, ..] = self.max_workgroup_size;
         if x < self.max_workgroup_invocations { x } else { self.max_workgroup_invocations }
     }
 }
 
-/// Everything that is asked of a physical device.
+/// The result of all queries of a physical device.
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     /// `deviceName`.
     pub device_name: String,
-    /// `driverID`, 0 where the device does not say.
+    /// `driverID`, 0 if the device does not report it.
     pub driver_id: vk::DriverId,
-    /// `driverName`, empty where the device does not say.
+    /// `driverName`, empty if the device does not report it.
     pub driver_name: String,
-    /// `driverInfo`, empty where the device does not say.
+    /// `driverInfo`, empty if the device does not report it.
     pub driver_info: String,
-    /// The Vulkan version in effect: the lower of the instance's and the device's.
+    /// The effective Vulkan version: the lower of the instance's and the device's.
     pub api_version: u32,
-    /// `apiVersion`: what the device has, whatever the instance asks for.
+    /// `apiVersion` of the device, whatever version the instance has.
     pub device_api_version: u32,
     /// `driverVersion`, in the vendor's own encoding.
     pub driver_version: u32,
@@ -108,13 +109,13 @@ pub struct Capabilities {
     /// `VK_EXT_vertex_attribute_divisor` with its feature `vertexAttributeInstanceRateDivisor`. The
     /// compute backend needs nothing for divisors.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The feature `bufferDeviceAddress`. `None` leaves the compute backend to descriptors, also where an
-    /// application makes it so before it asks for [`required_features`](super::required_features).
+    /// The feature `bufferDeviceAddress`. If it is `None`, the compute backend uses descriptors. An
+    /// application may clear it before it calls [`required_features`](super::required_features).
     pub buffer_device_address: Option<AddressSource>,
-    /// The feature `shaderStorageBufferArrayDynamicIndexing`, which the compute backend needs where it has
-    /// no device addresses.
+    /// The feature `shaderStorageBufferArrayDynamicIndexing`, which the compute backend needs if
+    /// the device has no device addresses.
     pub storage_buffer_indexing: bool,
-    /// The feature `multiDrawIndirect`: native indirect draws of more than one.
+    /// The feature `multiDrawIndirect`: native indirect commands with more than one draw.
     pub multi_draw_indirect: bool,
     /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
     pub geometry_shader: bool,
@@ -138,15 +139,15 @@ pub struct Capabilities {
     pub limits: Limits,
 }
 
-/// A version as Vulkan packs it, dotted: "1.3.230".
+/// Formats a packed Vulkan version, for example "1.3.230".
 pub fn version_string(version: u32) -> String {
     let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
     format!("{major}.{minor}.{}", vk::api_version_patch(version))
 }
 
 impl Capabilities {
-    /// Who the device and its driver are: what
-    /// [workarounds](DeviceIdentity::workarounds) are chosen by.
+    /// The identity of the device and its driver, which [workarounds](DeviceIdentity::workarounds)
+    /// depend on.
     pub const fn identity(&self) -> DeviceIdentity {
         DeviceIdentity {
             driver_id: self.driver_id,
@@ -157,19 +158,20 @@ impl Capabilities {
         }
     }
 
-    /// Whether captures tell the device which accesses are aligned to their size. Most GPUs take a vector
-    /// apart that is aligned to 4 bytes alone: an NVIDIA H200 captures three times as fast with it. Where it
-    /// does not pay, a [workaround](Effect::NarrowAccesses) says so.
+    /// Whether captures declare to the device that accesses are aligned to their size. Most GPUs
+    /// split a vector access that is only aligned to 4 bytes: an NVIDIA H200 captures three times
+    /// as fast with the declaration. A [workaround](Effect::NarrowAccesses) disables it for devices
+    /// that do not gain from it.
     pub fn wide_accesses(&self) -> bool {
         !self.identity().needs(Effect::NarrowAccesses)
     }
 
-    /// Bytes of shared memory in which a workgroup collects records, or 0 where that does not pay, as a
-    /// [workaround](Effect::NoStaging) says. An NVIDIA H200 captures strips three times as fast with it; of
-    /// other GPUs it is assumed. A [`Target`](crate::lower::compute::Target) with another number has the last
-    /// word.
+    /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
+    /// not gain from it, see the [workaround](Effect::NoStaging). An NVIDIA H200 captures strips
+    /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
+    /// [`Target`](crate::lower::compute::Target) to override it.
     pub fn staging(&self) -> u32 {
-        // What every device has.
+        // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.
         const MOST: u32 = 16 << 10;
         match self.identity().needs(Effect::NoStaging) {
             true => 0,
@@ -177,7 +179,7 @@ impl Capabilities {
         }
     }
 
-    /// Asks a physical device.
+    /// Queries a physical device.
     ///
     /// `instance_api_version` is the `apiVersion` that the instance was created with (0 stands for
     /// 1.0, as in `VkApplicationInfo`). Below Vulkan 1.1 the instance must have
@@ -265,17 +267,17 @@ impl Capabilities {
         Ok(capabilities)
     }
 
-    /// Name and version of the driver, as it says them.
+    /// Name and version of the driver, as the driver reports them.
     pub fn driver(&self) -> String {
         format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }
 
-    /// Whether the device has that extension.
+    /// Whether the device has the extension `name`.
     pub fn has_extension(&self, name: &CStr) -> bool {
         self.extensions.contains(name)
     }
 
-    /// Forgets everything beyond the floor: the "bifrost" profile.
+    /// Removes everything beyond the floor: the "bifrost" profile.
     ///
     /// The floor is what the open driver of a Mali-G52 has: Vulkan 1.0 with
     /// `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as
@@ -283,7 +285,7 @@ impl Capabilities {
     /// of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
     /// feedback, no choice of provoking vertex, no `shaderFloat64`.
     ///
-    /// Nothing is added: what the device lacks of the floor it goes on lacking.
+    /// Nothing is added: what the device lacks, it still lacks afterwards.
     pub fn restrict_to_floor(&mut self) {
         self.api_version = vk::API_VERSION_1_0;
         self.extensions.retain(|name| FLOOR_EXTENSIONS.contains(&name.as_c_str()));
@@ -319,7 +321,7 @@ impl Capabilities {
 pub(super) mod tests {
     use super::*;
 
-    /// A device that has everything.
+    /// A device that has every capability.
     pub(crate) fn full() -> Capabilities {
         let names = [
             ash::ext::transform_feedback::NAME,
@@ -407,9 +409,9 @@ pub(super) mod tests {
         assert_eq!(caps.limits.max_workgroup_size, [256, 256, 64]);
         assert_eq!(caps.limits.max_push_constants, 128);
         assert!(!caps.has_extension(ash::ext::transform_feedback::NAME));
-        // It promises dynamic rendering only as an extension.
+        // The floor has dynamic rendering only as an extension.
         assert!(!caps.dynamic_rendering);
-        // What the device says of itself stays.
+        // Properties that identify the device do not change.
         assert_eq!(version_string(caps.device_api_version), "1.3.230");
     }
 }

@@ -1,4 +1,4 @@
-//! Rules that many inputs are held to. `what` names an input in the error.
+//! Checks of values that apply to many inputs. `what` names the input in the error.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::RuntimeError;
 
-/// Checks an offset, a size or a stride that is one of dwords.
+/// Checks that an offset, a size or a stride is a multiple of 4 bytes.
 pub(super) fn multiple_of_4(
     what: impl FnOnce() -> String,
     value: impl Into<u64>,
@@ -14,7 +14,7 @@ pub(super) fn multiple_of_4(
     multiple_of(4u32, what, value)
 }
 
-/// Checks an offset, a size or a stride in bytes.
+/// Checks that an offset, a size or a stride in bytes is a multiple of `alignment`.
 pub(super) fn multiple_of(
     alignment: impl Into<u64>,
     what: impl FnOnce() -> String,
@@ -27,7 +27,7 @@ pub(super) fn multiple_of(
     }
 }
 
-/// Holds a value against a limit of the device, the largest value that it has.
+/// Checks that a value is at most a limit of the device.
 pub fn check_limit(
     what: impl FnOnce() -> String,
     value: impl Into<u64>,
@@ -41,7 +41,7 @@ pub fn check_limit(
     }
 }
 
-/// Refuses `VK_WHOLE_SIZE`: who binds a range says how many bytes it has.
+/// Refuses `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
 pub(super) fn not_whole_size(
     what: impl FnOnce() -> String,
     size: vk::DeviceSize,

@@ -1,4 +1,4 @@
-//! Which backend captures, where the application leaves that open.
+//! Chooses the backend, if the application does not.
 
 #![forbid(unsafe_code)]
 
@@ -6,12 +6,12 @@ use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 
-/// What the captures of a pipeline will be asked for.
+/// What the application will ask of the captures of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureNeeds {
     /// Indexed draws, with primitive restart or without.
     pub indexed: bool,
-    /// Primitive restart that is switched between draws
+    /// Draws with and without primitive restart in one capture
     /// ([`Recorder::set_primitive_restart`](super::Recorder::set_primitive_restart)).
     pub dynamic_restart: bool,
     /// Draws of several topologies with one pipeline.
@@ -19,33 +19,35 @@ pub struct CaptureNeeds {
     /// Draws of several provoking vertices with one pipeline
     /// ([`Recorder::set_provoking_vertex`](super::Recorder::set_provoking_vertex)).
     pub dynamic_provoking_vertex: bool,
-    /// Draws of several pipelines in one capture ([`Recorder::bind_pipeline`](super::Recorder::bind_pipeline)).
-    /// Vulkan allows none between its Begin and its End.
+    /// Draws with several pipelines in one capture
+    /// ([`Recorder::bind_pipeline`](super::Recorder::bind_pipeline)). Native transform feedback
+    /// does not allow that.
     pub several_pipelines: bool,
-    /// Draws whose arguments or vertex count lie in a buffer. On the native backend some need what not all
-    /// devices have: [`RequiredFeatures::multi_draw_indirect`], [`RequiredFeatures::draw_indirect_count`],
+    /// Draws whose arguments or vertex count are in a buffer. On the native backend some of them
+    /// need features that not all devices have: [`RequiredFeatures::multi_draw_indirect`],
+    /// [`RequiredFeatures::draw_indirect_count`],
     /// [`TransformFeedbackSupport::draw`](super::TransformFeedbackSupport::draw).
     pub indirect: bool,
     /// Multi-draws.
     pub multi_draw: bool,
-    /// Counters, to begin with or to end in.
+    /// Counters, at the begin or the end of a capture.
     pub counters: bool,
     /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
     pub queries: bool,
-    /// Vertices of an instance of the largest triangle fan, 0 where none is drawn.
+    /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
     pub fan_vertices: u32,
-    /// The shader stores, writes images or uses atomics
-    /// ([`Lowered::has_side_effects`](crate::lower::Lowered::has_side_effects)), and the application
-    /// draws with it too. A capture by compute then does that a second time.
+    /// The shader has side effects: it writes storage buffers or images, or uses atomics
+    /// ([`Lowered::has_side_effects`](crate::lower::Lowered::has_side_effects)). If the application
+    /// also draws with the shader, a compute capture causes them a second time.
     pub side_effects: bool,
 }
 
 impl Backend {
-    /// The first of the needs that the backend does not meet, in words.
+    /// The first need that the backend does not meet, in words, or `None` if it meets all.
     ///
-    /// The vertex backend takes what the application's own direct draw can carry: vertices in order,
-    /// into buffers that are written from their start. Fans have
-    /// [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) there.
+    /// The vertex backend captures direct draws without indices of the application's own pipeline,
+    /// into buffers that are written from their start. Triangle fans have [a
+    /// limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) there.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -72,10 +74,10 @@ impl Backend {
 }
 
 impl RequiredFeatures {
-    /// The backend that a device with these features captures with, or `None` where none does what is
-    /// needed: compute, which is the fastest wherever it was measured, unless the shader has side
-    /// effects. Those happen once on the native backend, or on the vertex backend where it takes the
-    /// draws; compute is the last resort then.
+    /// The backend that captures on a device with these features, or `None` if none meets the
+    /// needs. It is the compute backend, which was the fastest in all measurements, unless the
+    /// shader has side effects. The native backend and the vertex backend run the shader only once,
+    /// so they are preferred for such shaders if they meet the needs.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         choose(self.backends(), needs)
     }

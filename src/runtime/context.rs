@@ -1,5 +1,5 @@
-//! One device, ready for captures: its entry points, its capabilities, what it was created with,
-//! and the commands that record [barriers](super::barrier).
+//! One device, ready for captures: its entry points, its capabilities, the features it was created
+//! with, and the commands that record [barriers](super::barrier).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,15 +15,16 @@ use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
 
-/// The most workgroups of an axis that every device has.
+/// The number of workgroups per axis that Vulkan guarantees.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
-/// Tells contexts apart, and with them devices: a handle may come back for another device.
+/// Identifies a context and thereby its device. A `VkDevice` handle would not do: the
+/// implementation may reuse it after the device is destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextId(u64);
 
 impl ContextId {
-    /// One that no other context has.
+    /// Returns an id that no other context has.
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -34,11 +35,11 @@ impl ContextId {
 #[derive(Clone, Copy)]
 pub struct RawDevice {
     /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html),
-    /// of the loader or of whoever gives the application its commands.
+    /// from the loader or from the layer that calls this.
     pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The instance.
     pub instance: vk::Instance,
-    /// `apiVersion` that the instance was created with.
+    /// The `apiVersion` that the instance was created with.
     pub instance_api_version: u32,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
@@ -57,9 +58,10 @@ impl fmt::Debug for RawDevice {
     }
 }
 
-/// A `VkDevice` with the entry points that captures call. The device stays the application's.
+/// A `VkDevice` with the entry points that captures call. The application keeps ownership of the
+/// device.
 ///
-/// Clones share all of it, until one of them is changed.
+/// Clones share their contents until one of them is changed.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
@@ -91,14 +93,16 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Loads the entry points for what was enabled.
+    /// Loads the entry points for the enabled features.
     ///
     /// # Errors
-    /// [`RuntimeError::MissingFunction`] where the device was created without it.
+    /// [`RuntimeError::MissingFunction`] if the device was created without the extension or feature
+    /// of an entry point.
     ///
     /// # Safety
     /// `device` was created from `instance` with `enabled`, on the physical device that
-    /// `capabilities` describes, and outlives the context and its clones, also those that captures hold.
+    /// `capabilities` describes. The device outlives the context and all clones of it, including
+    /// those that captures hold.
     #[tracing::instrument(name = "context", level = "debug", skip_all)]
     pub unsafe fn new(
         instance: &ash::Instance,
@@ -145,16 +149,17 @@ impl Context {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// A context for a device that exists already, by its handles. `info` is what it was created with, see
-    /// [`Capabilities::restrict`].
+    /// Makes a context for an existing device from its handles. `info` describes what the device
+    /// was created with, see [`Capabilities::restrict`].
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device was not created for; otherwise those
-    /// of [`Capabilities::query`] and [`new`](Self::new).
+    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device was not created
+    /// for; the errors of [`Capabilities::query`] and [`new`](Self::new).
     ///
     /// # Safety
-    /// The handles belong together, `info` is valid as [`Capabilities::restrict`] says, and nothing in it was not
-    /// enabled. The device and the instance outlive the context and its clones, also those that captures hold.
+    /// The handles belong together. `info` is valid as [`Capabilities::restrict`] requires, and
+    /// everything in it was enabled. The device and the instance outlive the context and all clones
+    /// of it, including those that captures hold.
     pub unsafe fn from_raw(
         raw: &RawDevice,
         info: &vk::DeviceCreateInfo<'_>,
@@ -176,7 +181,7 @@ impl Context {
         }
     }
 
-    /// What it has in common with its clones alone.
+    /// The id that only this context and its clones have.
     pub(crate) fn id(&self) -> ContextId {
         self.shared.id
     }
@@ -204,17 +209,17 @@ impl Context {
         &self.shared.enabled
     }
 
-    /// Whether buffers have addresses.
+    /// Whether the device has buffer device addresses enabled.
     pub fn has_addresses(&self) -> bool {
         self.shared.addresses.is_some()
     }
 
-    /// What shaders are lowered for that this device captures by compute, in a pipeline with so many
-    /// descriptor set layouts of the application.
+    /// The target to lower shaders for, for compute captures on this device with a pipeline layout
+    /// that has `application_sets` descriptor set layouts of the application.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`] where the device was not created for the compute backend;
-    /// [`RuntimeError::Limit`] where the application's sets leave none of `maxBoundDescriptorSets`.
+    /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend;
+    /// [`RuntimeError::Limit`] if the application's sets use up `maxBoundDescriptorSets`.
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
@@ -223,11 +228,11 @@ impl Context {
         })
     }
 
-    /// How captures by compute reach memory, the part of [`compute_target`](Self::compute_target) that
-    /// pipelines are held to.
+    /// How compute captures reach memory. Of [`compute_target`](Self::compute_target), this is the
+    /// part that a pipeline must match.
     ///
     /// # Errors
-    /// As there.
+    /// As [`compute_target`](Self::compute_target).
     pub fn resource_plan(&self, application_sets: usize) -> Result<ResourcePlan, RuntimeError> {
         let Some(table) = &self.shared.table else {
             return match self.has_addresses() {
@@ -251,17 +256,17 @@ impl Context {
         }
     }
 
-    /// Bytes of the largest range that a capture by compute may be bound to.
+    /// Size in bytes of the largest range that a compute capture may write to.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
     }
 
-    /// The limits of the plan by descriptors, where that is the device's.
+    /// The limits of the descriptor plan, or `None` if this device uses addresses.
     pub(super) fn table(&self) -> Option<&TableLimits> {
         self.shared.table.as_ref()
     }
 
-    /// Usage of a buffer that shaders reach.
+    /// The usage that a buffer needs so that shaders can reach it.
     pub(super) fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match (&self.shared.table, backend) {
             (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
@@ -269,10 +274,10 @@ impl Context {
         }
     }
 
-    /// Device address of a buffer.
+    /// The device address of a buffer.
     ///
     /// # Errors
-    /// [`RuntimeError::NoAddress`] where `bufferDeviceAddress` is not enabled or the device says 0.
+    /// [`RuntimeError::NoAddress`] if `bufferDeviceAddress` is not enabled or the device returns 0.
     ///
     /// # Safety
     /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
@@ -297,43 +302,46 @@ impl Context {
         })
     }
 
-    /// Workgroups that a dispatch may have along one axis: what the device has, at most 65535.
+    /// The number of workgroups that a dispatch may have along one axis: the device's limit, at
+    /// most 65535.
     pub fn max_workgroups_per_axis(&self) -> u32 {
         self.shared.max_workgroups_per_axis
     }
 
-    /// Lowers [`max_workgroups_per_axis`](Self::max_workgroups_per_axis), so that small captures
-    /// are folded over two axes, or too large, as huge ones are. It is not raised above what the
-    /// device has.
+    /// Lowers [`max_workgroups_per_axis`](Self::max_workgroups_per_axis). For tests: small captures
+    /// are then folded over two axes, or are refused as too large, as huge captures are otherwise.
+    /// The value is clamped to the limit of the device.
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
         let [x, y, _] = self.shared.capabilities.limits.max_workgroups;
         Arc::make_mut(&mut self.shared).max_workgroups_per_axis =
             workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
     }
 
-    /// Whether captures may be dispatched by `vkCmdDispatchIndirect`.
+    /// Whether captures may use `vkCmdDispatchIndirect`.
     pub fn has_indirect_dispatch(&self) -> bool {
         self.shared.indirect_dispatch
     }
 
-    /// Says whether `vkCmdDispatchIndirect` works, which is no feature that a device reports. By default it does, but
-    /// where a [workaround](Effect::DirectDispatch) says otherwise. Without it a capture is dispatched over the most
-    /// that it can be, as far as the capture buffers bound it, and does nothing in the surplus. Of an indirect draw
-    /// with primitive restart those may be as many invocations as there are bound indices, times the primitives that
-    /// fit, which can take longer than the driver waits: bind no more indices and no larger capture buffers than are
-    /// needed.
+    /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command
+    /// does not work; it is used by default, unless a [workaround](Effect::DirectDispatch) disables
+    /// it. Without it, a capture whose size only the GPU knows is dispatched with the largest
+    /// number of invocations that its capture buffers allow, and the surplus invocations do
+    /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
+    /// times the number of primitives that fit, which can take longer than the driver's timeout: do
+    /// not bind larger index ranges and capture buffers than needed.
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
-    /// Whether `vkCmdDrawIndirect` draws.
+    /// Whether `vkCmdDrawIndirect` works.
     pub fn has_indirect_draws(&self) -> bool {
         self.shared.indirect_draws
     }
 
-    /// Says whether `vkCmdDrawIndirect` draws, which every device reports. By default it does, but where a
-    /// [workaround](Effect::NoIndirectDraws) says otherwise. Without it
-    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) is refused.
+    /// Sets whether `vkCmdDrawIndirect` works. No device reports that it does not; the command is
+    /// used by default, unless a [workaround](Effect::NoIndirectDraws) disables it. If it does not
+    /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
+    /// error.
     pub fn set_indirect_draws(&mut self, work: bool) {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
     }
@@ -349,7 +357,7 @@ impl Context {
         })
     }
 
-    /// Usage that a capture buffer needs for that backend.
+    /// The usage that a capture buffer needs for that backend.
     pub fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
@@ -357,7 +365,7 @@ impl Context {
         }
     }
 
-    /// Usage that a vertex buffer needs for that backend.
+    /// The usage that a vertex buffer needs for that backend.
     pub fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
@@ -365,7 +373,7 @@ impl Context {
         }
     }
 
-    /// Usage that an index buffer needs for that backend.
+    /// The usage that an index buffer needs for that backend.
     pub fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
@@ -373,7 +381,8 @@ impl Context {
         }
     }
 
-    /// Usage that a buffer of indirect arguments, draw counts or predicates needs for that backend.
+    /// The usage that a buffer of indirect arguments, draw counts or predicates needs for that
+    /// backend.
     pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
@@ -381,12 +390,12 @@ impl Context {
         }
     }
 
-    /// Usage that a counter buffer needs for that backend, also where a draw reads its vertex count
-    /// from it.
+    /// The usage that a counter buffer needs for that backend, including for draws that read their
+    /// vertex count from the counter.
     pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
         match backend {
-            // VUID-vkCmdDrawIndirectByteCountEXT-counterBuffer-02290 asks for the second.
+            // VUID-vkCmdDrawIndirectByteCountEXT-counterBuffer-02290 requires INDIRECT_BUFFER.
             Backend::Native | Backend::Vertex => Usage::from_raw(
                 Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
                     | Usage::INDIRECT_BUFFER.as_raw(),
@@ -395,25 +404,28 @@ impl Context {
         }
     }
 
-    /// Usage that a buffer needs that results of queries are [copied](super::QueryPool::copy_results) to.
+    /// The usage that the destination buffer of
+    /// [`QueryPool::copy_results`](super::QueryPool::copy_results) needs.
     pub fn query_target_usage(&self) -> vk::BufferUsageFlags {
         self.shader_usage(Backend::Compute)
     }
 
-    /// Usage that a buffer needs that [commands](super::Kernels::write_draw_commands) are written to which draw what
-    /// was captured.
+    /// The usage that the buffer needs into which
+    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) writes.
     pub fn draw_command_usage(&self) -> vk::BufferUsageFlags {
         self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
-    /// The stages and accesses by which that backend reads index buffers, indirect arguments, predicates and counters
-    /// that the GPU wrote: the counters that a capture resumes from, too.
+    /// The stages and accesses with which that backend reads index buffers, indirect arguments,
+    /// predicates and counters that the GPU wrote. That includes the counters that a capture
+    /// resumes from.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let stages = Stage::DRAW_INDIRECT.as_raw() | Stage::VERTEX_INPUT.as_raw();
         let accesses = Access::INDIRECT_COMMAND_READ.as_raw() | Access::INDEX_READ.as_raw();
         match backend {
-            // vkCmdBeginTransformFeedbackEXT reads counters in the first of these, byte-count draws in the second.
+            // vkCmdBeginTransformFeedbackEXT reads counters in TRANSFORM_FEEDBACK, byte-count draws
+            // in DRAW_INDIRECT.
             Backend::Native => (
                 Stage::from_raw(Stage::TRANSFORM_FEEDBACK_EXT.as_raw() | stages),
                 Access::from_raw(Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT.as_raw() | accesses),
@@ -423,12 +435,13 @@ impl Context {
         }
     }
 
-    /// The stage and accesses by which that backend writes its capture buffers and counters.
+    /// The stage and accesses with which that backend writes its capture buffers and counters.
     ///
-    /// Before a capture the application makes earlier writes to them available to it, and
-    /// orders earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`. Vertex data that
-    /// the GPU wrote becomes visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and
-    /// vertex backends, to `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
+    /// Before a capture the application must make earlier writes to them available and visible to
+    /// this scope, and order earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`.
+    /// Vertex data that the GPU wrote must become visible to `VERTEX_INPUT` /
+    /// `VERTEX_ATTRIBUTE_READ` on the native and vertex backends, and to `COMPUTE_SHADER` /
+    /// `SHADER_READ` on the compute backend.
     pub const fn write_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         match backend {
@@ -444,15 +457,15 @@ impl Context {
         }
     }
 
-    /// The one barrier between captures and who consumes them.
+    /// Records the barrier between captures and the commands that consume them.
     ///
-    /// Records one `vkCmdPipelineBarrier` with one global memory barrier from
+    /// The barrier is one `vkCmdPipelineBarrier` with one global memory barrier from
     /// [`write_scope`](Self::write_scope) to the consumer. It covers every capture of that backend
-    /// that was recorded before. It disturbs no state.
+    /// that was recorded before it. No state is disturbed.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with the stages of `backend` and `consumer`, and is
-    /// outside of a render pass instance.
+    /// `cmd` is in the recording state, for a queue that supports the stages of `backend` and
+    /// `consumer`, and is outside of a render pass instance.
     pub unsafe fn capture_barrier(
         &self,
         cmd: vk::CommandBuffer,
@@ -466,11 +479,12 @@ impl Context {
         };
     }
 
-    /// A barrier around the kernels of [`Kernels`](super::Kernels). Returns how many that were: none
-    /// where it is [omitted](Self::omit_barrier).
+    /// Records a barrier before or after the kernels of [`Kernels`](super::Kernels). Returns the
+    /// number of barriers recorded: 0 if it is [omitted](Self::omit_barrier), otherwise 1.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with compute, and is outside of a render pass instance.
+    /// `cmd` is in the recording state, for a queue that supports compute, and is outside of a
+    /// render pass instance.
     pub(super) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) -> u32 {
         let (from, to) = which.scopes();
         // SAFETY: the caller's contract.
@@ -502,7 +516,8 @@ impl Context {
     /// Records one global memory barrier.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with the stages, and is outside of a render pass instance.
+    /// `cmd` is in the recording state, for a queue that supports the stages, and is outside of a
+    /// render pass instance.
     pub(super) unsafe fn memory_barrier(&self, cmd: vk::CommandBuffer, from: Scope, to: Scope) {
         let barrier = vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1);
         // SAFETY: the caller's contract.
@@ -519,11 +534,11 @@ impl Context {
         }
     }
 
-    /// Leaves out a barrier, or with `None` none: tests prove by it that some test sees each.
+    /// Omits a barrier, or none. Tests use this to prove that each barrier is covered by a test.
     ///
     /// # Safety
-    /// Commands that the barrier is between are not ordered then: whoever executes them bears that what they
-    /// read may be anything, and with it what they write.
+    /// The commands before and after the omitted barrier are not ordered. Whoever executes them
+    /// must accept that they read and write arbitrary data.
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         Arc::make_mut(&mut self.shared).omitted = barrier;

@@ -1,9 +1,10 @@
-//! The resource plan by descriptors: which storage buffers a recording reaches, and the descriptor sets
-//! that say so.
+//! The descriptor plan: which storage buffers a recording reaches, and the descriptor sets for
+//! them.
 //!
-//! A [`Table`] gives windows of buffers a descriptor each, and to each byte in them an address: the number of
-//! the window counted from 1 in the upper 32 bits, the offset in the window in the lower ones. So what is
-//! computed with device addresses is computed with these, as long as it stays in the window.
+//! A [`Table`] assigns descriptors to windows, which are ranges of buffers. The address of a byte
+//! in a window has the number of the window, counted from 1, in its upper 32 bits, and the offset
+//! in the window in its lower 32 bits. Within a window, address arithmetic is therefore the same as
+//! with device addresses.
 //!
 //! | elements of | set for captures | set for kernels |
 //! |---|---|---|
@@ -11,17 +12,19 @@
 //! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`] |
 //!
-//! So a set names nothing that its user does not touch, as far as the kinds go: what is named counts as
-//! touched for synchronization validation.
+//! So a set names no kind of buffer that its user does not access. That matters because
+//! synchronization validation takes every named range as accessed.
 //!
-//! Windows are assigned when draws are recorded ([`Table::assign`]), as only then it is known what all of them
-//! reach: until then addresses are provisional, the number of the range in place of the window's. What
-//! follows has other windows, and another set, as sets are immutable once they are bound.
+//! Windows are assigned when draws are recorded ([`Table::assign`]), because only then all ranges
+//! are known. Until then addresses are provisional: they contain the number of a range in place of
+//! the number of a window. Each flush assigns windows anew, and takes a new set, because a set must
+//! not be updated after it was bound.
 //!
-//! Each range has a window while there are descriptors. Where windows have to hold what lies between ranges,
-//! too, barriers stand before and behind the draws ([`Table::is_scarce`]). What one window cannot hold,
-//! whatever lies between, is in different spans. So that windows can be found for any draws, there are no more
-//! spans than descriptors, from the beginning of a recording to its end: what is bound counts, used or not.
+//! As long as there are enough descriptors, each range has its own window. If a window also covers
+//! bytes between ranges, barriers are recorded before and after the draws ([`Table::is_scarce`]).
+//! Ranges that one window cannot cover are in different spans. The number of spans is limited to
+//! the number of descriptors, for all ranges bound in a recording, so that windows can be found for
+//! any subset of these ranges.
 
 mod sets;
 #[cfg(test)]
@@ -40,18 +43,19 @@ use self::windows::{Range, cover};
 use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
-/// The fewest storage buffers that do: both parts of the arena, what is captured to, and one more.
+/// The fewest storage buffers that suffice: both parts of the arena, one capture buffer, and one
+/// more.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
-/// Offsets in a window are dwords', whatever the device asks for.
+/// Offsets in a window are multiples of a dword, also on devices with a smaller alignment.
 const MIN_ALIGNMENT: u64 = 4;
 
-/// What a buffer is there for.
+/// How a buffer is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// Nothing writes it: vertices, indices, arguments of draws.
+    /// Only read: vertices, indices, arguments of draws.
     Read,
-    /// Kernels read and write it: scratch memory, which captures read, counters, queries.
+    /// Kernels read and write it: scratch memory (which captures read too), counters, queries.
     State,
     /// Captures write it.
     Capture,
@@ -61,7 +65,7 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// What limits a table.
+/// The limits of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// Elements of binding 0.
@@ -79,41 +83,43 @@ pub(super) struct TableLimits {
 pub(super) struct Table {
     upload: Window,
     scratch: Window,
-    /// What was asked for.
+    /// The ranges that addresses were requested for.
     ranges: Vec<Reached>,
-    /// Their numbers.
+    /// The index in `ranges` of each range.
     numbers: HashMap<(Purpose, Window), u32>,
-    /// Numbers of those that windows are assigned to.
+    /// The indices in `ranges` of the ranges that windows are assigned to.
     used: Vec<usize>,
-    /// From the first to the last range of each span, by [`Purpose`].
+    /// The spans by [`Purpose`]: each from its first to its last range.
     spans: [Vec<Window>; 3],
-    /// What is assigned, by [`Purpose`], the arena's first.
+    /// The assigned windows by [`Purpose`]; the window of the arena is the first.
     windows: [Vec<Window>; 3],
-    /// Whether windows hold what nobody asked for.
+    /// Whether windows also cover bytes that no range contains.
     hold_more: bool,
 }
 
-/// The sets that were made last, by [`User`], with what they hold: draws that reach the same share them.
+/// The sets that were made last, by [`User`], with their contents: draws that reach the same
+/// windows share a set.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 3],
 }
 
-/// A range that was asked for.
+/// A range that an address was requested for.
 #[derive(Debug)]
 struct Reached {
     purpose: Purpose,
-    /// It begins at a multiple of the alignment.
+    /// The start is a multiple of the alignment.
     range: Range,
     is_used: bool,
-    /// Where it begins in the window that is assigned to it.
+    /// The address of its first byte, in the window that is assigned to it.
     address: Option<u64>,
 }
 
 /// The windows of each binding of a set.
 type Bindings = [Vec<Window>; 2];
 
-/// In the upper 32 bits of an address: what is below is the number of a range, not of a window.
+/// A flag in the upper 32 bits of an address: the bits below are the number of a range, not of a
+/// window.
 const PROVISIONAL: u32 = 1 << 31;
 
 /// The address of a byte in a window.
@@ -122,19 +128,19 @@ const fn address(window: u32, offset: u64) -> u64 {
 }
 
 impl TableLimits {
-    /// With so many storage buffers in all. A quarter is written.
+    /// The limits for `storage_buffers` storage buffers in all. A quarter of them is in binding 1.
     pub(super) fn new(storage_buffers: u32, max_range: u64, alignment: u64) -> Self {
         let all = storage_buffers.clamp(MIN_STORAGE_BUFFERS, ResourcePlan::MAX_STORAGE_BUFFERS);
         let writes = all / 4;
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }
 
-    /// The plan, with the descriptor set of that number.
+    /// The resource plan, with `set` as the number of the descriptor set.
     pub(super) const fn plan(&self, set: u32) -> ResourcePlan {
         ResourcePlan::Descriptors { set, reads: self.reads, writes: self.writes }
     }
 
-    /// The most windows of a purpose.
+    /// The number of windows of a purpose, including that of the arena.
     const fn count(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.reads - self.writes,
@@ -142,7 +148,7 @@ impl TableLimits {
         }
     }
 
-    /// The most windows of a purpose beside that of the arena.
+    /// The number of windows of a purpose without that of the arena.
     const fn most_ranges(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
@@ -150,7 +156,7 @@ impl TableLimits {
         }
     }
 
-    /// Element of the first window of a purpose.
+    /// The array element of the first window of a purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -178,12 +184,13 @@ impl Table {
         *self = Self { ranges, numbers, used, ..Self::default() };
     }
 
-    /// Says where the memory of the arena lies, before windows are [assigned](Self::assign): it has the first ones.
+    /// Sets the memory of the arena. Its windows are the first ones. Must be called before
+    /// [`assign`](Self::assign).
     pub(super) const fn set_arena(&mut self, upload: Window, scratch: Window) {
         (self.upload, self.scratch) = (upload, scratch);
     }
 
-    /// A provisional address of `size` bytes at `offset`. The range ends with a whole dword.
+    /// A provisional address of `size` bytes at `offset`. The range is extended to whole dwords.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
@@ -196,7 +203,7 @@ impl Table {
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
-        // Nothing is read or written there. But something is bound, so it is not 0.
+        // Nothing is accessed there. The address must not be 0, which means that nothing is bound.
         if size == 0 {
             return Ok(limits.first_address(purpose));
         }
@@ -236,7 +243,7 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window that every recording has.
+    /// The window of the arena.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),
@@ -245,7 +252,7 @@ impl Table {
         }
     }
 
-    /// Assigns windows to the ranges of provisional addresses, in place of what was assigned before.
+    /// Assigns windows to the ranges of provisional addresses. Replaces the previous assignment.
     pub(super) fn assign(&mut self, limits: &TableLimits, addresses: impl Iterator<Item = u64>) {
         for number in self.used.drain(..) {
             let reached = &mut self.ranges[number];
@@ -263,7 +270,8 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // A vector that does not grow: what is allocated does not depend on the draws.
+            // The capacity is an upper bound, so that the number of allocations does not depend on
+            // the draws.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -287,33 +295,33 @@ impl Table {
         }
     }
 
-    /// The address in place of a provisional one that windows were [assigned](Self::assign) for. Others are
-    /// what they are.
+    /// Translates a provisional address of a range that windows were [assigned](Self::assign) to.
+    /// Returns any other address unchanged.
     pub(super) fn resolve(&self, address: u64) -> u64 {
         let range = range_number(address).and_then(|number| self.ranges.get(number)?.address);
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether windows that captures write lie over those that they read. For synchronization validation one
-    /// capture then touches what another does.
+    /// Whether windows that captures write overlap windows that they read. If so, synchronization
+    /// validation takes one capture as accessing what another one writes.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
     }
 
-    /// Whether windows lie over what may be somebody else's.
+    /// Whether a window may cover bytes that other commands access.
     pub(super) fn is_scarce(&self) -> bool {
         self.hold_more || self.captures_overlap()
     }
 
-    /// What the descriptor set of a user holds.
+    /// The contents of a user's descriptor set.
     fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures => {
-                // Scratch memory, or the upload memory in its place.
+                // Scratch memory. Direct captures do not read it: upload memory takes its place.
                 let first = match user {
                     User::DirectCaptures => self.upload,
                     _ => self.scratch,
@@ -326,14 +334,16 @@ impl Table {
 }
 
 impl LastSets {
-    /// The descriptor set that holds the windows of a table: the last one, or one of the arena's.
+    /// Returns the descriptor set with the windows of a table: the last one if it is equal,
+    /// otherwise a new one from the arena.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// The buffers are live and of the device of `ctx`, which the arena is of; they hold their windows. `self` was
-    /// used with no other arena, and since the arena was reset with nothing before.
+    /// The buffers are live buffers of the device of `ctx`, which `arena` was made for, and contain
+    /// their windows. `self` was used with no other arena, and was cleared when the arena was
+    /// reset.
     pub(super) unsafe fn get(
         &mut self,
         ctx: &Context,
@@ -364,29 +374,30 @@ impl LastSets {
                 .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
                 .buffer_info(&infos[binding])
         };
-        // SAFETY: the caller's contract; the set is not in use, as none is taken twice.
+        // SAFETY: the caller's contract; the set is not in use, because no set is taken twice.
         unsafe { ctx.device().update_descriptor_sets(&[write(0), write(1)], &[]) };
         self.sets[user as usize] = Some((set, bindings));
         Ok(set)
     }
 
-    /// Forgets the sets, as they were given back.
+    /// Forgets the sets, because the arena was reset.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Whose descriptor set it is.
+/// The commands that a descriptor set is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Captures of draws that a setup kernel left in the scratch memory.
+    /// Captures whose draws a setup kernel wrote into the scratch memory.
     CapturesBySetup,
-    /// Captures of draws that the CPU knows.
+    /// Captures of direct draws.
     DirectCaptures,
     Kernels,
 }
 
-/// The number of the span that a window lies in, which grows or is new, if there are fewer than `most`.
+/// Returns the number of the span that contains `window`. Extends a span or adds one if necessary,
+/// up to `most` spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
@@ -409,8 +420,8 @@ const fn range_number(address: u64) -> Option<usize> {
     if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }
 }
 
-/// `count` windows. Every descriptor is valid, used or not: the first window stands where there is none, or
-/// else `other`.
+/// Fills `windows` up to `count`, because every descriptor must be valid even if it is not used:
+/// with the first window, or with `other` if there is none.
 fn filled(windows: &[Window], other: Window, count: u32) -> Vec<Window> {
     let mut filled = windows.to_vec();
     filled.resize(count as usize, windows.first().copied().unwrap_or(other));

@@ -1,5 +1,5 @@
-//! Drawing what was captured, where only the GPU knows how much that is: counters become the arguments of
-//! `vkCmdDrawIndirect`.
+//! Draws captured vertices whose number only the GPU knows: a kernel converts counters to arguments
+//! of `vkCmdDrawIndirect`.
 
 use ash::vk;
 
@@ -13,49 +13,55 @@ use crate::lower::kernel::Kernel;
 use crate::sysval::Address;
 use crate::sysval::draw_arguments::{CountedDraw, DrawArguments};
 
-/// Where [`Kernels::write_draw_commands`] writes `VkDrawIndirectCommand`s.
+/// The destination of [`Kernels::write_draw_commands`]: an array of `VkDrawIndirectCommand`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawCommands {
     /// A buffer with the usage [`Context::draw_command_usage`].
     pub buffer: vk::Buffer,
     /// Bytes from its start to the first command, a multiple of 4.
     pub offset: u64,
-    /// Bytes from one command to the next, a multiple of 4 and no less than the 16 that a command has; ignored for
-    /// less than two draws.
+    /// Bytes from one command to the next, a multiple of 4 and at least 16, the size of a command.
+    /// Ignored if there are fewer than two draws.
     pub stride: u32,
 }
 
 impl Kernels {
     /// Writes commands for
-    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html) that draw
-    /// what [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
-    /// would with the same arguments: `(counter - counter_offset) / vertex_stride` vertices from vertex 0 on, with any
-    /// topology. The application binds what was captured as vertex buffers, and records `vkCmdDrawIndirect` with as
-    /// many draws and the stride of `commands`.
+    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html)
+    /// that draw what
+    /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    /// would draw with the same arguments: `(counter - counter_offset) / vertex_stride` vertices
+    /// from vertex 0 on. The application binds the capture buffers as vertex buffers, and records
+    /// `vkCmdDrawIndirect` with the number of draws and the stride of `commands`. Any topology may
+    /// be used.
     ///
-    /// Records a kernel between two barriers. The one before orders it behind captures by compute, behind draws that
-    /// read earlier commands, and behind transfers; counters that somebody else wrote, also native captures, have to
-    /// be visible to [`Context::argument_scope`] of the compute backend. The one behind makes the commands visible to
-    /// `DRAW_INDIRECT` with `INDIRECT_COMMAND_READ`. What was captured is not yet visible to draws: for that is
+    /// Records a kernel between two barriers. The barrier before it orders it after compute
+    /// captures, after draws that read earlier commands, and after transfers. Counters that other
+    /// commands wrote, including native captures, must be visible to [`Context::argument_scope`] of
+    /// the compute backend. The barrier after it makes the commands visible to `DRAW_INDIRECT` with
+    /// `INDIRECT_COMMAND_READ`. It does not make the captured vertices visible to draws: use
     /// [`Context::capture_barrier`] with
-    /// [`ConsumerScope::VERTEX_BUFFER`](super::ConsumerScope::VERTEX_BUFFER). Disturbed are the compute pipeline, its
-    /// push constants and, where descriptors take the place of device addresses, all sets of the compute bind point.
-    /// From `arena` it takes 32 bytes of upload and 32 a draw, and with descriptors a set.
+    /// [`ConsumerScope::VERTEX_BUFFER`](super::ConsumerScope::VERTEX_BUFFER) for them. The compute
+    /// pipeline and its push constants are disturbed, and under the descriptor plan all descriptor
+    /// sets of the compute bind point. The function takes 32 bytes of upload memory and 32 per draw
+    /// from `arena`, and under the descriptor plan one descriptor set.
     ///
     /// # Errors
-    /// [`RuntimeError::NoIndirectDraws`] on devices where indirect draws do nothing: there the application reads the
-    /// counters back and draws with the vertices that they come to. [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::SmallStride`], [`RuntimeError::IndexOverflow`], [`RuntimeError::PastTheEnd`],
-    /// [`RuntimeError::NoKernels`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::DispatchTooLarge`], [`RuntimeError::ArenaFull`],
-    /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded then.
+    /// [`RuntimeError::NoIndirectDraws`] on devices where indirect draws do not work: the
+    /// application must read the counters back there and compute the vertex counts itself.
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
+    /// [`RuntimeError::IndexOverflow`], [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::ArenaFull`],
+    /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded in case of an error.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with graphics and compute, outside of a render pass instance and of
-    /// conditional rendering, which would discard it. The kernels
-    /// and what is taken from the arena live until it is reset, and are of the device of `ctx`; so are the buffers,
-    /// which have the usages that [`Context`] names, and of which that of `commands` holds all of them. The
-    /// `first_instance` of the draws is 0 unless `drawIndirectFirstInstance` is enabled.
+    /// `cmd` is in the recording state, for a queue that supports graphics and compute, outside of
+    /// a render pass instance and outside of conditional rendering, which would discard the
+    /// dispatch. The kernels, the memory of the arena and the buffers belong to the device of
+    /// `ctx`, and live until `cmd` is reset. The buffers have the usages that [`Context`] names,
+    /// and that of `commands` is large enough for all commands. The `first_instance` of the draws
+    /// is 0 unless `drawIndirectFirstInstance` is enabled.
     pub unsafe fn write_draw_commands<'a>(
         &'a self,
         ctx: &'a Context,

@@ -1,4 +1,4 @@
-//! Why the runtime refused.
+//! The errors of the runtime.
 
 use std::error::Error;
 use std::time::Duration;
@@ -39,10 +39,10 @@ pub enum RuntimeError {
     MissingFunction {
         /// The command that could not be loaded.
         function: &'static str,
-        /// What brings it.
+        /// The extension or feature that provides the command.
         needs: &'static str,
     },
-    /// The device cannot do it.
+    /// The device cannot run the backend.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
     /// A feature that the pipeline needs was not enabled.
@@ -53,7 +53,7 @@ pub enum RuntimeError {
         /// The feature.
         feature: &'static str,
     },
-    /// A command that the device does not have, by a property that it reports.
+    /// The device does not support the command, as a property says.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
         /// What needs it.
@@ -64,16 +64,16 @@ pub enum RuntimeError {
     /// A value beyond a limit of the device.
     #[error("{what} is {value}: {limit} is {max}")]
     Limit {
-        /// What was measured.
+        /// The name of the value.
         what: String,
-        /// Its value.
+        /// The value.
         value: u64,
-        /// Name of the limit.
+        /// The name of the limit.
         limit: &'static str,
-        /// Its value on this device.
+        /// The limit of this device.
         max: u64,
     },
-    /// Two vertex input bindings or attributes of one number.
+    /// Two vertex input bindings or attributes have the same number.
     #[error("vertex input {what} {number} is described twice")]
     DuplicateVertexInput {
         /// `binding` or `attribute location`.
@@ -99,19 +99,19 @@ pub enum RuntimeError {
         /// The location.
         location: u32,
     },
-    /// A format other than the one that the shader was lowered for.
+    /// The format differs from the one that the shader was lowered for.
     #[error(
         "the vertex attribute at location {location} is {given:?}: the shader was lowered for {lowered:?}"
     )]
     AttributeFormat {
         /// The location.
         location: u32,
-        /// What the shader was lowered for.
+        /// The format that the shader was lowered for.
         lowered: VertexFormat,
-        /// What the pipeline's vertex input state says.
+        /// The format in the pipeline's vertex input state.
         given: VertexFormat,
     },
-    /// An input rate other than the one that the shader was lowered for.
+    /// The input rate differs from the one that the shader was lowered for.
     #[error(
         "the vertex attribute at location {location} advances by {given:?}: the shader was lowered for \
          {lowered:?}"
@@ -119,22 +119,22 @@ pub enum RuntimeError {
     AttributeRate {
         /// The location.
         location: u32,
-        /// What the shader was lowered for.
+        /// The input rate that the shader was lowered for.
         lowered: InputRate,
-        /// What the pipeline's vertex input state says.
+        /// The input rate in the pipeline's vertex input state.
         given: InputRate,
     },
-    /// A descriptor set that the shader uses has no layout.
+    /// The pipeline has no set layout for a descriptor set that the shader uses.
     #[error(
         "the shader uses descriptor set {set}, for which the {layouts} set layouts of the pipeline have none"
     )]
     MissingSetLayout {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// How many layouts there are.
+        /// The number of set layouts.
         layouts: usize,
     },
-    /// Some binding that attributes read has no buffer.
+    /// No buffer is bound to a binding that attributes read.
     #[error(
         "no vertex buffer is bound to binding {binding}, which the attribute at location {location} reads"
     )]
@@ -144,42 +144,44 @@ pub enum RuntimeError {
         /// Location of the first attribute that reads it.
         location: u32,
     },
-    /// Two vertex buffers of one binding.
+    /// Two vertex buffers are given for one binding.
     #[error("two vertex buffers are bound to binding {binding}")]
     DuplicateVertexBuffer {
         /// Number of the binding.
         binding: u32,
     },
-    /// A stride other than the one that a graphics pipeline was made with.
+    /// The stride differs from the one that the graphics pipeline was created with.
     #[error(
         "vertex binding {binding} is bound with stride {stride}: the pipeline was made with {pipeline}, and only compute captures take another"
     )]
     StaticStride {
         /// Number of the binding.
         binding: u32,
-        /// The buffer's stride in bytes.
+        /// The stride that the buffer is bound with, in bytes.
         stride: u32,
-        /// The pipeline's.
+        /// The stride that the pipeline was created with, in bytes.
         pipeline: u32,
     },
-    /// An offset, size or stride that is not a multiple of what it must be.
+    /// An offset, size or stride is not a multiple of the required alignment.
     #[error("{what} is {value} bytes: it must be a multiple of {alignment}")]
     Misaligned {
-        /// What was measured.
+        /// The name of the value.
         what: String,
-        /// Its value in bytes.
+        /// The value in bytes.
         value: u64,
-        /// What divides it.
+        /// The required alignment in bytes.
         alignment: u64,
     },
-    /// A range without an end: buffers are known here by their handles, which do not tell sizes.
+    /// The size of a range is `VK_WHOLE_SIZE`. The runtime knows buffers only by their handles,
+    /// which do not tell sizes.
     #[error("the size of {what} is VK_WHOLE_SIZE: captures need it in bytes")]
     WholeSize {
         /// Which range.
         what: String,
     },
-    /// A range that ends in the middle of a dword, of which the buffer does not have the rest. Not every such buffer
-    /// is found: it is held against its memory, which is often longer than the buffer.
+    /// A range ends in the middle of a dword, and the buffer does not contain the rest of the
+    /// dword. This is not always detected: the range is compared with the memory requirements of
+    /// the buffer, which are often larger than the buffer.
     #[error(
         "{what} ends with byte {end} of its buffer, which has {memory} bytes of memory: shaders read whole \
          dwords, so the buffer needs a size that is a multiple of 4 bytes"
@@ -187,12 +189,13 @@ pub enum RuntimeError {
     PartialDword {
         /// Which range.
         what: String,
-        /// Where the range ends in the buffer, in bytes.
+        /// The end of the range in the buffer, in bytes.
         end: u64,
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
-    /// By descriptors, which name all that may be read: commands of an indirect draw that its buffer does not hold.
+    /// The buffer of an indirect draw does not contain all `draw_count` commands. A descriptor
+    /// covers all of them.
     #[error(
         "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, which takes {memory} \
          bytes of memory: the buffer has to hold all of them, however few are counted"
@@ -205,44 +208,46 @@ pub enum RuntimeError {
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
-    /// A range that no buffer holds.
+    /// The end of a range exceeds 2^64.
     #[error("{what} has {size} bytes from byte {offset} on, which pass 2^64")]
     PastTheEnd {
-        /// Which range.
+        /// The name of the range.
         what: String,
         /// Its offset in bytes.
         offset: u64,
         /// Its size in bytes.
         size: u64,
     },
-    /// Results that are written over each other, or indirect commands that overlap.
+    /// The stride is too small: results or indirect commands would overlap.
     #[error("the stride of {what} is {stride} bytes: each takes {size}")]
     SmallStride {
         /// What has the stride.
         what: &'static str,
         /// The stride in bytes.
         stride: u64,
-        /// Bytes of one.
+        /// Size of one element in bytes.
         size: u64,
     },
-    /// A buffer of which an address is needed has none.
+    /// The buffer needs a device address but has none.
     #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
     NoAddress {
-        /// Which buffer.
+        /// The name of the buffer.
         what: String,
     },
-    /// More buffers than the descriptors of a capture name. All count that were bound since
-    /// [`Recorder::begin`](super::Recorder::begin), used or not, and flushes in between change nothing.
+    /// A capture reaches more buffers than it has descriptors for. All buffers count that were
+    /// bound since [`Recorder::begin`](super::Recorder::begin), also those that no draw uses or
+    /// that were flushed.
     #[error(
         "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
          is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"
     )]
     TooManyBuffers {
-        /// The buffer that has no place.
+        /// The buffer that there is no descriptor for.
         what: String,
-        /// Places for what is captured to, what kernels write, or what is read.
+        /// The number of descriptors for buffers with the same use: captured to, written by
+        /// kernels, or read.
         max: u32,
-        /// Places in all.
+        /// The number of descriptors in all.
         storage_buffers: u32,
     },
     /// The arena has no descriptor set left.
@@ -251,20 +256,22 @@ pub enum RuntimeError {
          recorded, make it with more or let it grow (Arena::growing)"
     )]
     NoDescriptorSet {
-        /// How many it has.
+        /// The number of sets that the arena has.
         capacity: u32,
     },
-    /// A shader that was lowered for another resource plan.
+    /// The shader was lowered for another resource plan.
     #[error(
         "the shader reaches memory by {lowered}: with these set layouts this device takes {needed}"
     )]
     ResourcePlan {
-        /// What it was lowered for.
+        /// The plan that the shader was lowered for.
         lowered: ResourcePlan,
-        /// [`Context::resource_plan`](super::Context::resource_plan) of the set layouts.
+        /// The plan that [`Context::resource_plan`](super::Context::resource_plan) returns for the
+        /// set layouts.
         needed: ResourcePlan,
     },
-    /// Kernels come between a descriptor set of the application and the captures that read it.
+    /// Kernels disturb a descriptor set that the application bound itself and that the captures
+    /// read.
     #[error(
         "kernels are recorded before the draws, and take the place of descriptor set {set}, which the shader \
          reads: it has to be bound by Recorder::bind_descriptor_sets"
@@ -273,52 +280,53 @@ pub enum RuntimeError {
         /// Number of the set.
         set: u32,
     },
-    /// Descriptor sets at numbers for which the pipeline has no set layout of the application.
+    /// Descriptor sets are bound at numbers that the pipeline has no set layout of the application
+    /// for.
     #[error(
         "{count} descriptor sets are bound from number {first} on: the pipeline has {sets} set layouts of the \
          application"
     )]
     DescriptorSetRange {
-        /// The first number.
+        /// The first set number.
         first: u32,
-        /// How many are bound.
+        /// The number of sets.
         count: usize,
-        /// Set layouts of the application.
+        /// The number of set layouts of the application.
         sets: u32,
     },
-    /// More capture buffers than a shader can name.
+    /// More capture buffers than a shader can use.
     #[error("{count} capture buffers are bound: a shader has at most {max}")]
     TooManyCaptureBuffers {
         /// Length of the slice.
         count: usize,
-        /// The most that it may have.
+        /// The limit.
         max: usize,
     },
-    /// More counters than capture buffers that a shader can name.
+    /// More counters than a shader can use capture buffers.
     #[error("{count} counters are given: a shader has at most {max} capture buffers")]
     TooManyCounters {
         /// Length of the slice.
         count: usize,
-        /// The most that it may have.
+        /// The limit.
         max: usize,
     },
-    /// Two capture buffers whose ends would be written to one place.
+    /// Two capture buffers would write their counters to the same address.
     #[error("counters {first} and {second} of the end of a capture are the same four bytes")]
     DuplicateCounter {
-        /// Number of a capture buffer.
+        /// The number of a capture buffer.
         first: usize,
-        /// Number of another.
+        /// The number of the other one.
         second: usize,
     },
-    /// A vertex attribute of a format that no shader can pull.
+    /// The format of a vertex attribute is not supported.
     #[error("the vertex attribute at location {location}: {source}")]
     VertexFormat {
         /// Location of the attribute.
         location: u32,
-        /// Which format.
+        /// The format.
         source: crate::vertex_input::UnsupportedFormat,
     },
-    /// A `VkSpecializationMapEntry` outside of the data.
+    /// A `VkSpecializationMapEntry` lies outside of the data.
     #[error(
         "specialisation constant {constant_id} lies at byte {offset} with {size} bytes, of data of {data_size} bytes"
     )]
@@ -332,55 +340,58 @@ pub enum RuntimeError {
         /// Bytes of the data.
         data_size: usize,
     },
-    /// A capture that was not begun, or was cleared since.
+    /// The capture was not begun, or was cleared since.
     #[error("the capture was not begun")]
     NotBegun,
-    /// A capture whose [`Recorder`](super::Recorder) was dropped without [`end`](super::Recorder::end): it may lack
-    /// draws. [`Capture::end`](super::Capture::end) ends it as it is.
+    /// The [`Recorder`](super::Recorder) of the capture was dropped without
+    /// [`end`](super::Recorder::end), so that draws may be missing.
+    /// [`Capture::end`](super::Capture::end) ends the capture with the draws that it has.
     #[error("the recorder of the capture was dropped without `end`")]
     NotEnded,
-    /// A capture some of whose draws another command buffer has: they were flushed there.
+    /// Some draws of the capture were flushed into another command buffer.
     #[error("draws of the capture were flushed into another command buffer")]
     FlushedElsewhere,
-    /// An object of another [`Context`](super::Context).
+    /// An object belongs to another [`Context`](super::Context).
     #[error("{what} was made with another context")]
     OtherContext {
-        /// Which object.
+        /// The name of the object.
         what: &'static str,
     },
-    /// A query that ended in the same recording is begun again without a flush between.
-    #[error("query {query} ended in this recording: it is begun again behind a flush and a reset")]
+    /// A query is begun again in the recording in which it ended, without a flush in between.
+    #[error(
+        "query {query} ended in this recording: flush the recording and reset the query before it begins again"
+    )]
     QueryUsed {
         /// Number of the query.
         query: u32,
     },
-    /// A pipeline whose records are not those that the capture was begun with.
+    /// The pipeline's record strides differ from those that the capture was begun with.
     #[error(
         "the capture was begun with records of {} in buffer {buffer}, and the pipeline has {}",
         bytes(.begun),
         bytes(.pipeline)
     )]
     StrideMismatch {
-        /// Number of the capture buffer.
+        /// The number of the capture buffer.
         buffer: usize,
-        /// `XfbStride` of the pipeline that the capture was begun with, in bytes, or `None` where it captures nothing
-        /// there.
+        /// `XfbStride` in bytes of the pipeline that the capture was begun with, or `None` if that
+        /// pipeline does not write to the buffer.
         begun: Option<u32>,
-        /// That of the other pipeline.
+        /// The same of the new pipeline.
         pipeline: Option<u32>,
     },
-    /// Native transform feedback of a shader that captures something, without a buffer.
+    /// A shader with captured outputs was used natively without any capture buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,
-    /// The topology of a draw is not the one that the pipeline was built for.
+    /// The topology of a draw differs from the one that the pipeline was created for.
     #[error("a draw of topology {draw} with a pipeline that is fixed to {pipeline}")]
     TopologyMismatch {
-        /// The draw's.
+        /// The topology of the draw.
         draw: PrimitiveTopology,
-        /// The pipeline's.
+        /// The topology of the pipeline.
         pipeline: PrimitiveTopology,
     },
-    /// The indices of a draw pass 2^32.
+    /// The vertex or instance indices of a draw exceed 2^32.
     #[error("first {what} {first} and {what} count {count}: their sum passes 2^32")]
     IndexOverflow {
         /// `vertex` or `instance`.
@@ -390,23 +401,23 @@ pub enum RuntimeError {
         /// How many.
         count: u32,
     },
-    /// More workgroups than two axes hold.
+    /// A capture needs more workgroups than a two-dimensional dispatch can have.
     #[error("a capture of {workgroups} workgroups: two axes of {per_axis} hold fewer")]
     DispatchTooLarge {
-        /// Workgroups of the draw.
+        /// The number of workgroups that the draw needs.
         workgroups: u64,
-        /// Workgroups that one axis may have.
+        /// The number of workgroups that one axis may have.
         per_axis: u32,
     },
-    /// The arena is full.
+    /// The arena has too little memory left.
     #[error(
         "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}: {}",
         room_for(*.needed, *.capacity, *.was_reset)
     )]
     ArenaFull {
-        /// Which part of it: upload or scratch.
+        /// The part of the arena: upload or scratch.
         part: &'static str,
-        /// Bytes that are needed, padding included.
+        /// Bytes that are needed, including padding.
         needed: u64,
         /// Bytes that are left.
         left: u64,
@@ -415,38 +426,39 @@ pub enum RuntimeError {
         /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
         was_reset: bool,
     },
-    /// Something that a backend cannot capture, or that it leaves to Vulkan.
+    /// The backend cannot capture this, or leaves it to Vulkan.
     #[error("the {backend} backend does not do {what}")]
     Unsupported {
         /// The backend.
         backend: Backend,
-        /// What was asked of it.
+        /// The unsupported operation.
         what: &'static str,
     },
-    /// Primitive restart with a pipeline that has no code for it.
+    /// Primitive restart was enabled with a pipeline that was created without it.
     #[error(
         "primitive restart is enabled for a pipeline that was made without `primitive_restart`"
     )]
     NoRestart,
-    /// An indexed draw without an index buffer.
+    /// An indexed draw was recorded while no index buffer was bound.
     #[error("an indexed draw, and no index buffer is bound")]
     NoIndexBuffer,
-    /// A query of a kind of which one is active.
+    /// A query was begun while another one of the same kind was active.
     #[error("a query of that kind is active: it has to end before another begins")]
     QueryActive,
-    /// The beginning of conditional rendering while it is active.
+    /// Conditional rendering was begun while it was active.
     #[error("conditional rendering is active: it has to end before it begins again")]
     ConditionalRenderingActive,
-    /// The end of conditional rendering that was not begun.
+    /// Conditional rendering was ended while it was not active.
     #[error("conditional rendering is not active")]
     NoConditionalRendering,
-    /// The end of a query that was not begun.
+    /// A query was ended while none of its kind was active.
     #[error("no query of that kind is active")]
     NoQuery,
-    /// A capture by compute with kernels of a device that was not created for it.
-    #[error("the kernels are those of a device without the compute backend: there are none")]
+    /// A compute capture was begun with the kernels of a device that was not created for the
+    /// compute backend.
+    #[error("the device was created without the compute backend, so there are no kernels")]
     NoKernels,
-    /// Queries that a pool does not have.
+    /// Queries are out of the range of their pool.
     #[error("queries {first} and {count} in all: the pool has {queries}")]
     QueryRange {
         /// The first.
@@ -456,19 +468,20 @@ pub enum RuntimeError {
         /// How many the pool has.
         queries: u32,
     },
-    /// Commands for `vkCmdDrawIndirect` on a device where it does nothing.
+    /// Commands for `vkCmdDrawIndirect` were requested on a device where that command does not
+    /// work.
     #[error(
         "indirect draws do nothing on this device: read the counter back, and draw as many vertices as \
          (counter - counterOffset) / vertexStride"
     )]
     NoIndirectDraws,
-    /// Results of queries in a form that no query of this crate has.
+    /// Query results were requested with flags that queries of this crate do not support.
     #[error("query results are asked for with {flags:?}, which queries of vkxfb do not have")]
     ResultFlags {
-        /// Those that are not known.
+        /// The unsupported flags.
         flags: vk::QueryResultFlags,
     },
-    /// Results of queries that the caller's memory does not hold.
+    /// The caller's memory is too small for the query results.
     #[error("the query results take {needed} bytes: there are {len}")]
     ResultsTooLong {
         /// Bytes from the first result to the end of the last.
@@ -476,21 +489,21 @@ pub enum RuntimeError {
         /// Bytes that were given.
         len: usize,
     },
-    /// A query that did not become available while it was waited for.
+    /// A query did not become available in time.
     #[error("query {query} has not become available within {timeout:?}")]
     QueryTimeout {
         /// Number of the query.
         query: u32,
-        /// How long it was waited for, with those before it.
+        /// The time that was waited for this query and those before it.
         timeout: Duration,
     },
-    /// A lowered shader that contradicts itself.
+    /// The lowered shader is inconsistent.
     #[error("invalid lowered shader: {0}")]
     InvalidShader(String),
     /// The allocator failed.
     #[error("cannot allocate {size} bytes for '{name}'")]
     Allocation {
-        /// What the memory was for.
+        /// The name of the memory.
         name: String,
         /// Bytes.
         size: u64,
@@ -498,20 +511,20 @@ pub enum RuntimeError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Memory of the wrong kind.
+    /// The allocator returned memory of the wrong kind.
     #[error("the allocator gave '{name}' memory that is not {property}")]
     WrongMemory {
-        /// What the memory was for.
+        /// The name of the memory.
         name: String,
-        /// What it should be.
+        /// The property that it must have.
         property: &'static str,
     },
 }
 
 impl RuntimeError {
-    /// What Vulkan calls it, where it is the device's or the host's state and no mistake of the caller: the result of
-    /// the command that failed, or `VK_ERROR_OUT_OF_DEVICE_MEMORY` for memory that an arena or an allocator does not
-    /// have.
+    /// The `VkResult` of errors that are caused by the state of the device or the host, not by a
+    /// mistake of the caller: the result of the failed command, or `VK_ERROR_OUT_OF_DEVICE_MEMORY`
+    /// if an arena or an allocator has too little memory.
     #[must_use]
     pub const fn vk_result(&self) -> Option<vk::Result> {
         match self {
@@ -523,13 +536,13 @@ impl RuntimeError {
         }
     }
 
-    /// For `map_err`: the failed command and its result.
+    /// For `map_err`: makes an error from the name of the failed command and its result.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
     }
 }
 
-/// How a full arena comes by more room, in messages.
+/// For messages: how to give a full arena more room.
 const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     match (needed > capacity, was_reset) {
         (true, _) => "it has to be made larger, or to grow (Arena::growing)",
@@ -544,7 +557,7 @@ const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     }
 }
 
-/// A stride, in messages.
+/// For messages: formats a stride.
 fn bytes(stride: &Option<u32>) -> String {
     stride.map_or_else(|| "nothing".to_owned(), |stride| format!("{stride} bytes"))
 }

@@ -1,8 +1,8 @@
-//! Every pNext chain and every extension function table of the runtime, in one place: how `ash`
-//! spells them changes between its releases.
+//! All `pNext` chains and extension function tables of the runtime are in this module, because
+//! `ash` changes their spelling between releases.
 //!
-//! Chains that are passed in are here, those of an application in `chain`, those that are asked for in `query`,
-//! commands in `functions`.
+//! This file builds the chains that the runtime passes to Vulkan. `chain` reads and changes chains
+//! of an application, `query` builds the chains of queries, and `functions` loads commands.
 
 mod chain;
 mod functions;
@@ -17,7 +17,7 @@ pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedba
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 
-/// Where `bufferDeviceAddress` comes from.
+/// What provides the feature `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// Vulkan 1.2.
@@ -79,8 +79,8 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
-/// Calls `f` with `info` and those extensions and features enabled: in the structures of its chain that have them,
-/// otherwise in structures before them.
+/// Calls `f` with `info` and the given extensions and features enabled. Features are set in the
+/// structures of the chain that contain them; structures are added for the others.
 ///
 /// # Safety
 /// `info` is valid, and the structures of its chain may be written.
@@ -136,7 +136,7 @@ pub(super) unsafe fn with_device_create_info<R>(
     f(&info)
 }
 
-/// Calls `f` with vertex input state.
+/// Calls `f` with the vertex input state.
 pub(super) fn with_vertex_input_state<R>(
     bindings: &[vk::VertexInputBindingDescription],
     attributes: &[vk::VertexInputAttributeDescription],
@@ -148,14 +148,15 @@ pub(super) fn with_vertex_input_state<R>(
     let mut state = vk::PipelineVertexInputStateCreateInfo::default()
         .vertex_binding_descriptions(bindings)
         .vertex_attribute_descriptions(attributes);
-    // 1 is Vulkan's default and needs no extension.
+    // Divisor 1 is Vulkan's default and needs no extension.
     if !divisors.is_empty() {
         state = state.push_next(&mut divisor_state);
     }
     f(&state)
 }
 
-/// Calls `f` with rasterization state that discards everything and has that provoking vertex.
+/// Calls `f` with a rasterization state that discards everything and has the given provoking
+/// vertex.
 pub(super) fn with_discard_state<R>(
     provoking: ProvokingVertex,
     f: impl FnOnce(&vk::PipelineRasterizationStateCreateInfo<'_>) -> R,
@@ -166,7 +167,7 @@ pub(super) fn with_discard_state<R>(
         .rasterizer_discard_enable(true)
         .polygon_mode(vk::PolygonMode::FILL)
         .line_width(1.0);
-    // First is Vulkan's default and needs no extension.
+    // The first vertex is Vulkan's default and needs no extension.
     if provoking == ProvokingVertex::Last {
         state = state.push_next(&mut mode);
     }

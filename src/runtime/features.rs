@@ -1,4 +1,4 @@
-//! What an application has to enable when it creates its device.
+//! The extensions and features that an application must enable when it creates its device.
 
 use std::ffi::CStr;
 
@@ -11,60 +11,64 @@ use crate::lower::{Backend, ResourcePlan};
 /// A member of `VkPhysicalDeviceFeatures`.
 type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
-/// Extensions and features for a set of backends: what they need, and what they profit from.
+/// The extensions and features for a set of backends: those that the backends require, and those
+/// that they can make use of.
 ///
-/// The needed ones follow from the backends. The public fields are the others: each is set where
-/// the device has it, and the application may clear it.
+/// The required ones follow from the backends. The public fields are the optional ones: each is set
+/// if the device has the feature, and the application may clear it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
-    /// Which address function follows, where some backend needs addresses.
+    /// Which of the address functions to load, if a backend needs addresses.
     address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
     storage_buffer_storage_class: bool,
     portability_subset: bool,
-    /// Whether [`draw_indirect_count`](Self::draw_indirect_count) comes from the extension.
+    /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
     has_draw_indirect_count: bool,
-    /// `provokingVertexLast`: native pipelines of [`ProvokingVertex::Last`].
+    /// `provokingVertexLast`: for native pipelines with [`ProvokingVertex::Last`].
     ///
     /// [`ProvokingVertex::Last`]: crate::topology::ProvokingVertex::Last
     pub provoking_vertex_last: bool,
     /// `transformFeedbackPreservesProvokingVertex`: without it a native capture may rotate the
     /// vertices of each primitive.
     pub preserve_provoking_vertex: bool,
-    /// `geometryShader`: adjacency topologies on the native and vertex backends.
+    /// `geometryShader`: for adjacency topologies on the native and vertex backends.
     pub geometry_shader: bool,
-    /// `shaderDrawParameters`: shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on the
-    /// native and vertex backends. The compute backend needs nothing for them.
+    /// `shaderDrawParameters`: for shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on
+    /// the native and vertex backends. The compute backend does not need it.
     pub shader_draw_parameters: bool,
-    /// `vertexAttributeInstanceRateDivisor`: instance divisors other than 1 on the native and vertex
-    /// backends. The compute backend needs nothing for them.
+    /// `vertexAttributeInstanceRateDivisor`: for instance divisors other than 1 on the native and
+    /// vertex backends. The compute backend does not need it.
     pub vertex_divisor: bool,
-    /// `vertexAttributeInstanceRateZeroDivisor`: the divisor 0 likewise, together with
-    /// [`vertex_divisor`](Self::vertex_divisor).
+    /// `vertexAttributeInstanceRateZeroDivisor`: for the instance divisor 0 on these backends,
+    /// together with [`vertex_divisor`](Self::vertex_divisor).
     pub vertex_zero_divisor: bool,
-    /// `multiDrawIndirect`: indirect draws of more than one on the native backend. The compute backend needs
-    /// nothing for them.
+    /// `multiDrawIndirect`: for indirect commands with more than one draw on the native backend.
+    /// The compute backend does not need it.
     pub multi_draw_indirect: bool,
-    /// `VK_KHR_draw_indirect_count`: indirect draws whose number the GPU reads, on the native backend. The
-    /// compute backend needs nothing for them. An application that enables `drawIndirectCount` of Vulkan 1.2
-    /// itself, on a device without the extension, sets this.
+    /// `VK_KHR_draw_indirect_count`: for indirect commands whose draw count is in a buffer, on the
+    /// native backend. The compute backend does not need it. An application that enables
+    /// `drawIndirectCount` of Vulkan 1.2 itself, on a device without the extension, must set this
+    /// field.
     pub draw_indirect_count: bool,
-    /// Storage buffers that a capture by compute reaches where descriptors take the place of device
-    /// addresses; 0 where they do not. At most 24, at least 4. A quarter are for buffers that are captured
-    /// to, and as many for those that kernels write: the scratch memory of the arena, counters, queries. The
-    /// others are for what is read: the upload memory of the arena, vertices, indices, arguments of draws.
+    /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
+    /// to 24; 0 if the device uses addresses. A quarter of them is for capture buffers, another
+    /// quarter for buffers that kernels write: the scratch memory of the arena, counters, queries.
+    /// The rest is for buffers that are read: the upload memory of the arena, vertices, indices,
+    /// arguments of draws.
     ///
-    /// They count against `maxPerStageDescriptorStorageBuffers` beside the application's own in the set
-    /// layouts of a pipeline: an application that has too many takes some from here.
+    /// They count against `maxPerStageDescriptorStorageBuffers`, together with the storage buffers
+    /// in the application's set layouts. An application that exceeds the limit must lower this
+    /// number.
     pub storage_buffers: u32,
 }
 
-/// What a device has to be created with to run `backends`.
+/// The extensions and features that a device must be created with to run `backends`.
 ///
 /// # Errors
-/// The first of `backends` that the device cannot run.
+/// [`Unavailable`] for the first of `backends` that the device cannot run.
 pub fn required_features(
     caps: &Capabilities,
     backends: &[Backend],
@@ -114,22 +118,23 @@ impl RequiredFeatures {
         &self.backends
     }
 
-    /// Whether that backend is one of them.
+    /// Whether `backend` is one of the backends.
     pub fn has(&self, backend: Backend) -> bool {
         self.backends.contains(&backend)
     }
 
-    /// Whether `bufferDeviceAddress` is enabled, and by what.
+    /// What provides `bufferDeviceAddress`, or `None` if it is not enabled.
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
     }
 
-    /// Whether descriptors take the place of device addresses on the compute backend.
+    /// Whether the compute backend uses the descriptor plan.
     pub const fn uses_descriptors(&self) -> bool {
         self.descriptors
     }
 
-    /// Instance extensions that the device extensions depend on, for an instance below Vulkan 1.1.
+    /// The instance extensions that the device extensions depend on. They are needed for an
+    /// instance below Vulkan 1.1.
     pub fn instance_extensions(api_version: u32) -> &'static [&'static CStr] {
         if api_version >= vk::API_VERSION_1_1 {
             return &[];
@@ -137,7 +142,7 @@ impl RequiredFeatures {
         &[khr::get_physical_device_properties2::NAME, khr::device_group_creation::NAME]
     }
 
-    /// Device extensions to enable, those included that they depend on.
+    /// The device extensions to enable, including those that they depend on.
     pub fn extensions(&self) -> Vec<&'static CStr> {
         let mut names = Vec::new();
         if self.has(Backend::Native) {
@@ -149,7 +154,7 @@ impl RequiredFeatures {
                 names.push(khr::device_group::NAME);
             }
         }
-        // SPIR-V before 1.3 names the extension that brought the storage class.
+        // SPIR-V before 1.3 declares the extension that defines the storage class.
         if self.storage_buffer_storage_class {
             names.push(khr::storage_buffer_storage_class::NAME);
         }
@@ -165,14 +170,14 @@ impl RequiredFeatures {
         if self.draw_indirect_count && self.has_draw_indirect_count {
             names.push(khr::draw_indirect_count::NAME);
         }
-        // A device that has it must have it enabled.
+        // If a device has this extension, it must be enabled.
         if self.portability_subset {
             names.push(khr::portability_subset::NAME);
         }
         names
     }
 
-    /// `features` with what is needed added.
+    /// Returns `features` with the required core features enabled.
     pub fn core_features(
         &self,
         features: &vk::PhysicalDeviceFeatures,
@@ -184,15 +189,16 @@ impl RequiredFeatures {
         features
     }
 
-    /// The features to enable, by their names in Vulkan, for an application that builds its chain itself:
-    /// `bufferDeviceAddress` for example, which `VkPhysicalDeviceVulkan12Features` has, or
-    /// `VkPhysicalDeviceBufferDeviceAddressFeatures`. [`with_create_info`](Self::with_create_info) does it all.
+    /// The names in Vulkan of the features to enable, for an application that builds its `pNext`
+    /// chain itself. For example `bufferDeviceAddress`, which is a member of
+    /// `VkPhysicalDeviceVulkan12Features` and of `VkPhysicalDeviceBufferDeviceAddressFeatures`.
+    /// [`with_create_info`](Self::with_create_info) does all of that for the application.
     pub fn features(&self) -> Vec<&'static str> {
         let core = self.needed_core_features().map(|(name, _)| name);
         core.chain(self.chained_features().into_iter().map(ChainedFeature::name)).collect()
     }
 
-    /// Those of `VkPhysicalDeviceFeatures`, by name.
+    /// The members of `VkPhysicalDeviceFeatures` to enable, with their names.
     fn needed_core_features(&self) -> impl Iterator<Item = (&'static str, CoreFeature)> {
         let features: [(bool, &str, CoreFeature); 4] = [
             (self.has(Backend::Vertex), "vertexPipelineStoresAndAtomics", |features| {
@@ -209,7 +215,7 @@ impl RequiredFeatures {
         features.into_iter().filter(|(needed, ..)| *needed).map(|(_, name, member)| (name, member))
     }
 
-    /// The others.
+    /// The features to enable in the `pNext` chain.
     fn chained_features(&self) -> Vec<ChainedFeature> {
         let draw_parameters = self.shader_draw_parameters && !self.below_1_1;
         let features = [
@@ -225,12 +231,14 @@ impl RequiredFeatures {
         features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
     }
 
-    /// Calls `f`, which is to create the device, with `info` extended by what is needed.
+    /// Calls `f`, which must create the device, with `info` extended by the required extensions and
+    /// features.
     ///
-    /// `info` is what the application creates its device with: its queues, extensions, features and `pNext` chain.
-    /// Extensions are added to its own. Features are set in the structures of the chain that have them, be it
-    /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and its like or the structure of an extension,
-    /// and other structures are added for what the chain has no structure for.
+    /// `info` contains the application's own queues, extensions, features and `pNext` chain. The
+    /// required extensions are added to its extensions. A required feature is set in the structure
+    /// of the chain that contains it, such as `VkPhysicalDeviceFeatures2`,
+    /// `VkPhysicalDeviceVulkan12Features` or the structure of an extension. If the chain has no
+    /// such structure, one is added.
     ///
     /// ```no_run
     /// use ash::vk;
@@ -248,8 +256,9 @@ impl RequiredFeatures {
     ///
     /// # Safety
     /// `info` is valid, as for
-    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html): its
-    /// pointers and its chain, whose structures nobody else uses meanwhile, as `push_next` sees to.
+    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html):
+    /// its pointers and its chain. Nothing else accesses the structures of the chain during the
+    /// call, as `push_next` guarantees.
     pub unsafe fn with_create_info<R>(
         &self,
         info: vk::DeviceCreateInfo<'_>,
@@ -354,12 +363,13 @@ mod tests {
         let mut required = native(&caps);
         assert!(!required.multi_draw_indirect && !required.draw_indirect_count);
         assert_eq!(core(&required), vk::FALSE);
-        // Vulkan 1.2's feature is the application's to enable, and no extension.
+        // The application enables Vulkan 1.2's feature itself; the extension is not requested.
         required.draw_indirect_count = true;
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// What a device would be created with: extensions, core features, and of the chain each type once.
+    /// What a device would be created with: extensions, core features, and the types of the
+    /// structures in the chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,
@@ -416,7 +426,8 @@ mod tests {
             .push_next(&mut vulkan12)
             .push_next(&mut provoking);
         let (_, core, types) = created(&required, info);
-        // One for what the chain had no structure for, and no second one of any feature.
+        // One structure is added for the features without a structure in the chain, and no feature
+        // occurs twice.
         assert_eq!(
             types,
             [

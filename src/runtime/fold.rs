@@ -1,15 +1,16 @@
-//! Folding a count of workgroups over two axes.
+//! Folds a number of workgroups into a two-dimensional dispatch.
 //!
-//! 65535 workgroups an axis is all that many devices have. The kernels number their workgroup as
-//! `y * num_workgroups.x + x` and skip what lies beyond the count, so any rectangle that holds the
-//! count will do. The one with the fewest rows is taken, and within it the narrowest: the surplus
-//! is then below the number of rows.
+//! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup
+//! as `y * num_workgroups.x + x` and skip workgroups beyond the count, so any rectangle with at
+//! least that many workgroups is correct. The rectangle with the fewest rows is used, and of these
+//! the narrowest, so that the surplus is less than the number of rows.
 
 #![forbid(unsafe_code)]
 
 use super::RuntimeError;
 
-/// Workgroups along x and y that hold `workgroups` (at least 1), at most `per_axis` each.
+/// Returns the numbers of workgroups along x and y for at least `workgroups` (at least 1)
+/// workgroups, at most `per_axis` each.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].
@@ -29,8 +30,8 @@ pub fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
     }
 }
 
-/// Workgroups of a compute capture of `invocations`, folded so that the invocation index, surplus
-/// included, stays within the 32 bits in which the kernels compute it.
+/// The workgroups of a compute capture of `invocations` invocations, folded. The invocation index
+/// must fit into the 32 bits that the kernels use, also for surplus invocations.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].

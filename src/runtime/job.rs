@@ -1,4 +1,5 @@
-//! A kernel that is recorded beside captures, with what it is given and the barriers around it.
+//! A kernel that is recorded independently of a capture, with its parameters and the barriers
+//! around it.
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
 
-/// Where a kernel finds what it is given.
+/// Writes the parameters of a kernel.
 pub(super) struct Placing<'j, 'a> {
     ctx: &'j Context,
     table: &'j Table,
@@ -21,7 +22,7 @@ pub(super) struct Placing<'j, 'a> {
 }
 
 impl Placing<'_, '_> {
-    /// The address that shaders take.
+    /// Translates an address to the one that shaders use.
     pub(super) fn resolve(&self, address: Address) -> Address {
         resolve(self.ctx, self.table, address)
     }
@@ -38,7 +39,7 @@ impl Placing<'_, '_> {
     }
 }
 
-/// A dispatch of a kernel that is being prepared.
+/// A dispatch of a kernel in preparation.
 pub(super) struct Job<'a> {
     ctx: &'a Context,
     arena: ArenaAccess<'a>,
@@ -48,14 +49,15 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Begins it.
+    /// Begins the preparation.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
     ///
     /// # Safety
-    /// All are of the device of `ctx`; `cmd` is being recorded, for a queue with compute, outside of a render pass
-    /// instance. The kernels and what is taken from `arena` live until it is reset.
+    /// All objects belong to the device of `ctx`. `cmd` is in the recording state, for a queue that
+    /// supports compute, outside of a render pass instance. The kernels and the memory of `arena`
+    /// live until `cmd` is reset.
     pub(super) unsafe fn begin(
         ctx: &'a Context,
         arena: ArenaAccess<'a>,
@@ -66,13 +68,14 @@ impl<'a> Job<'a> {
         Ok(Self { ctx, arena, kernels, cmd, table: Table::default() })
     }
 
-    /// The address of `size` bytes at `offset` of a buffer, to be [resolved](Placing::resolve).
+    /// The address of `size` bytes at `offset` of a buffer, which must be
+    /// [resolved](Placing::resolve).
     ///
     /// # Errors
     /// Those of [`address`].
     ///
     /// # Safety
-    /// As [`address`], until the command buffer is reset.
+    /// As [`address`]. The contract must hold until the command buffer is reset.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -86,15 +89,17 @@ impl<'a> Job<'a> {
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }
 
-    /// Records it, between two barriers: one behind all that captures, kernels and transfers did before, and
-    /// `behind`. `place` places what the kernel takes, no more than `upload` says, and gives where its parameters are;
-    /// `reached` are all addresses.
+    /// Records the kernel between two barriers: one orders it after all earlier captures, kernels
+    /// and transfers, `behind` comes after it. `place` writes what the kernel reads, at most
+    /// `upload` bytes, and returns the address of the parameters. `reached` are all addresses that
+    /// the kernel accesses.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`] and those of [`ArenaAccess::reserve`]. Nothing is recorded then.
+    /// [`RuntimeError::DispatchTooLarge`] and those of [`ArenaAccess::reserve`]. Nothing is
+    /// recorded in case of an error.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin); the parameters are those of the kernel.
+    /// As [`begin`](Self::begin); `place` returns the parameters of this kernel.
     pub(super) unsafe fn record(
         self,
         kernel: Kernel,
@@ -118,7 +123,7 @@ impl<'a> Job<'a> {
         let placed = place(&mut Placing { ctx, table: &table, arena: &mut arena });
         let placed = placed.and_then(|parameters| {
             let set = ctx.table().map(|limits| {
-                // SAFETY: what was assigned lives, by the caller's contract.
+                // SAFETY: by the caller's contract the assigned buffers are live.
                 unsafe { LastSets::default().get(ctx, limits, &table, &mut arena, User::Kernels) }
             });
             Ok((parameters, set.transpose()?))

@@ -1,4 +1,4 @@
-//! The pipelines that prepare captures on the GPU, one set a device.
+//! The pipelines of the kernels that prepare captures on the GPU, one set per device.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The [kernels](Kernel) as pipelines. There are none for a device without the
-/// compute backend, as the others need none.
+/// The pipelines of the [kernels](Kernel). A device without the compute backend has none, because
+/// the other backends need none.
 ///
-/// Clones are of the same pipelines.
+/// Clones share the pipelines.
 #[derive(Debug, Clone)]
 pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
 }
 
-/// The pipelines, and their layout. Handles are null while they are made, and not afterwards.
+/// The pipelines, and their layout. Handles are null only during creation.
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
     layout: vk::PipelineLayout,
@@ -29,13 +29,13 @@ pub(super) struct Pipelines {
 }
 
 impl Kernels {
-    /// Makes the pipelines; none where the device was not created for the compute backend.
+    /// Creates the pipelines; none if the device was not created for the compute backend.
     ///
     /// # Errors
     /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
     ///
     /// # Safety
-    /// The device of `ctx` is live, and `cache` is its or null.
+    /// The device of `ctx` is live, and `cache` is a pipeline cache of that device or null.
     #[tracing::instrument(name = "kernels", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
         if !ctx.enabled().has(Backend::Compute) {
@@ -58,12 +58,12 @@ impl Kernels {
         }
     }
 
-    /// Those of a device without the compute backend.
+    /// The kernels of a device without the compute backend.
     pub(crate) const fn none() -> Self {
         Self { pipelines: None }
     }
 
-    /// What captures by compute are prepared with.
+    /// The pipelines of the kernels.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
@@ -74,8 +74,8 @@ impl Kernels {
     /// Destroys the pipelines.
     ///
     /// # Safety
-    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and
-    /// `ctx` is the one that they were made with.
+    /// The device no longer uses the pipelines. Only one of all clones is destroyed, and nothing is
+    /// recorded with the others afterwards. `ctx` is the context that the pipelines were made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         let Some(Pipelines { layout, pipelines }) = self.pipelines.as_deref() else { return };
         // SAFETY: the caller's contract; null handles are ignored.
@@ -128,12 +128,12 @@ impl Pipelines {
         Ok(())
     }
 
-    /// Binds a kernel, gives it its parameters and dispatches it.
+    /// Binds a kernel, sets its parameters and dispatches it.
     ///
     /// # Safety
-    /// `cmd` is being recorded outside of a render pass instance; `parameters` is the address of what
-    /// the kernel takes, which stays while the command buffer is executed, as does `set`: what addresses
-    /// are of, where they are no device addresses.
+    /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the
+    /// address of the kernel's parameters. They stay valid while the command buffer is executed, as
+    /// does `set`, which contains the buffers under the descriptor plan.
     pub(super) unsafe fn dispatch(
         &self,
         ctx: &Context,

@@ -1,4 +1,4 @@
-//! Where the runtime's few buffers get their memory: from the application, through a trait of two
+//! Memory for the few buffers of the runtime. The application provides it through a trait with two
 //! methods.
 //!
 //! With the cargo feature `gpu-allocator`, [`gpu_allocator::vulkan::Allocator`] implements it.
@@ -16,40 +16,40 @@ use super::{Context, RuntimeError};
 /// Bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
-/// Who touches the memory.
+/// Who accesses the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
     /// The device alone: `DEVICE_LOCAL`.
     Device,
     /// Written by the host, read by the device: `HOST_VISIBLE`, `HOST_COHERENT` and mapped.
     Upload,
-    /// Written by the device, read by the host: `HOST_VISIBLE` and mapped, `HOST_CACHED` where there
-    /// is such memory. Need not be coherent.
+    /// Written by the device, read by the host: `HOST_VISIBLE` and mapped, `HOST_CACHED` if there
+    /// is such memory. It need not be coherent.
     Readback,
 }
 
-/// What a buffer needs.
+/// A request for the memory of one buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct AllocationRequest<'a> {
-    /// What it is for, in messages.
+    /// The name of the buffer, for messages.
     pub name: &'a str,
-    /// `vkGetBufferMemoryRequirements`, raised where the runtime needs more.
+    /// The result of `vkGetBufferMemoryRequirements`, increased if the runtime needs more.
     pub requirements: vk::MemoryRequirements,
-    /// Who touches it.
+    /// Who accesses the memory.
     pub location: MemoryLocation,
     /// Whether it must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: bool,
 }
 
-/// Memory that an allocator gave.
+/// Memory that an allocator returned.
 pub struct Allocation {
     /// The memory object.
     pub memory: vk::DeviceMemory,
-    /// Bytes from its start.
+    /// Bytes from the start of the memory object.
     pub offset: u64,
-    /// Bytes, at least what was asked for.
+    /// Bytes; at least the requested size.
     pub size: u64,
-    /// The mapped bytes; needed for [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
+    /// The mapped bytes. Required for [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
     pub mapped: Option<NonNull<u8>>,
     /// Whether the memory type is `HOST_COHERENT`.
     pub coherent: bool,
@@ -57,8 +57,8 @@ pub struct Allocation {
     pub backing: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the pointer is to memory that stays mapped at that address for as long as the allocation
-// lives, whichever thread holds it; it is only read or written through `&mut` or unsafe code.
+// SAFETY: the pointer is to memory that stays mapped at that address as long as the allocation
+// lives, on any thread; it is only read or written through `&mut` or unsafe code.
 unsafe impl Send for Allocation {}
 // SAFETY: as above; nothing is written through a shared reference.
 unsafe impl Sync for Allocation {}
@@ -75,38 +75,41 @@ impl fmt::Debug for Allocation {
     }
 }
 
-/// Gives device memory for buffers.
+/// Provides device memory for buffers.
 ///
 /// # Safety
-/// What [`allocate`](Self::allocate) gives is what [`Allocation`] says of it, until it is freed:
-/// * memory of the allocator's device, of a type in `memoryTypeBits`, at an offset with the alignment and of at
-///   least the size that were asked for, which nobody else is given;
-/// * `mapped` is null or the address of all of its bytes, which stay mapped there, and nobody else touches them;
-/// * `coherent` is set only where the memory type is.
+/// [`allocate`](Self::allocate) returns an [`Allocation`] for which the following is true until it
+/// is freed:
+/// * the memory belongs to the allocator's device, has a type in `memoryTypeBits`, the requested
+///   alignment and at least the requested size, and is returned to nobody else;
+/// * `mapped` is `None` or the address of all of its bytes, which stay mapped there and are not
+///   accessed by anybody else;
+/// * `coherent` is set only if the memory type is `HOST_COHERENT`.
 pub unsafe trait MemoryAllocator {
-    /// Allocates memory for one buffer, mapped where the location asks for it.
+    /// Allocates memory for one buffer, mapped if the location requires it.
     ///
     /// # Errors
     /// [`RuntimeError::Allocation`] with the allocator's own error.
     ///
     /// # Safety
-    /// The device of the allocator is live, and the allocator was made as its implementation asks.
+    /// The device of the allocator is live, and the allocator was made as its implementation
+    /// requires.
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
     ) -> Result<Allocation, RuntimeError>;
 
-    /// Frees it.
+    /// Frees an allocation.
     ///
     /// # Safety
     /// `allocation` came from this allocator, and the device no longer uses it.
     unsafe fn free(&mut self, allocation: Allocation);
 }
 
-/// Where the device has buffer device addresses, the allocator has to be made with
-/// `buffer_device_address: true`, as all of its memory is allocated alike.
-// SAFETY: it takes each piece of memory for one allocation, keeps host-visible memory mapped, and reports the
-// properties of the memory type.
+/// If buffer device addresses are enabled, the allocator must be created with
+/// `buffer_device_address: true`, because it allocates all of its memory with the same flags.
+// SAFETY: it returns each piece of memory to one allocation only, keeps host-visible memory mapped,
+// and reports the properties of the memory type.
 #[cfg(feature = "gpu-allocator")]
 unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(
@@ -156,21 +159,21 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     }
 }
 
-/// A buffer to create.
+/// The description of a buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferDesc<'a> {
-    /// What it is for, in messages.
+    /// The name of the buffer, for messages.
     pub name: &'a str,
     /// Bytes; at least 1.
     pub size: u64,
     /// Usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
     pub usage: vk::BufferUsageFlags,
-    /// Who touches it.
+    /// Who accesses the buffer.
     pub location: MemoryLocation,
 }
 
 impl<'a> BufferDesc<'a> {
-    /// A buffer of `size` bytes.
+    /// Describes a buffer of `size` bytes.
     pub const fn new(
         name: &'a str,
         size: u64,
@@ -196,12 +199,12 @@ impl Buffer {
     /// Creates a buffer and binds it to memory of `allocator`.
     ///
     /// # Errors
-    /// A failed command, a failed allocation, or [`RuntimeError::WrongMemory`] where the location
-    /// asks for mapped memory and the allocator gave none.
+    /// A failed command, a failed allocation, or [`RuntimeError::WrongMemory`] if the location
+    /// requires mapped memory and the allocator returned memory that is not mapped.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks; `desc` is
-    /// valid for the device.
+    /// The device of `ctx` is live and is the device of the allocator, which was made as its
+    /// implementation requires; `desc` is valid for the device.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -238,7 +241,7 @@ impl Buffer {
         // SAFETY: `raw` is live.
         let mut requirements = unsafe { device.get_buffer_memory_requirements(raw) };
         if desc.location == MemoryLocation::Readback {
-            // Invalidation goes by whole atoms, which must be this buffer's alone.
+            // Invalidation applies to whole atoms, which must belong to this buffer alone.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
             requirements.alignment = requirements.alignment.max(atom);
             let size = requirements.size;
@@ -285,22 +288,22 @@ impl Buffer {
         }
     }
 
-    /// The context that it was made with.
+    /// The id of the context that the buffer was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }
 
-    /// What it was made for.
+    /// The usage that the buffer was created with.
     pub const fn usage(&self) -> vk::BufferUsageFlags {
         self.usage
     }
 
-    /// The handle.
+    /// The Vulkan handle.
     pub const fn raw(&self) -> vk::Buffer {
         self.raw
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub const fn size(&self) -> u64 {
         self.size
     }
@@ -315,41 +318,43 @@ impl Buffer {
         self.address
     }
 
-    /// The mapped bytes; empty where the memory is not mapped.
+    /// The mapped bytes; empty if the memory is not mapped.
     ///
     /// # Safety
-    /// The device does not write them while the slice lives. For non-coherent memory call
-    /// [`invalidate`](Self::invalidate) before.
+    /// The device does not write the bytes while the slice lives. For non-coherent memory,
+    /// [`invalidate`](Self::invalidate) must be called first.
     pub unsafe fn mapped(&self) -> &[u8] {
         // SAFETY: the caller's contract.
         unsafe { self.mapped_part(0, self.size) }
     }
 
-    /// `size` mapped bytes from `offset` on; empty where the memory is not mapped or ends before.
+    /// `size` mapped bytes from `offset` on; empty if the memory is not mapped or the buffer is too
+    /// short.
     ///
     /// # Safety
-    /// As [`mapped`](Self::mapped), of these bytes alone.
+    /// As [`mapped`](Self::mapped), for these bytes only.
     pub(super) unsafe fn mapped_part(&self, offset: u64, size: u64) -> &[u8] {
         match self.pointer_to(offset, size) {
-            // SAFETY: the allocator mapped these bytes; no one writes them.
+            // SAFETY: the allocator mapped these bytes; nothing writes them.
             Some((start, size)) => unsafe { std::slice::from_raw_parts(start, size) },
             None => &[],
         }
     }
 
-    /// The mapped bytes; empty where the memory is not mapped.
+    /// The mapped bytes; empty if the memory is not mapped.
     ///
     /// # Safety
-    /// The device does not use them while the slice lives.
+    /// The device does not access the bytes while the slice lives.
     pub unsafe fn mapped_mut(&mut self) -> &mut [u8] {
         // SAFETY: the caller's contract.
         unsafe { self.mapped_part_mut(0, self.size) }
     }
 
-    /// `size` mapped bytes from `offset` on; empty where the memory is not mapped or ends before.
+    /// `size` mapped bytes from `offset` on; empty if the memory is not mapped or the buffer is too
+    /// short.
     ///
     /// # Safety
-    /// As [`mapped_mut`](Self::mapped_mut), of these bytes alone.
+    /// As [`mapped_mut`](Self::mapped_mut), for these bytes only.
     pub(super) unsafe fn mapped_part_mut(&mut self, offset: u64, size: u64) -> &mut [u8] {
         match self.pointer_to(offset, size) {
             // SAFETY: the allocator mapped these bytes, and `self` is borrowed exclusively.
@@ -358,10 +363,11 @@ impl Buffer {
         }
     }
 
-    /// The mapped dwords, whoever writes them meanwhile; none where the memory is not mapped.
+    /// The mapped dwords, which may be written concurrently; empty if the memory is not mapped.
     ///
     /// # Safety
-    /// The memory is mapped, its device is live, and no slice of [`mapped`](Self::mapped) or its like lives as long.
+    /// The memory is mapped, its device is live, and no slice of [`mapped`](Self::mapped) or a
+    /// similar function lives at the same time.
     pub(super) unsafe fn mapped_dwords(&self) -> &[AtomicU32] {
         let dwords = self.size / DWORD;
         match self.pointer_to(0, dwords * DWORD) {
@@ -373,35 +379,36 @@ impl Buffer {
         }
     }
 
-    /// Where a range is mapped, and its size.
+    /// The address that a range is mapped at, and its size.
     fn pointer_to(&self, offset: u64, size: u64) -> Option<(*mut u8, usize)> {
         let is_within = offset.checked_add(size).is_some_and(|end| end <= self.size);
         let start = self.allocation.mapped.filter(|_| is_within)?;
         let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
-        // No address is computed past what is mapped.
+        // The pointer stays within the mapped bytes.
         Some((start.as_ptr().wrapping_add(offset), size))
     }
 
-    /// Makes what the device wrote visible in [`mapped`](Self::mapped). Does nothing for coherent
-    /// memory.
+    /// Makes the writes of the device visible in [`mapped`](Self::mapped). Does nothing for
+    /// coherent memory.
     ///
     /// # Errors
     /// A failed `vkInvalidateMappedMemoryRanges`.
     ///
     /// # Safety
-    /// The buffer is of [`MemoryLocation::Readback`], and `ctx` is the one that it was made with.
+    /// The buffer was made for [`MemoryLocation::Readback`], and `ctx` is the context that it was
+    /// made with.
     pub unsafe fn invalidate(&self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.allocation.coherent {
             return Ok(());
         }
-        // SAFETY: the range is mapped, and offset and size are multiples of the atom, as asked for
-        // when the memory was allocated.
+        // SAFETY: the range is mapped; offset and size are multiples of the atom, because the
+        // allocation was requested with such an alignment and size.
         unsafe { ctx.device().invalidate_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
             .map_err(RuntimeError::vulkan("vkInvalidateMappedMemoryRanges"))
     }
 
-    /// Makes what was written to [`mapped_mut`](Self::mapped_mut) available to the device. Does nothing
-    /// for coherent memory.
+    /// Makes the bytes written through [`mapped_mut`](Self::mapped_mut) available to the device.
+    /// Does nothing for coherent memory.
     ///
     /// # Errors
     /// A failed `vkFlushMappedMemoryRanges`.
@@ -417,7 +424,7 @@ impl Buffer {
             .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
     }
 
-    /// All of it, in whole atoms.
+    /// The range of the whole buffer, in whole atoms.
     fn mapped_range(&self, ctx: &Context) -> vk::MappedMemoryRange<'static> {
         let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
         vk::MappedMemoryRange::default()
@@ -429,7 +436,7 @@ impl Buffer {
     /// Destroys the buffer and frees its memory.
     ///
     /// # Safety
-    /// The device no longer uses it; `ctx` and `allocator` are those that it was made with.
+    /// The device no longer uses the buffer; `ctx` and `allocator` are those that it was made with.
     pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
         // SAFETY: the caller's contract.
         unsafe {

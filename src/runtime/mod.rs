@@ -1,4 +1,4 @@
-//! The Vulkan side of a capture: what a device can do, pipelines of lowered shaders, and the
+//! The Vulkan side of a capture: capabilities of devices, pipelines of lowered shaders, and the
 //! recording of captures into the application's command buffers.
 //!
 //! # The model
@@ -8,74 +8,81 @@
 //! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin(Capture), draw*, end--> Recorded
 //! ```
 //!
-//! * [`Capabilities`] is everything that is asked of a physical device, asked once. Each backend is
-//!   available or not for reasons that [`Unavailable`] lists.
+//! * [`Capabilities`] contains the result of all queries of a physical device. [`Unavailable`]
+//!   lists the reasons why a backend is not available.
 //! * [`RequiredFeatures`] is what the application enables when it creates its device. The device,
 //!   its queues and its memory stay the application's.
-//! * [`Context`] holds the entry points that the captures call.
+//! * [`Context`] holds the entry points of the device that captures call.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
-//! * [`Variants`] makes pipelines when they are first needed, of what an application gave its graphics pipelines;
-//!   [`vulkan`] reads Vulkan's own structures, makes set layouts visible to captures, and holds pipeline layouts
-//!   against shaders.
-//! * [`Recorder`] stands for one `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`.
-//!   As long as the CPU knows every count, clamp and position it computes them while recording
-//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU does nothing but shade and store;
-//!   otherwise a setup kernel finds them out for all draws at once. Draws of one capture need no
-//!   barrier between them, as they write disjoint ranges.
-//! * [`Kernels`] are the pipelines of that setup, one set a device.
-//! * [`QueryPool`] holds queries, as `VkQueryPool` does.
-//! * [`Capture`] is what a recorder of the compute backend collects, as a value: what is bound, and the draws. It
-//!   borrows nothing, can be kept, and is played into command buffers as often as needed.
-//! * [`Arena`] is where a recording puts what does not fit into push constants, and the scratch memory of
-//!   the kernels. [`ArenaRing`] has one for each frame in flight.
+//! * [`Variants`] creates capture pipelines on first use, from what an application passes to its
+//!   graphics pipelines. [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the
+//!   compute stage, and checks pipeline layouts against shaders.
+//! * [`Recorder`] records what `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`
+//!   would contain. If the CPU knows all vertex counts and counters, it computes while recording
+//!   where each draw writes ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU only runs the
+//!   shader and stores the records. Otherwise one dispatch of a setup kernel computes that for all
+//!   draws. Draws of one capture need no barriers between them, because they write disjoint ranges.
+//! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
+//! * [`QueryPool`] contains queries, like `VkQueryPool`.
+//! * [`Capture`] is what a recorder of the compute backend collects: the bound state, and the
+//!   draws. It borrows nothing, can be kept, and can be played into command buffers any number of
+//!   times.
+//! * [`Arena`] contains the data of a recording that does not fit into push constants, and the
+//!   scratch memory of the kernels. [`ArenaRing`] has one arena for each frame in flight.
 //!
 //! # What the runtime never does
 //!
-//! It does not submit, wait, allocate device memory or create objects behind the caller's back: recording only
-//! records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that allocator where the
-//! caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the
-//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]); those between the
-//! kernels and the captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs
-//! is listed on the function.
+//! The runtime does not submit, wait, allocate device memory or create objects without being asked:
+//! recording only records. Memory comes from an [`Arena`], which is made before recording through a
+//! [`MemoryAllocator`]; an arena allocates more only if the caller lets it [grow](Arena::growing).
+//! Every object has an explicit `destroy`. Barriers towards the application's own commands are
+//! recorded only by [`Context::capture_barrier`]; [`Recorder::begin`] lists the barriers between
+//! kernels and captures. Each function documents which state of the command buffer it disturbs.
 //!
 //! # Resources
 //!
-//! Captures by compute reach buffers by one of two [resource plans](crate::lower::ResourcePlan):
+//! Compute captures reach buffers by one of two [resource plans](crate::lower::ResourcePlan):
 //!
-//! * **device addresses**, where the device has `bufferDeviceAddress`. A lowered shader binds no descriptor
-//!   of its own, and all sets are left to the application.
+//! * **device addresses**, if the device has `bufferDeviceAddress`. A lowered shader binds no
+//!   descriptors of its own, and all descriptor sets belong to the application.
 //! * **descriptors** otherwise: one descriptor set with two arrays of storage buffers
-//!   ([`RequiredFeatures::storage_buffers`]), behind the sets of the application. What a [`Recorder`] is
-//!   given gets a place in them, and the [`Arena`] has the sets ([`ArenaDesc::descriptor_sets`]).
+//!   ([`RequiredFeatures::storage_buffers`]), after the sets of the application. Each buffer that a
+//!   [`Recorder`] uses gets an element of these arrays. The [`Arena`] has the descriptor sets
+//!   ([`ArenaDesc::descriptor_sets`]).
 //!
-//! [`Capabilities::availability`] and [`required_features`] choose; without
-//! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders
-//! are lowered for [`Context::compute_target`], and buffers made with [`Context::capture_buffer_usage`] and
-//! its like. What is drawn and recorded is the same, with one difference: the kernels that some captures
-//! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]).
+//! [`Capabilities::availability`] and [`required_features`] choose the plan: descriptors if
+//! [`Capabilities::buffer_device_address`] is `None`. [`Context`] then returns what depends on the
+//! plan: shaders are lowered for [`Context::compute_target`], and buffers are created with
+//! [`Context::capture_buffer_usage`] and the similar functions. Draws are recorded in the same way
+//! under both plans, with one difference: the kernels that some captures need bind their own
+//! descriptor set 0 ([`Recorder::bind_descriptor_sets`]).
 //!
-//! Shaders read whole dwords, by address and by descriptor: a vertex or index buffer is made with a size that is
-//! a multiple of 4 bytes, however few of them are bound
+//! Shaders read whole dwords, by device address and by descriptor. The size of a vertex or index
+//! buffer must therefore be a multiple of 4 bytes, even if a smaller range is bound
 //! ([`vkGetBufferDeviceAddress`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetBufferDeviceAddress.html):
-//! what shaders access lies within a buffer's size). Its handle does not tell that size, but where it does not
-//! even have memory for the rest of the last dword, [`RuntimeError::PartialDword`] says so.
+//! what shaders access lies within a buffer's size). A handle does not tell the size of its buffer,
+//! but the runtime returns [`RuntimeError::PartialDword`] if the memory requirements of the buffer
+//! are too small for the last dword.
 //!
-//! A descriptor names what the draws reach and nothing else, so that synchronization validation, which takes
-//! all that a descriptor names for touched, reports what lacks a barrier and only that, as far as that goes:
+//! Synchronization validation takes all bytes of a bound descriptor as accessed. A descriptor
+//! therefore covers only the ranges that the draws reach, so that validation reports real missing
+//! barriers only. There are two exceptions:
 //!
-//! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword. Ranges
-//!   of a buffer that are written and used without a barrier between should lie that far apart.
-//! * Where draws reach more ranges than there are descriptors, the closest ranges of a buffer share one descriptor,
-//!   which also covers the bytes between them. [Barriers](Recorder::begin) then order such a capture after every
-//!   earlier capture and before every later one. Synchronization validation may report the application's own commands
-//!   that touch the bytes between.
+//! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword.
+//!   Ranges of a buffer that are written and read without a barrier between them should be at least
+//!   that far apart.
+//! * If draws reach more ranges than there are descriptors, the closest ranges of a buffer share
+//!   one descriptor, which also covers the bytes between them. [Barriers](Recorder::begin) then
+//!   order such a capture after every earlier capture and before every later one. Synchronization
+//!   validation may report commands of the application that access the bytes between the ranges.
 //!
-//! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
-//! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
-//! [flushed](Recorder::flush) or replaced since: for more than there are descriptors
-//! [`RuntimeError::TooManyBuffers`] is returned, and a new recording begins anew.
+//! Ranges of different buffers never share a descriptor, nor do ranges of one buffer that span more
+//! than `maxStorageBufferRange`. All ranges that are bound between [`Recorder::begin`] and
+//! [`Recorder::end`] count, also those that were [flushed](Recorder::flush) or replaced.
+//! [`RuntimeError::TooManyBuffers`] is returned if they need more descriptors than there are; a new
+//! recording starts from zero.
 //!
-//! Captures touch their ranges alone all the same.
+//! In all cases captures write to their own ranges only.
 //!
 //! The vertex backend takes device addresses only.
 

@@ -1,4 +1,4 @@
-//! What commands between Begin and End are given: the buffers that are bound, and the arguments of draws.
+//! The parameters of commands between Begin and End: bound buffers, and the arguments of draws.
 
 use ash::vk;
 
@@ -8,10 +8,10 @@ use ash::vk;
 pub struct CaptureBuffer {
     /// A buffer with the usage [`Context::capture_buffer_usage`](super::Context::capture_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from its start, a multiple of 4.
+    /// Bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
-    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is refused:
-    /// a handle does not tell how long its buffer is.
+    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is
+    /// refused, because a handle does not tell the size of its buffer.
     pub size: u64,
 }
 
@@ -28,13 +28,13 @@ impl CaptureBuffer {
     }
 }
 
-/// A counter: one dword, the byte offset in a capture buffer's bound range at which the next record
-/// goes.
+/// A counter: one dword with the byte offset in a capture buffer's bound range at which the next
+/// record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterBuffer {
     /// A buffer with the usage [`Context::counter_buffer_usage`](super::Context::counter_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from its start, a multiple of 4.
+    /// Bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
 }
 
@@ -56,23 +56,25 @@ impl CounterBuffer {
 pub struct VertexBuffer {
     /// Number of the binding.
     pub binding: u32,
-    /// A buffer with the usage [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or
-    /// null: then every attribute is out of range. On the native and vertex backends null needs the
-    /// feature `nullDescriptor`.
+    /// A buffer with the usage
+    /// [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or null. If it is
+    /// null, every attribute is out of range; the native and vertex backends need the feature
+    /// `nullDescriptor` for that.
     pub buffer: vk::Buffer,
-    /// Bytes from its start. With the offset of each attribute a multiple of the attribute's
+    /// Bytes from the start of the buffer. The sum of this offset and the offset of an attribute
+    /// must be a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There attributes that
-    /// pass the end are out of range, whose components are zero, as under
-    /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2);
-    /// on the others the device's rules hold. Not `VK_WHOLE_SIZE`.
+    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
+    /// buffer must contain the range rounded up to the next multiple of 4 bytes
+    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There, an attribute
+    /// that exceeds the range is out of range, and its components are zero, as under
+    /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
+    /// On the other backends the rules of the device apply.
     pub size: u64,
-    /// Bytes from one element to the next, where it is not what the pipeline was made with:
-    /// `pStrides` of
+    /// Bytes from one element to the next, if it differs from the pipeline's stride: `pStrides` of
     /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
-    /// Only the compute backend takes another.
+    /// Only the compute backend supports another stride.
     pub stride: Option<u32>,
 }
 
@@ -98,7 +100,8 @@ impl VertexBuffer {
 /// `VkIndexType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexType {
-    /// One byte: `VK_EXT_index_type_uint8` on the native backend, nothing on the compute backend.
+    /// One byte. The native backend needs `VK_EXT_index_type_uint8` for it, the compute backend
+    /// needs nothing.
     Uint8,
     /// Two bytes.
     Uint16,
@@ -107,7 +110,7 @@ pub enum IndexType {
 }
 
 impl IndexType {
-    /// All of them.
+    /// All index types.
     pub const ALL: [Self; 3] = [Self::Uint8, Self::Uint16, Self::Uint32];
 
     /// Bytes of an index.
@@ -119,7 +122,7 @@ impl IndexType {
         }
     }
 
-    /// The index that restarts primitives, where that is enabled.
+    /// The index that restarts primitives if primitive restart is enabled.
     pub const fn restart_index(self) -> u32 {
         match self {
             Self::Uint8 => u8::MAX as u32,
@@ -133,17 +136,18 @@ impl IndexType {
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). On the compute
-    /// backend also null: then every index is 0.
+    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage).
+    /// The compute backend also takes null: then every index is 0.
     pub buffer: vk::Buffer,
-    /// Bytes from its start, a multiple of the size of an index.
+    /// Bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. On the compute backend shaders read whole dwords: the buffer holds the range rounded up to the next
-    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There indices that
-    /// pass the end are 0; on the native backend the device's rules hold, and the range ends with the buffer. Not
-    /// `VK_WHOLE_SIZE`.
+    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
+    /// buffer must contain the range rounded up to the next multiple of 4 bytes
+    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There, indices beyond
+    /// the range are 0. On the native backend the rules of the device apply, and the range ends at
+    /// the end of the buffer.
     pub size: u64,
-    /// What it holds.
+    /// The type of the indices.
     pub index_type: IndexType,
 }
 
@@ -163,13 +167,13 @@ impl IndexBuffer {
 /// [`vkCmdDraw`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDraw.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
-    /// Vertices of one instance.
+    /// The number of vertices per instance.
     pub vertex_count: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
-    /// What `VertexIndex` starts at.
+    /// The first value of `VertexIndex`.
     pub first_vertex: u32,
-    /// What `InstanceIndex` starts at.
+    /// The first value of `InstanceIndex`.
     pub first_instance: u32,
 }
 
@@ -199,7 +203,7 @@ impl Draw {
 }
 
 impl Default for Draw {
-    /// No vertices, of one instance.
+    /// One instance without vertices.
     fn default() -> Self {
         Self::new(0)
     }
@@ -216,15 +220,15 @@ impl From<vk::DrawIndirectCommand> for Draw {
 /// [`vkCmdDrawIndexed`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndexed.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawIndexed {
-    /// Indices of one instance.
+    /// The number of indices per instance.
     pub index_count: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
     /// First index, counted from the start of the bound range.
     pub first_index: u32,
-    /// What is added to each index.
+    /// The value that is added to each index.
     pub vertex_offset: i32,
-    /// What `InstanceIndex` starts at.
+    /// The first value of `InstanceIndex`.
     pub first_instance: u32,
 }
 
@@ -260,7 +264,7 @@ impl DrawIndexed {
 }
 
 impl Default for DrawIndexed {
-    /// No indices, of one instance.
+    /// One instance without indices.
     fn default() -> Self {
         Self::new(0)
     }
@@ -278,7 +282,8 @@ impl From<vk::DrawIndexedIndirectCommand> for DrawIndexed {
     }
 }
 
-/// Draws whose arguments lie in a buffer, see [`Recorder::draw_indirect`](super::Recorder::draw_indirect):
+/// Draws whose arguments are in a buffer, see
+/// [`Recorder::draw_indirect`](super::Recorder::draw_indirect):
 /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html),
 /// [`vkCmdDrawIndirectCount`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html)
 /// and their indexed forms.
@@ -286,22 +291,22 @@ impl From<vk::DrawIndexedIndirectCommand> for DrawIndexed {
 pub struct IndirectDraw {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes to the first command, a multiple of 4.
+    /// Bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
-    /// Draws, or the most draws where there is a `count`. The buffer holds the commands of all of them, however few are
-    /// counted
+    /// The number of draws, or its maximum if there is a `count`. The buffer must contain that many
+    /// commands, even if the count is lower
     /// ([VUID-vkCmdDrawIndirectCount-maxDrawCount-03111](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html#VUID-vkCmdDrawIndirectCount-maxDrawCount-03111)).
     pub draw_count: u32,
-    /// Bytes from one command to the next, a multiple of 4 and no less than a command has; ignored for less than
-    /// two draws.
+    /// Bytes from one command to the next, a multiple of 4 and at least the size of a command.
+    /// Ignored if there are fewer than two draws.
     pub stride: u32,
-    /// Where the number of draws lies: buffer, of the same usage, and bytes from its start, a
-    /// multiple of 4. At most `draw_count` are drawn.
+    /// The location of the draw count: a buffer with the same usage, and the bytes from its start,
+    /// a multiple of 4. The count is clamped to `draw_count`.
     pub count: Option<(vk::Buffer, u64)>,
 }
 
 impl IndirectDraw {
-    /// So many commands from the start of a buffer on, `stride` bytes apart.
+    /// `draw_count` commands from the start of a buffer on, `stride` bytes apart.
     pub const fn new(buffer: vk::Buffer, draw_count: u32, stride: u32) -> Self {
         Self { buffer, offset: 0, draw_count, stride, count: None }
     }
@@ -318,7 +323,7 @@ impl IndirectDraw {
         self
     }
 
-    /// Bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
+    /// Size in bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
         match indexed {
             false => size_of::<vk::DrawIndirectCommand>() as u32,
@@ -327,20 +332,21 @@ impl IndirectDraw {
     }
 }
 
-/// What conditional rendering begins with:
+/// The arguments of `vkCmdBeginConditionalRenderingEXT`:
 /// [`VkConditionalRenderingBeginInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkConditionalRenderingBeginInfoEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConditionalRendering {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from its start to the dword, a multiple of 4: draws are discarded where it is 0.
+    /// Bytes from the start of the buffer to the dword, a multiple of 4. Draws are discarded if the
+    /// dword is 0.
     pub offset: u64,
-    /// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`: they are discarded where it is not 0.
+    /// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`: draws are discarded if the dword is not 0.
     pub inverted: bool,
 }
 
 impl ConditionalRendering {
-    /// Draws are discarded where the first dword of a buffer is 0.
+    /// Discards draws if the first dword of a buffer is 0.
     pub const fn new(buffer: vk::Buffer) -> Self {
         Self { buffer, offset: 0, inverted: false }
     }
@@ -361,20 +367,20 @@ impl ConditionalRendering {
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteCountDraw {
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
-    /// What `InstanceIndex` starts at.
+    /// The first value of `InstanceIndex`.
     pub first_instance: u32,
-    /// What was captured, in bytes.
+    /// The counter with the captured bytes.
     pub counter: CounterBuffer,
     /// Bytes that are subtracted from the counter, a multiple of 4.
     pub counter_offset: u32,
-    /// Bytes of a vertex: a positive multiple of 4.
+    /// The size of a vertex in bytes, a positive multiple of 4.
     pub vertex_stride: u32,
 }
 
 impl ByteCountDraw {
-    /// One instance of all that was captured.
+    /// One instance of everything that was captured.
     pub const fn new(counter: CounterBuffer, vertex_stride: u32) -> Self {
         Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
     }

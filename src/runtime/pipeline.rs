@@ -6,10 +6,12 @@
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or their address |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
-//! A pipeline of the vertex backend may as well be the application's own, which rasterizes ([`Pipeline::from_raw`]).
+//! A pipeline of the vertex backend may also be the application's own pipeline, which rasterizes
+//! ([`Pipeline::from_raw`]).
 //!
-//! The set layouts are the application's. A compute shader whose
-//! [`ResourcePlan`](crate::lower::ResourcePlan) is by descriptors has one more behind them.
+//! The set layouts are those of the application. Under the descriptor plan
+//! ([`ResourcePlan`](crate::lower::ResourcePlan)) a compute pipeline has one more set layout after
+//! them.
 
 mod check;
 mod create;
@@ -33,9 +35,10 @@ use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
-/// What a pipeline is made of.
+/// The description of a pipeline.
 ///
-/// [`new`](Self::new) takes what has no default, and the other functions set the rest, as ash's structures do:
+/// [`new`](Self::new) takes the members without a default, and the other functions set the others,
+/// like the builders of ash:
 ///
 /// ```
 /// # use vkxfb::lower::Lowered;
@@ -54,32 +57,36 @@ use crate::vertex_input::VertexInput;
 pub struct PipelineDesc<'a> {
     /// The shader, rewritten for its backend.
     pub shader: &'a Lowered,
-    /// Topology of the draws. With `dynamic_topology` the draws decide.
+    /// Topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
     pub topology: PrimitiveTopology,
-    /// Which vertex of a primitive is recorded last, or first. On the native backend this is
-    /// pipeline state and [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
+    /// Which vertex of a primitive is the provoking one. It determines the order in which the
+    /// vertices of a primitive are captured. On the native backend it is pipeline state, and
+    /// [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
-    /// Whether the largest index restarts primitives. On the compute backend draws may do without, but
-    /// a pipeline that is made without has no code for it.
+    /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
+    /// but cannot enable it if the pipeline was created without it.
     pub primitive_restart: bool,
-    /// Vertex input state. On the compute backend the attributes that the shader reads have the formats and
-    /// input rates that it was lowered for; bindings, offsets and strides may be others. Strides are multiples of
-    /// the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
+    /// Vertex input state. On the compute backend, the attributes that the shader reads must have
+    /// the formats and input rates that the shader was lowered for; bindings, offsets and strides
+    /// may differ. Strides must be multiples of the
+    /// [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: &'a VertexInput,
-    /// The application's descriptor set layouts, those of all sets that the shader uses
-    /// ([`Lowered::descriptor_sets`]) among them. The shader was lowered for [`Context::resource_plan`] of their
-    /// number. Each binding that it uses is visible to the stage that captures, compute or vertex:
-    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) makes set layouts so, and
-    /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) finds what does not fit.
+    /// The application's descriptor set layouts. They must include those of all sets that the
+    /// shader uses ([`Lowered::descriptor_sets`]), and the shader must have been lowered for
+    /// [`Context::resource_plan`] of their number. Each binding that the shader uses must be
+    /// visible to the stage that captures, compute or vertex:
+    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates such set layouts, and
+    /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// Whether each draw says which topology it has, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. Otherwise
-    /// specialisation constants fold the shader to `topology`: such a pipeline is smaller and faster (on an
-    /// NVIDIA H200 by up to 15 %, on llvmpipe up to half as fast again) and takes no other. Pipelines of the
-    /// native and the vertex backend take one topology in any case.
+    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`.
+    /// Otherwise specialisation constants restrict the shader to `topology`. Such a pipeline is
+    /// smaller and faster: by up to 15 % on an NVIDIA H200, by up to 50 % on llvmpipe. Pipelines of
+    /// the native and the vertex backend always have one topology.
     pub dynamic_topology: bool,
-    /// Native and vertex: a render pass that the draws' render pass instance is compatible with,
-    /// used with subpass 0. Ignored by the compute backend. Null makes a pipeline for
-    /// [dynamic rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
+    /// Native and vertex backends: a render pass that is compatible with the draws' render pass
+    /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
+    /// pipeline is created for [dynamic
+    /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
     /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
     /// Pipeline cache, or null.
@@ -87,9 +94,9 @@ pub struct PipelineDesc<'a> {
 }
 
 impl<'a> PipelineDesc<'a> {
-    /// Draws of every topology, with the first vertex as the provoking one, without primitive restart, descriptor
-    /// sets, render pass and pipeline cache. Pipelines of the native and the vertex backend, which take one topology,
-    /// take triangle lists.
+    /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
+    /// one, without primitive restart, descriptor sets, render pass and pipeline cache. On the
+    /// native and the vertex backend the topology is the triangle list.
     pub const fn new(shader: &'a Lowered, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -105,7 +112,7 @@ impl<'a> PipelineDesc<'a> {
     }
 
     /// Sets [`topology`](field@Self::topology) and clears
-    /// [`dynamic_topology`](field@Self::dynamic_topology): draws have that topology alone.
+    /// [`dynamic_topology`](field@Self::dynamic_topology): all draws have this topology.
     pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
         self.topology = topology;
         self.dynamic_topology = false;
@@ -148,23 +155,26 @@ impl<'a> PipelineDesc<'a> {
         self
     }
 
-    /// What the shader reads of the push constants. The layout of the application's own pipeline
-    /// ([`Pipeline::from_raw`]) has that range for that stage alone, and others before it or behind it:
-    /// [`push_constant_ranges`](super::vulkan::push_constant_ranges) makes those of what it had.
+    /// The push constants that the shader reads. The pipeline layout of an application's own
+    /// pipeline ([`Pipeline::from_raw`]) must have this range for this stage only; its other ranges
+    /// must lie before or after it. [`push_constant_ranges`](super::vulkan::push_constant_ranges)
+    /// computes such ranges.
     ///
-    /// Natively it may be empty, which Vulkan does not allow a range to be.
+    /// On the native backend the range may be empty. Vulkan does not allow empty ranges, so it must
+    /// be left out then.
     pub fn push_constant_range(&self) -> vk::PushConstantRange {
         push_constant_range(self.shader)
     }
 
-    /// The values of specialisation constants with which [`Pipeline::new`] makes the pipeline that takes every draw,
-    /// and the application its own ([`Pipeline::from_raw`]). Without them everything is decided at run time.
+    /// The values of specialisation constants for a pipeline that takes every draw.
+    /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
+    /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         PipelineSpecialization::new(ctx, self, Variant::General)
     }
 }
 
-/// A pipeline with its layout. Clones are of the same pipeline.
+/// A pipeline with its layout. Clones refer to the same pipeline.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
@@ -173,10 +183,10 @@ pub struct Pipeline {
 #[derive(Debug, Clone, Copy)]
 struct Objects {
     raw: vk::Pipeline,
-    /// Compute only: for one draw without indices, otherwise null.
+    /// Compute: the pipeline for one draw without indices; otherwise null.
     plain: vk::Pipeline,
     raw_layout: vk::PipelineLayout,
-    /// Whether they are the application's.
+    /// Whether the application owns the objects.
     are_foreign: bool,
 }
 
@@ -188,11 +198,12 @@ struct Shared {
     fixed_topology: Option<PrimitiveTopology>,
     provoking_vertex: ProvokingVertex,
     primitive_restart: bool,
-    /// Attributes whose buffers a capture needs: those that the shader reads, in slot order, on the
-    /// compute backend, and all that are described on the others.
+    /// The attributes that a capture needs vertex buffers for: on the compute backend those that
+    /// the shader reads, in slot order; on the others all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
     workgroup_size: u32,
-    /// Sets of the application, and numbers of those that the shader reads.
+    /// The number of descriptor sets of the application, and the numbers of the sets that the
+    /// shader reads.
     set_count: u32,
     used_sets: Vec<u32>,
     /// Bytes of the application's push constants that the shader reads.
@@ -202,21 +213,23 @@ struct Shared {
 }
 
 impl Pipeline {
-    /// Makes the pipeline.
+    /// Creates the pipeline.
     ///
     /// # Errors
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
-    /// was not created for, for adjacency without `geometryShader` and for
-    /// [`ProvokingVertex::Last`] without `provokingVertexLast` on graphics backends; an invalid
-    /// vertex input state; [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] for another
-    /// one than the shader was lowered for; [`RuntimeError::MissingSetLayout`]; [`RuntimeError::Limit`];
-    /// [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`]. After: a failed command.
+    /// was not created for, and on graphics backends for adjacency without `geometryShader` and for
+    /// [`ProvokingVertex::Last`] without `provokingVertexLast`; an invalid vertex input state;
+    /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
+    /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
+    /// [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
+    /// Afterwards: a failed command.
     ///
     /// # Safety
-    /// The device of `ctx` is live, the handles of `desc` are its, and the shader is what [`lower`](crate::lower)
-    /// made of a valid module, whose interface `desc` matches.
-    /// Native and vertex: the device has the vertex formats as such (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and with
-    /// primitive restart in lists `primitiveTopologyListRestart` is enabled.
+    /// The device of `ctx` is live, and the handles of `desc` belong to it. [`lower`](crate::lower)
+    /// made the shader from a valid module, and `desc` matches the interface of the shader. Native
+    /// and vertex backends: the device supports the vertex formats
+    /// (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and `primitiveTopologyListRestart` is enabled if
+    /// lists are drawn with primitive restart.
     #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
@@ -226,7 +239,7 @@ impl Pipeline {
         })?;
         // SAFETY: the caller's contract.
         let raw_layout = unsafe { create_layout(ctx, desc) }?;
-        // SAFETY: the caller's contract, and the layout was made for it.
+        // SAFETY: the caller's contract; the layout was created for this description.
         let made = unsafe { create_pipelines(ctx, desc, raw_layout, &entry) };
         let [raw, plain] = match made {
             Ok(pipelines) => pipelines,
@@ -246,17 +259,18 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// A graphics pipeline of the application that captures on the vertex backend as it draws: it rasterizes, and
-    /// has whatever other stages and states the application gives it.
+    /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
+    /// draws. It rasterizes, and may have any other stages and states.
     ///
-    /// `raw` is made of [`Lowered::words`] for the vertex stage, with [`PipelineDesc::specialization`], of the other
-    /// stages from the modules that they were in before, and of `raw_layout`, which has
-    /// [`PipelineDesc::push_constant_range`]. Where the other stages have push constants of their own,
-    /// [`lower_at`](crate::lower::vertex::lower_at) leaves room for them, on any device for all but 8 bytes
-    /// ([`sysvals_place`](super::vulkan::sysvals_place)).
-    /// Topology, vertex input state and set layouts are those of `desc`, whose render pass and cache are not used.
+    /// `raw` must be created with [`Lowered::words`] as the vertex stage, with
+    /// [`PipelineDesc::specialization`], with the other stages unchanged, and with `raw_layout`,
+    /// which must contain [`PipelineDesc::push_constant_range`]. If the other stages have push
+    /// constants, [`lower_at`](crate::lower::vertex::lower_at) leaves room for them: on any device
+    /// all but 8 bytes ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input
+    /// state and set layouts must be those of `desc`; its render pass and cache are not used.
     ///
-    /// The objects stay the application's: [`destroy`](Self::destroy) leaves them alone.
+    /// The application keeps ownership of the objects: [`destroy`](Self::destroy) does not destroy
+    /// them.
     ///
     /// ```
     /// # use ash::vk;
@@ -287,14 +301,15 @@ impl Pipeline {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new) that come before any Vulkan call, and [`RuntimeError::Unsupported`] for a shader
-    /// of another backend.
+    /// The errors of [`new`](Self::new) that precede all Vulkan calls, and
+    /// [`RuntimeError::Unsupported`] for a shader of another backend.
     ///
     /// # Safety
-    /// As [`new`](Self::new), and both objects are of that device, are made as above, and live as long as something
-    /// is recorded with the pipeline. Every draw with `raw` is one of [`Recorder::draw`](super::Recorder::draw): the
-    /// shader stores wherever its push constants say, and behind another draw those are the last capture's, or
-    /// nobody's. What is drawn without being captured is drawn with a pipeline of the application's module.
+    /// As [`new`](Self::new). Both objects belong to the device of `ctx`, are created as above, and
+    /// live as long as commands are recorded with the pipeline. Every draw with `raw` must be
+    /// recorded by [`Recorder::draw`](super::Recorder::draw): the shader stores to the addresses in
+    /// its push constants, which are stale or undefined in any other draw. To draw without
+    /// capturing, use a pipeline with the application's unchanged module.
     pub unsafe fn from_raw(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -311,7 +326,7 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// A pipeline of a description that is [checked](check), which needs buffers for those attributes.
+    /// Makes a pipeline from a [checked](check) description; `attributes` need vertex buffers.
     fn of(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -346,7 +361,7 @@ impl Pipeline {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The context that it was made with.
+    /// The id of the context that the pipeline was made with.
     pub(crate) fn context(&self) -> ContextId {
         self.shared.context
     }
@@ -356,22 +371,22 @@ impl Pipeline {
         self.shared.objects.raw
     }
 
-    /// Compute: the `VkPipeline` for one draw without indices, whose sysvals are push constants.
+    /// Compute: the `VkPipeline` for one draw without indices. Its sysvals are push constants.
     pub(super) fn plain(&self) -> vk::Pipeline {
         self.shared.objects.plain
     }
 
-    /// The `VkPipelineLayout`, for the application to bind its descriptor sets with.
+    /// The `VkPipelineLayout`, which the application needs to bind its descriptor sets.
     pub fn raw_layout(&self) -> vk::PipelineLayout {
         self.shared.objects.raw_layout
     }
 
-    /// Who captures.
+    /// The backend that the pipeline captures with.
     pub fn backend(&self) -> Backend {
         self.shared.backend
     }
 
-    /// Where [`raw`](Self::raw) is bound.
+    /// The bind point of [`raw`](Self::raw).
     pub fn bind_point(&self) -> vk::PipelineBindPoint {
         match self.shared.backend {
             Backend::Native | Backend::Vertex => vk::PipelineBindPoint::GRAPHICS,
@@ -379,12 +394,12 @@ impl Pipeline {
         }
     }
 
-    /// What is captured.
+    /// The layout of the captured records.
     pub fn layout(&self) -> &Layout {
         &self.shared.layout
     }
 
-    /// The only topology that draws may have, or `None` where each draw decides.
+    /// The topology that all draws must have, or `None` if each draw chooses.
     pub fn fixed_topology(&self) -> Option<PrimitiveTopology> {
         self.shared.fixed_topology
     }
@@ -394,13 +409,13 @@ impl Pipeline {
         self.shared.provoking_vertex
     }
 
-    /// Whether the largest index restarts primitives, unless a draw says otherwise.
+    /// Whether the largest index restarts primitives, unless a draw disables it.
     pub fn primitive_restart(&self) -> bool {
         self.shared.primitive_restart
     }
 
-    /// Bytes of upload that the attributes of each capture with this pipeline take from its
-    /// [`Arena`](super::Arena), and again whenever vertex buffers are bound.
+    /// Bytes of upload memory in the [`Arena`](super::Arena) that the attributes take, once per
+    /// capture with this pipeline and once more each time vertex buffers are bound.
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -409,14 +424,14 @@ impl Pipeline {
         (beyond * size_of::<AttributeDescriptor>()) as u64
     }
 
-    /// Bytes of push constants of the application that the shader reads, from one multiple of 16 to another; empty
-    /// where it reads none. Those of [`attribute_bytes`](Self::attribute_bytes) and these lie in the
-    /// [`Arena`](super::Arena).
+    /// The bytes of the application's push constants that the shader reads, rounded to multiples of
+    /// 16; empty if the shader reads none. Like [`attribute_bytes`](Self::attribute_bytes), they
+    /// take upload memory in the [`Arena`](super::Arena).
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
     }
 
-    /// Where its shader finds its sysvals.
+    /// Where the shader reads its sysvals.
     pub(super) fn sysvals(&self) -> SysvalsPlace {
         self.shared.sysvals
     }
@@ -429,12 +444,12 @@ impl Pipeline {
         self.shared.workgroup_size
     }
 
-    /// Descriptor sets of the application.
+    /// The number of descriptor sets of the application.
     pub(super) fn set_count(&self) -> u32 {
         self.shared.set_count
     }
 
-    /// Numbers of the application's descriptor sets that the shader reads, rising.
+    /// The numbers of the application's descriptor sets that the shader reads, ascending.
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
     }
@@ -442,8 +457,8 @@ impl Pipeline {
     /// Destroys the pipeline and its layout, unless they are the [application's own](Self::from_raw).
     ///
     /// # Safety
-    /// The device no longer uses them, of all clones one is destroyed and nothing is recorded with the others, and
-    /// `ctx` is the one that it was made with.
+    /// The device no longer uses the objects. Only one of all clones is destroyed, and nothing is
+    /// recorded with the others afterwards. `ctx` is the context that the pipeline was made with.
     pub unsafe fn destroy(self, ctx: &Context) {
         let Objects { raw, plain, raw_layout, are_foreign } = self.shared.objects;
         if are_foreign {

@@ -1,4 +1,5 @@
-//! Vertex buffers: what attributes read of them, and the descriptors by which a compute capture pulls it.
+//! Vertex buffers: what attributes read from them, and the attribute descriptors that compute
+//! captures pull attributes by.
 
 #![forbid(unsafe_code)]
 
@@ -10,23 +11,24 @@ use crate::lower::{Backend, LoweredAttribute};
 use crate::sysval::AttributeDescriptor;
 use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
-/// An attribute that a compute capture reads: its place in the elements of a binding.
+/// An attribute that a compute capture reads: where it is in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PulledAttribute {
     pub(super) location: u32,
     pub(super) binding: u32,
-    /// Bytes from the start of the element.
+    /// Bytes from the start of an element.
     pub(super) offset: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub(super) size: u32,
-    /// What divides the address of every element, in bytes.
+    /// Alignment in bytes of the address in every element.
     pub(super) alignment: u32,
     /// Bytes from one element to the next, unless the buffer is bound with another stride.
     pub(super) stride: u32,
 }
 
-/// The attributes that a shader was lowered to pull, in that order, as a valid vertex input state places them.
-/// What the shader was lowered for holds: a format or an input rate that is another one is an error.
+/// Finds the attributes that a shader was lowered to pull in a valid vertex input state, in the
+/// order of `lowered`. It is an error if the format or input rate differs from the one that the
+/// shader was lowered for.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -62,7 +64,7 @@ pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, R
     input.attributes.iter().map(resolve).collect()
 }
 
-/// The attribute at a location, and its binding.
+/// Returns the attribute at a location, and its binding.
 fn described(
     input: &VertexInput,
     location: u32,
@@ -87,7 +89,7 @@ impl PulledAttribute {
     }
 }
 
-/// Checks what concerns the buffers alone: that no binding has two of them, and that they have sizes.
+/// Checks the buffers by themselves: no binding has two buffers, and no size is `VK_WHOLE_SIZE`.
 pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
     for (i, buffer) in buffers.iter().enumerate() {
         let binding = buffer.binding;
@@ -99,8 +101,9 @@ pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> 
     Ok(())
 }
 
-/// Checks that every binding of `attributes` has a buffer, or null, and that what they read of them is aligned.
-/// Graphics pipelines are made with their strides and take no other.
+/// Checks that every binding of `attributes` has a buffer, which may be null, and that the
+/// attributes in it are aligned. Graphics pipelines support only the strides that they were created
+/// with.
 pub(super) fn check_buffers(
     backend: Backend,
     attributes: &[PulledAttribute],
@@ -122,7 +125,8 @@ pub(super) fn check_buffers(
     Ok(())
 }
 
-/// The descriptors of `attributes`, in their order. `address_of` gives where a bound range starts.
+/// The descriptors of `attributes`, in the same order. `address_of` returns the address of a bound
+/// range.
 pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
@@ -135,7 +139,8 @@ pub(super) fn descriptors(
         }
         let address = address_of(buffer)?;
         let what = || format!("the address of vertex binding {}", a.binding);
-        // Loads are of dwords, whatever Vulkan asks of the format.
+        // Shaders load dwords, so larger alignments that Vulkan requires of a format are not
+        // needed.
         let alignment = a.alignment.min(4);
         multiple_of(alignment, what, address.wrapping_add(a.offset.into()))?;
         let stride = buffer.stride.unwrap_or(a.stride);
@@ -180,7 +185,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The same with another attribute in binding 5.
+    /// The same with a different attribute in binding 5.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;
@@ -188,7 +193,7 @@ pub(super) mod tests {
         input
     }
 
-    /// What a shader that reads the locations is lowered for.
+    /// The attributes that a shader which reads `locations` is lowered for.
     fn lowered(input: &VertexInput, locations: &[u32]) -> Vec<LoweredAttribute> {
         let of = |&location: &u32| {
             let (attribute, binding) = described(input, location).unwrap();

@@ -1,12 +1,13 @@
-//! Queries of captures on the compute backend, which are reset, read back and copied as
-//! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html)s are.
+//! Queries of captures on the compute backend. They are reset, read back and copied like those of a
+//! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html).
 //!
 //! # Values before availability
-//! A host may [read](QueryPool::results) while submissions are under way, without a fence. So kernels write the
-//! values of a query, a barrier makes them available to the host, and only then another dispatch makes the query
-//! available. The other way round a [reset](QueryPool::reset) takes the availability first. Availability is the
-//! number of the query's end, which its next end does not have: who finds the same number before and behind the
-//! values has the values of that end, and no mixture with those of a later one.
+//! The host may [read results](QueryPool::results) while submissions execute, without a fence.
+//! Kernels therefore write the values of a query first, then a barrier makes them available to the
+//! host, and only then another dispatch writes the availability. A [reset](QueryPool::reset) clears
+//! the availability first, then the values. The availability is a number that is different for each
+//! end of a query: if the host reads the same number before and after it reads the values, all
+//! values belong to that end.
 //!
 //! # Memory
 //! ```text
@@ -14,8 +15,8 @@
 //! availability[count]    a dword: 0, or the number of the end
 //! ends[count]            a dword: the number of the last end; no reset changes it
 //! ```
-//! It is coherent: a flush of the host's writes would take whole atoms with it, and in them what the device wrote
-//! of other queries.
+//! The memory is coherent: flushing writes of the host would flush whole atoms, and overwrite what
+//! the device wrote into other queries.
 
 mod results;
 
@@ -33,15 +34,15 @@ pub use results::{QueryResult, ResultTarget};
 /// What a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed, of
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed, for
     /// draws that are captured.
     TransformFeedbackStream,
-    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives, captured or not.
+    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives generated, captured or not.
     PrimitivesGenerated,
 }
 
 impl QueryKind {
-    /// Integers of a result.
+    /// The number of integers in a result.
     pub const fn values(self) -> usize {
         match self {
             Self::TransformFeedbackStream => 2,
@@ -58,12 +59,12 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// Bytes of the values of a query.
+/// Bytes of the values of one query.
 const VALUES: u64 = 16;
-/// Bytes of an availability, and of a number of an end.
+/// Bytes of an availability, or of the number of an end.
 const DWORD: u64 = 4;
 
-/// Where a query lies in the buffer of its pool, in bytes.
+/// The location of a query in the buffer of its pool, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) values: u64,
@@ -72,13 +73,14 @@ pub(super) struct QueryPlace {
 }
 
 impl QueryPool {
-    /// Makes `count` queries, which are reset.
+    /// Makes `count` queries in the reset state.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or allocation.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the allocator's, which was made as its implementation asks.
+    /// The device of `ctx` is live and is the device of the allocator, which was made as its
+    /// implementation requires.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -94,7 +96,7 @@ impl QueryPool {
         };
         // SAFETY: the caller's contract.
         let mut buffer = unsafe {
-            // Memory that the host reads fast, where that is coherent.
+            // Prefer memory that the host reads fast, but only if it is coherent.
             let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
             if buffer.is_coherent() {
                 buffer
@@ -108,32 +110,32 @@ impl QueryPool {
         Ok(Self { buffer, kind, count })
     }
 
-    /// The context that they were made with.
+    /// The id of the context that the pool was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.buffer.context()
     }
 
-    /// Bytes of so many queries.
+    /// The bytes of `count` queries.
     pub(crate) const fn size(count: u32) -> u64 {
         (VALUES + 2 * DWORD) * if count == 0 { 1 } else { count as u64 }
     }
 
-    /// What the queries count.
+    /// The kind of the queries.
     pub const fn kind(&self) -> QueryKind {
         self.kind
     }
 
-    /// How many there are.
+    /// The number of queries.
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// The buffer that they lie in.
+    /// The buffer that contains the queries.
     pub(super) const fn buffer(&self) -> &Buffer {
         &self.buffer
     }
 
-    /// Where a query lies. It is one of the pool.
+    /// The location of a query, which must be in range.
     pub(super) const fn place(&self, query: u32) -> QueryPlace {
         let (query, count) = (query as u64, self.count as u64);
         QueryPlace {
@@ -143,7 +145,7 @@ impl QueryPool {
         }
     }
 
-    /// Checks that some queries are of the pool.
+    /// Checks that a range of queries is within the pool.
     pub(super) fn check_range(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
         match first.checked_add(count) {
             Some(end) if end <= self.count => Ok(()),
@@ -151,7 +153,7 @@ impl QueryPool {
         }
     }
 
-    /// Checks that the pool is of a context or of a clone of it.
+    /// Checks that the pool was made with `ctx` or a clone of it.
     pub(super) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
         match self.buffer.context() == ctx.id() {
             true => Ok(()),
@@ -162,16 +164,17 @@ impl QueryPool {
     /// Sets queries to zero and makes them unavailable:
     /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html).
     ///
-    /// Records two `vkCmdFillBuffer` with barriers before, between and behind them, which order them behind earlier
-    /// captures and copies and before later ones. Draws and ends of queries that a [`Recorder`](super::Recorder) has
-    /// not [flushed](super::Recorder::flush) are later ones.
+    /// Records two `vkCmdFillBuffer` with barriers before, between and after them. The barriers
+    /// order the fills after earlier captures and copies and before later ones. Draws and ends of
+    /// queries that a [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) yet
+    /// are executed after the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance; the pool lives until it is
-    /// reset.
+    /// `cmd` is in the recording state, for a queue that supports compute, outside of a render pass
+    /// instance. The pool lives until `cmd` is reset.
     pub unsafe fn reset(
         &self,
         ctx: &Context,
@@ -190,7 +193,7 @@ impl QueryPool {
         let fill: Scope = (Stage::TRANSFER, Access::TRANSFER_WRITE);
         let to = |(stage, access): Scope| (stage | Stage::HOST, access | Access::HOST_READ);
         let fills = [(place.availability, DWORD), (place.values, VALUES)];
-        // SAFETY: the caller's contract; both ranges are of the buffer.
+        // SAFETY: the caller's contract; both ranges lie within the buffer.
         unsafe {
             ctx.memory_barrier(cmd, users, fill);
             for ((offset, size), next) in fills.into_iter().zip([fill, users]) {
@@ -202,18 +205,18 @@ impl QueryPool {
         Ok(())
     }
 
-    /// The same at once, by the host:
+    /// Resets queries immediately, on the host:
     /// [`vkResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkResetQueryPool.html).
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].
     ///
     /// # Safety
-    /// The device is live. No submission that uses the queries is under way, and no other thread reads their results
-    /// meanwhile.
+    /// The device is live. No submission that uses the queries is executing, and no other thread
+    /// reads their results during the call.
     pub unsafe fn reset_by_host(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
         self.check_range(first, count)?;
-        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        // SAFETY: the caller's contract; nothing else borrows the mapped memory.
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let QueryPlace { values, availability, .. } = self.place(first);
         for (offset, size) in [(availability, DWORD), (values, VALUES)] {
@@ -230,7 +233,8 @@ impl QueryPool {
     /// Destroys the queries.
     ///
     /// # Safety
-    /// The device no longer uses them; `ctx` and `allocator` are those that they were made with.
+    /// The device no longer uses the queries; `ctx` and `allocator` are those that the pool was
+    /// made with.
     pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
         // SAFETY: the caller's contract.
         unsafe { self.buffer.destroy(ctx, allocator) };

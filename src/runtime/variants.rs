@@ -1,4 +1,4 @@
-//! Compute pipelines of an application's shaders, made when they are first needed.
+//! Compute pipelines for an application's shaders, created on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,44 +12,47 @@ use crate::lower::{Captures, LowerError, Shader, compute};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
-/// What an application's graphics pipeline comes to as a compute pipeline that captures.
+/// The parts of an application's graphics pipeline that a compute pipeline which captures for it
+/// depends on.
 ///
-/// [`new`](Self::new) takes what has no default, the other functions set the rest.
+/// [`new`](Self::new) takes the members without a default, the other functions set the others.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub struct VariantDesc<'a> {
-    /// The vertex shader, with the values of its specialisation constants.
+    /// The vertex shader and the values of its specialisation constants.
     pub shader: Shader<'a>,
-    /// Vertex input state: that of the pipeline, or what is dynamic when a draw needs it.
+    /// Vertex input state: that of the pipeline, or the dynamic state at a draw.
     pub vertex_input: &'a VertexInput,
-    /// The set layouts of the pipeline layout. Their bindings that the shader uses are visible to the compute stage:
-    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
+    /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
+    /// compute stage: see [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// The topology, or `None` where draws decide.
+    /// The topology, or `None` if each draw chooses.
     pub topology: Option<PrimitiveTopology>,
-    /// The provoking vertex, unless a draw says otherwise.
+    /// The provoking vertex, unless a draw sets another one.
     pub provoking_vertex: ProvokingVertex,
-    /// Whether primitives may be restarted.
+    /// Whether primitive restart may be enabled.
     pub primitive_restart: bool,
 }
 
-/// Why a variant cannot be made.
+/// The reason why a variant cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VariantError {
     /// Lowering failed.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// Making the pipeline failed.
+    /// Creating the pipeline failed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
 }
 
-/// The compute pipelines of a device's graphics pipelines: one for each different [`VariantDesc`], made by whichever
-/// thread asks first, while threads that ask for others go on.
+/// The compute pipelines for the graphics pipelines of a device: one for each distinct
+/// [`VariantDesc`]. The first thread that requests a pipeline creates it; threads that request
+/// others are not blocked.
 ///
-/// What decides is compared whole: the words, the captures, the values of constants, vertex input state, set layouts
-/// (by handle) and states. So a layout that is destroyed is [forgotten](Self::forget_layout).
+/// Descriptions are compared completely: SPIR-V words, capture lists, specialisation constants,
+/// vertex input state, set layouts (by handle) and states. A set layout that is destroyed must
+/// therefore be [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
     /// By digest.
@@ -64,15 +67,15 @@ struct Slot {
 
 #[derive(Debug, Default)]
 enum Made {
-    /// Whoever locks it makes the pipeline.
+    /// The thread that locks it creates the pipeline.
     #[default]
     Nothing,
     Pipeline(Pipeline),
-    /// It is in no list any more: whoever asked meanwhile asks again.
+    /// The slot was removed from the lists: threads that waited for it must look it up again.
     Forgotten,
 }
 
-/// A [`VariantDesc`] that owns what it is of.
+/// A [`VariantDesc`] that owns its data.
 #[derive(Debug)]
 struct Key {
     words: Box<[u32]>,
@@ -85,8 +88,8 @@ struct Key {
 }
 
 impl<'a> VariantDesc<'a> {
-    /// Draws of every topology, with the first vertex as the provoking one, without primitive restart and descriptor
-    /// sets.
+    /// A description for draws of every topology, with the first vertex as the provoking one,
+    /// without primitive restart and descriptor sets.
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -104,7 +107,7 @@ impl<'a> VariantDesc<'a> {
         self
     }
 
-    /// Sets [`topology`](field@Self::topology): draws have that one alone.
+    /// Sets [`topology`](field@Self::topology): all draws have this topology.
     pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
         self.topology = Some(topology);
         self
@@ -133,7 +136,7 @@ impl<'a> VariantDesc<'a> {
         }
     }
 
-    /// Of the words and the constants: what differs besides is told by comparing.
+    /// A hash of the words and the constants. Other differences are found by comparison.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         hash.update(bytemuck::cast_slice(self.shader.words));
@@ -195,7 +198,7 @@ impl Key {
 }
 
 impl Slot {
-    /// Takes the pipeline, if there is one.
+    /// Takes the pipeline out of the slot, if there is one.
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),
@@ -205,19 +208,20 @@ impl Slot {
 }
 
 impl Variants {
-    /// None as yet.
+    /// Makes an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The pipeline for a description, which is made where there is none. Where two threads ask for one, the second
-    /// waits for the first.
+    /// Returns the pipeline for a description, and creates it if it does not exist. If two threads
+    /// request the same pipeline, the second waits for the first.
     ///
     /// # Errors
-    /// Those of [`compute::lower`] and [`Pipeline::new`]. Nothing is kept then: the next call tries again.
+    /// Those of [`compute::lower`] and [`Pipeline::new`]. An error is not stored: the next call
+    /// tries again.
     ///
     /// # Safety
-    /// As [`Pipeline::new`], and `ctx` is the same each time, or a clone of it.
+    /// As [`Pipeline::new`]; all calls pass the same `ctx` or clones of it.
     pub unsafe fn get(
         &self,
         ctx: &Context,
@@ -246,7 +250,7 @@ impl Variants {
         }
     }
 
-    /// The slot of a description, which is made where there is none.
+    /// Returns the slot for a description, and creates it if it does not exist.
     fn slot(&self, desc: &VariantDesc<'_>) -> Arc<Slot> {
         let mut slots = lock(&self.slots);
         let slots = slots.entry(desc.digest()).or_default();
@@ -260,7 +264,7 @@ impl Variants {
         }
     }
 
-    /// Takes slots out of the lists.
+    /// Removes slots from the lists and returns them.
     fn remove(&self, is_removed: impl Fn(&Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut removed = Vec::new();
         lock(&self.slots).retain(|_, slots| {
@@ -270,21 +274,22 @@ impl Variants {
         removed
     }
 
-    /// How many pipelines there are. Those that are being made are waited for.
+    /// The number of pipelines. Waits for pipelines that are being created.
     pub fn len(&self) -> usize {
         let slots: Vec<Arc<Slot>> = lock(&self.slots).values().flatten().cloned().collect();
         slots.iter().filter(|slot| matches!(*lock(&slot.made), Made::Pipeline(_))).count()
     }
 
-    /// Whether there is none.
+    /// Whether there are no pipelines.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes the pipelines with that set layout out, whose handle may come back for another layout. They are
-    /// destroyed by the caller, when the device is done with them. One that is being made is waited for.
+    /// Removes and returns the pipelines with a set layout, because the handle of a destroyed
+    /// layout may be reused. The caller must destroy the pipelines when the device no longer uses
+    /// them. Waits for pipelines that are being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // No other lock is held while a pipeline is waited for.
+        // No other lock is held during the wait for a pipeline.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
@@ -303,7 +308,7 @@ impl Variants {
     }
 }
 
-/// What a thread that panicked left is whole: a slot has a pipeline, or none.
+/// Ignores poisoning: a panic cannot leave a slot inconsistent, it either has a pipeline or not.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! What an application has in Vulkan's structures, as this crate takes it.
+//! Converts Vulkan structures of an application to the types of this crate.
 //!
-//! | of its graphics pipeline | |
+//! | part of the graphics pipeline | |
 //! |---|---|
 //! | vertex input state | [`vertex_input`], [`vertex_input_descriptions`], [`dynamic_vertex_input`] |
 //! | specialisation constants | [`specialization`] |
@@ -102,7 +102,7 @@ pub fn dynamic_vertex_input(
     })
 }
 
-/// The values of specialisation constants, which borrow `info`'s data.
+/// The values of specialisation constants. They borrow the data of `info`.
 ///
 /// # Errors
 /// [`RuntimeError::SpecializationData`] for an entry that lies outside of the data.
@@ -136,9 +136,9 @@ pub unsafe fn specialization<'a>(
     entries.iter().map(constant).collect()
 }
 
-/// The stages of a descriptor set layout's binding for captures by compute: where the vertex stage is among them, the
-/// compute stage too. [`SetLayoutInfo::with_compute`] does so for a whole set layout. Push constant ranges stay as they
-/// are: see [`PipelineLayoutDesc`].
+/// The stages of a descriptor set layout binding for compute captures: if they include the vertex
+/// stage, the compute stage is added. [`SetLayoutInfo::with_compute`] does this for all bindings of
+/// a set layout. Push constant ranges need no change, see [`PipelineLayoutDesc`].
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
     match stages.as_raw() & vk::ShaderStageFlags::VERTEX.as_raw() {
         0 => stages,
@@ -148,7 +148,7 @@ pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags 
     }
 }
 
-/// The divisors of a chain, if it has any.
+/// The divisors in a chain, if there are any.
 ///
 /// # Safety
 /// The chain is valid.
@@ -156,7 +156,7 @@ unsafe fn divisors<'a>(
     chain: *const std::ffi::c_void,
 ) -> &'a [vk::VertexInputBindingDivisorDescriptionKHR] {
     let mut next = chain.cast::<vk::BaseInStructure<'_>>();
-    // SAFETY: the caller's contract; each structure of a chain begins like that.
+    // SAFETY: the caller's contract; each structure of a chain begins with these members.
     unsafe {
         while let Some(base) = next.as_ref() {
             if base.s_type == vk::StructureType::PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_KHR
@@ -174,7 +174,7 @@ unsafe fn divisors<'a>(
     &[]
 }
 
-/// An array of Vulkan, whose pointer may be anything where it is empty.
+/// A Vulkan array as a slice. The pointer of an empty array may be invalid.
 ///
 /// # Safety
 /// The array is valid.

@@ -1,19 +1,21 @@
-//! What is done differently on some devices, and why. No other code asks for a vendor or a driver.
+//! What is done differently on some devices, and why. No other code depends on the vendor or the
+//! driver.
 //!
-//! A device is believed in what it reports. What stands here it does not report: a command that does nothing,
-//! or a default that is slow there. Each entry says on which devices it holds, where that is documented, and
-//! when it can be removed. `vkxfb info` lists those that hold on a device.
+//! The runtime relies on the features and properties that a device reports. Workarounds are for
+//! what a device does not report: a command that does not work, or a default that is slow. Each
+//! entry says which devices it applies to, where the problem is documented, and when the entry can
+//! be removed. `vkxfb info` lists the workarounds that apply to a device.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 use ash::vk::DriverId;
 
-/// Who a device and its driver are, as `VkPhysicalDeviceProperties` and `VkPhysicalDeviceDriverProperties`
-/// say it.
+/// The identity of a device and its driver, from `VkPhysicalDeviceProperties` and
+/// `VkPhysicalDeviceDriverProperties`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceIdentity {
-    /// `driverID`; 0 where the device does not say.
+    /// `driverID`; 0 if the device does not report it.
     pub driver_id: DriverId,
     /// `driverVersion`, in the vendor's own encoding.
     pub driver_version: u32,
@@ -29,34 +31,35 @@ pub struct DeviceIdentity {
 const ARM: u32 = 0x13b5;
 
 impl DeviceIdentity {
-    /// Whether it is a Mali, by whichever driver. Old versions of panvk report the vendor 0.
+    /// Whether the device is a Mali, with any driver. Old versions of panvk report vendor 0.
     fn is_mali(&self) -> bool {
         self.vendor_id == ARM || self.driver_id == DriverId::MESA_PANVK
     }
 
-    /// The major version of a Mali's architecture: 6 and 7 are Bifrost, 9 to 11 Valhall. Arm's driver and
-    /// panvk report it in the upper four bits of `deviceID`; old versions of panvk, which know none later
-    /// than 7, report 0.
+    /// The major version of a Mali's architecture: 6 and 7 are Bifrost, 9 to 11 Valhall. Arm's
+    /// driver and panvk report it in the upper four bits of `deviceID`. Old versions of panvk
+    /// report 0; they support no architecture after 7.
     const fn mali_architecture(&self) -> u32 {
         self.device_id >> 28
     }
 
     fn is_mesa_before(&self, major: u32, minor: u32) -> bool {
-        // A development version counts as the last of the release before.
+        // A development version counts as the last version of the release before.
         self.driver_version < vk::make_api_version(0, major, minor, 0)
     }
 }
 
-/// What a workaround changes. Each is a default that an application may overrule.
+/// What a workaround changes. Each is a default that an application may override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Captures are dispatched directly, over the most that they can be:
+    /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
+    /// invocations possible:
     /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
     DirectDispatch,
-    /// Nothing that was captured is drawn by commands that the GPU writes:
+    /// Captured vertices are not drawn by indirect draws:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
-    /// Captures do not tell the device which accesses are aligned to their size:
+    /// Captures do not declare to the device that accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
     /// Workgroups do not collect records in shared memory:
@@ -65,7 +68,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// What it does, in words.
+    /// A description for users.
     pub const fn description(self) -> &'static str {
         match self {
             Self::DirectDispatch => "captures are dispatched directly",
@@ -79,15 +82,15 @@ impl Effect {
 /// Something that is done differently on some devices.
 #[derive(Debug)]
 pub struct Workaround {
-    /// A name to refer to it.
+    /// The name of the workaround.
     pub name: &'static str,
     /// What it changes.
     pub effect: Effect,
-    /// Where it holds: drivers, their versions, and GPUs.
+    /// The devices that it applies to: drivers, their versions, and GPUs.
     pub devices: &'static str,
     /// Why.
     pub reason: &'static str,
-    /// Where that is documented.
+    /// Where the problem is documented.
     pub link: &'static str,
     /// When it can be removed.
     pub removal: &'static str,
@@ -95,13 +98,13 @@ pub struct Workaround {
 }
 
 impl Workaround {
-    /// Whether it holds on a device.
+    /// Whether the workaround applies to a device.
     pub fn applies_to(&self, device: &DeviceIdentity) -> bool {
         (self.applies)(device)
     }
 }
 
-/// All of them.
+/// All workarounds.
 pub static WORKAROUNDS: [Workaround; 6] = [
     Workaround {
         name: "panvk-direct-dispatch",
@@ -168,12 +171,12 @@ pub static WORKAROUNDS: [Workaround; 6] = [
 ];
 
 impl DeviceIdentity {
-    /// What is done differently on it.
+    /// The workarounds that apply to the device.
     pub fn workarounds(&self) -> impl Iterator<Item = &'static Workaround> {
         WORKAROUNDS.iter().filter(move |workaround| workaround.applies_to(self))
     }
 
-    /// Whether some workaround changes that.
+    /// Whether a workaround with this effect applies to the device.
     pub(super) fn needs(&self, effect: Effect) -> bool {
         self.workarounds().any(|workaround| workaround.effect == effect)
     }

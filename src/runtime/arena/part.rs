@@ -9,18 +9,18 @@ use crate::runtime::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocatio
 /// The smallest block that an arena grows by, in bytes.
 const MIN_GROWTH: u64 = 64 << 10;
 
-/// A bump allocator over blocks. What is taken at a time lies in one block.
+/// A bump allocator over blocks. Each suballocation lies within one block.
 #[derive(Debug)]
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// Number of the block that is taken from. Those behind it are empty.
+    /// The number of the block that memory is taken from. The blocks after it are empty.
     current: usize,
     /// Whether the arena was ever reset.
     pub(super) was_reset: bool,
 }
 
-/// Which part it is.
+/// Which part of the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Written by the host while recording, and read by shaders.
@@ -32,12 +32,12 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Block {
     buffer: Buffer,
-    /// Address of its first byte for shaders, or 0 where they reach nothing.
+    /// The address of the first byte for shaders, or 0 if shaders cannot reach the block.
     address: u64,
     used: u64,
 }
 
-/// What is taken of an arena at a time.
+/// One suballocation from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
     /// Address for shaders, a multiple of 16.
@@ -88,7 +88,7 @@ impl Block {
     ) -> Result<Self, RuntimeError> {
         let addresses = match ctx.has_addresses() {
             true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-            // A native capture takes nothing from its arena.
+            // A native capture takes nothing from its arena: the buffer needs no usage for shaders.
             false => vk::BufferUsageFlags::empty(),
         };
         let desc = BufferDesc {
@@ -104,7 +104,8 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Of the block that a recording takes from.
+            // The address within the descriptor set: the window of the arena is always the first of
+            // its purpose.
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
@@ -128,7 +129,7 @@ impl Part {
         kind: Kind,
         size: u64,
     ) -> Result<Self, RuntimeError> {
-        // Of a size without such a multiple no device has the memory, which is the error then.
+        // If there is no such multiple, the allocation fails: no device has that much memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(ALIGNMENT);
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
@@ -136,12 +137,12 @@ impl Part {
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
 
-    /// Bytes in all.
+    /// Total bytes.
     pub(super) fn capacity(&self) -> u64 {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }
 
-    /// Bytes that are taken, and those at the ends of blocks that were too few for what came next.
+    /// Bytes that are taken, including the unused ends of full blocks.
     pub(super) fn used(&self) -> u64 {
         let full = self.blocks.iter().take(self.current).map(|block| block.buffer.size());
         full.sum::<u64>() + self.blocks.get(self.current).map_or(0, |block| block.used)
@@ -152,7 +153,7 @@ impl Part {
         Level { current: self.current, used }
     }
 
-    /// Gives back what was taken since then.
+    /// Returns what was taken since `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
@@ -160,7 +161,7 @@ impl Part {
         }
     }
 
-    /// The block that is taken from, as descriptors name it.
+    /// The range of the current block, for descriptors.
     pub(super) fn window(&self) -> Window {
         self.blocks.get(self.current).map_or_else(Window::default, |block| Window {
             buffer: block.buffer.raw(),
@@ -169,11 +170,13 @@ impl Part {
         })
     }
 
-    /// Goes to a block with `bytes` left: the current one, one behind it, or with an allocator a new one.
+    /// Moves to a block with `bytes` left: the current one, a later one, or a new one from the
+    /// allocator.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing;
-    /// [`RuntimeError::Limit`] for more than a descriptor can hold; a failed command or allocation.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena;
+    /// [`RuntimeError::Limit`] for more than a descriptor can cover; a failed command or
+    /// allocation.
     ///
     /// # Safety
     /// As [`Arena::growing`](super::Arena::growing).
@@ -197,14 +200,14 @@ impl Part {
             return Err(self.full(bytes, left));
         };
         check_size(ctx, self.kind, bytes)?;
-        // As much again as there is, so that a growing need takes few blocks.
+        // Doubles the capacity, so that repeated growth allocates few blocks.
         let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // What is needed may fit where twice of it does not.
+            // `bytes` may fit where the doubled size does not.
             // SAFETY: as above.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes) };
         }
@@ -214,10 +217,10 @@ impl Part {
         Ok(())
     }
 
-    /// Takes memory of the current block.
+    /// Takes memory from the current block.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] where shaders reach nothing.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena.
     pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Suballocation, RuntimeError> {
         let needed = aligned(bytes);
         let left = self.blocks.get(self.current).map_or(0, Block::left);
@@ -235,7 +238,7 @@ impl Part {
         Ok(Suballocation { address: block.address + offset, buffer: block.buffer.raw(), offset })
     }
 
-    /// That there is not enough left.
+    /// The error for too little room.
     fn full(&self, needed: u64, left: u64) -> RuntimeError {
         RuntimeError::ArenaFull {
             part: self.kind.name(),
@@ -262,7 +265,7 @@ impl Part {
         Ok(place)
     }
 
-    /// Copies two pieces into upload memory, one behind the other.
+    /// Copies two pieces into upload memory, one directly after the other.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -299,7 +302,7 @@ impl Part {
     }
 }
 
-/// What an arena takes for so many bytes.
+/// The number of bytes that an arena takes for a request of `bytes` bytes. Saturates.
 pub(in crate::runtime) const fn aligned(bytes: u64) -> u64 {
     match bytes.checked_next_multiple_of(ALIGNMENT) {
         Some(bytes) => bytes,
@@ -307,7 +310,7 @@ pub(in crate::runtime) const fn aligned(bytes: u64) -> u64 {
     }
 }
 
-/// Checks that a descriptor can hold a block, where there are descriptors.
+/// Checks that a descriptor can cover a block, under the descriptor plan.
 fn check_size(ctx: &Context, kind: Kind, size: u64) -> Result<(), RuntimeError> {
     let Some(limits) = ctx.table() else { return Ok(()) };
     let what = || format!("the size of {} in bytes", kind.name());

@@ -3,7 +3,8 @@
 use super::{Arena, ArenaDesc};
 use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 
-/// An [`Arena`] for each frame in flight: while the device executes some, the next one is recorded.
+/// An [`Arena`] for each frame in flight: while the device executes earlier frames, the next frame
+/// is recorded with another arena.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -25,14 +26,14 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 /// ```
 #[derive(Debug)]
 pub struct ArenaRing {
-    /// One at least.
+    /// At least one.
     arenas: Vec<Arena>,
-    /// Number of the arena that was given last.
+    /// The number of the arena that `next_frame` returned last.
     current: usize,
 }
 
 impl ArenaRing {
-    /// Makes an arena of that description for each of so many frames; 0 counts as 1.
+    /// Makes `frames` arenas with that description; 0 counts as 1.
     ///
     /// # Errors
     /// As [`Arena::new`].
@@ -60,16 +61,17 @@ impl ArenaRing {
         Ok(this)
     }
 
-    /// How many frames it serves.
+    /// The number of frames in flight that the ring serves.
     pub fn frames(&self) -> usize {
         self.arenas.len()
     }
 
-    /// Goes to the next frame: the arena that has not been given for the longest time, [reset](Arena::reset).
+    /// Moves to the next frame: [resets](Arena::reset) the least recently used arena and returns
+    /// it.
     ///
     /// # Safety
-    /// As [`Arena::reset`], of what was recorded since the call that came [`frames`](Self::frames) calls before this one and gave
-    /// the same arena.
+    /// As [`Arena::reset`], for everything that was recorded with this arena, which the call
+    /// [`frames`](Self::frames) calls ago returned.
     pub unsafe fn next_frame(&mut self) -> &mut Arena {
         self.current = (self.current + 1) % self.arenas.len();
         let arena = &mut self.arenas[self.current];
@@ -78,7 +80,8 @@ impl ArenaRing {
         arena
     }
 
-    /// The arena of the current frame: that of the last call of [`next_frame`](Self::next_frame).
+    /// The arena of the current frame, which the last call of [`next_frame`](Self::next_frame)
+    /// returned.
     pub fn current(&mut self) -> &mut Arena {
         &mut self.arenas[self.current]
     }

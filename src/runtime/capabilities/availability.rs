@@ -10,7 +10,7 @@ use crate::lower::kernel::MIN_WORKGROUP_SIZE;
 use crate::runtime::descriptors::MIN_STORAGE_BUFFERS;
 use crate::sysval::SYSVALS_SIZE;
 
-/// A backend that a device cannot run, and everything that it lacks for it.
+/// A backend that a device cannot run, with everything that the device lacks for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {backend} backend is not available on {device}: {}", .reasons.join("; "))]
 pub struct Unavailable {
@@ -18,7 +18,7 @@ pub struct Unavailable {
     pub backend: Backend,
     /// Name of the device.
     pub device: String,
-    /// What is missing, each by the name of its extension, feature or limit.
+    /// What is missing: the names of extensions, features or limits.
     pub reasons: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Capabilities {
                     reasons
                         .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
                 }
-                // As for push constants below: who conforms has them.
+                // As for push constants below: conforming devices have them.
                 let invocations = self.limits.workgroup_invocations();
                 if invocations < MIN_WORKGROUP_SIZE {
                     reasons.push(format!(
@@ -64,7 +64,7 @@ impl Capabilities {
                 }
             }
         }
-        // Every conforming device has them; a layer or an emulator may not conform.
+        // Every conforming device has 128 bytes; a layer or an emulator may not conform.
         if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
             reasons.push(format!(
                 "maxPushConstantsSize is {}, {SYSVALS_SIZE} are needed",
@@ -77,12 +77,12 @@ impl Capabilities {
         Err(Unavailable { backend, device: self.device_name.clone(), reasons })
     }
 
-    /// Every backend that the device cannot run, with what it lacks for it.
+    /// Every backend that the device cannot run, with what the device lacks for it.
     pub fn unavailable(&self) -> Vec<Unavailable> {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
-    /// What is in the way of the resource plan by descriptors.
+    /// What prevents the use of the descriptor plan.
     fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
         if !self.storage_buffer_indexing {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
 
-    /// Vulkan promises workgroups of 128 invocations.
+    /// Vulkan guarantees workgroups of 128 invocations.
     #[test]
     fn compute_takes_the_workgroups_that_every_device_has() {
         let mut caps = full();
@@ -156,7 +156,7 @@ mod tests {
             "the native backend is not available on Test: \
              no feature transformFeedback, though VK_EXT_transform_feedback"
         );
-        // Descriptors serve the compute backend, unless something is in their way too.
+        // The compute backend can use descriptors, unless the device lacks something for them too.
         caps.limits.max_push_constants = 128;
         assert_eq!(caps.availability(Backend::Compute), Ok(()));
         caps.storage_buffer_indexing = false;

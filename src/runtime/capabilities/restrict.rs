@@ -1,4 +1,4 @@
-//! What is left of a device's capabilities where the device exists already, and was created without some of them.
+//! Restricts the capabilities of a physical device to what an existing device was created with.
 
 use ash::{ext, khr, vk};
 
@@ -6,12 +6,13 @@ use super::Capabilities;
 use crate::runtime::extensions::{self, AddressSource, ChainedFeature};
 
 impl Capabilities {
-    /// Forgets what a device was created without: for a device that exists already.
+    /// Removes all capabilities that an existing device was created without.
     ///
-    /// `info` is what it was created with, or says as much: the extensions that it has enabled, and its features, in
-    /// `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in structures of the chain. Afterwards
-    /// [`availability`](Self::availability) and [`required_features`](super::super::required_features) say what is
-    /// missing, and what they allow is enabled.
+    /// `info` is the structure that the device was created with, or an equivalent: its enabled
+    /// extensions, and its features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in
+    /// other structures of the chain. Afterwards [`availability`](Self::availability) and
+    /// [`required_features`](super::super::required_features) report what is missing, and
+    /// everything that they allow is enabled.
     ///
     /// ```no_run
     /// use ash::{khr, vk};
@@ -21,7 +22,7 @@ impl Capabilities {
     /// # unsafe fn adopt(
     /// #     entry: &ash::Entry, instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device,
     /// # ) -> Result<Context, RuntimeError> { unsafe {
-    /// // As the engine created the device.
+    /// // The structure that the engine created the device with.
     /// let extensions = [khr::swapchain::NAME.as_ptr()];
     /// let mut features = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
     /// let info = vk::DeviceCreateInfo::default()

@@ -5,7 +5,7 @@ use ash::vk;
 use super::TableLimits;
 use crate::runtime::{Context, RuntimeError};
 
-/// Descriptor sets for tables, made ahead.
+/// Descriptor sets for tables, allocated in advance.
 #[derive(Debug)]
 pub(in crate::runtime) struct Sets {
     layout: vk::DescriptorSetLayout,
@@ -63,19 +63,19 @@ impl Sets {
                 Ok(Self { sets, ..this })
             }
             Err(error) => {
-                // SAFETY: nothing uses them.
+                // SAFETY: nothing uses the sets.
                 unsafe { this.destroy(ctx) };
                 Err(error)
             }
         }
     }
 
-    /// How many there are.
+    /// The number of sets.
     pub(in crate::runtime) fn capacity(&self) -> u32 {
         u32::try_from(self.sets.len()).unwrap_or(u32::MAX)
     }
 
-    /// One that nobody has, if there is any left.
+    /// Returns an unused set, or `None` if all are taken.
     pub(in crate::runtime) fn take(&mut self) -> Option<vk::DescriptorSet> {
         let set = self.sets.get(self.used as usize).copied();
         self.used += u32::from(set.is_some());
@@ -83,7 +83,7 @@ impl Sets {
     }
 
     /// # Safety
-    /// The device no longer uses the sets; `ctx` is the one that they were made with.
+    /// The device no longer uses the sets; `ctx` is the context that they were made with.
     pub(in crate::runtime) unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract; the sets go with their pool.
         unsafe {
@@ -93,7 +93,8 @@ impl Sets {
     }
 }
 
-/// Calls with the layout of a table's descriptor set, which is needed only while a pipeline layout is made.
+/// Calls `f` with the layout of a table's descriptor set. The layout is needed only while a
+/// pipeline layout is created.
 ///
 /// # Errors
 /// A failed command.
@@ -108,7 +109,7 @@ pub(in crate::runtime) unsafe fn with_layout<R>(
     // SAFETY: the caller's contract.
     let layout = unsafe { create_layout(ctx, limits) }?;
     let result = f(layout);
-    // SAFETY: what was made with it does not need it any more.
+    // SAFETY: the objects that were created with the layout no longer need it.
     unsafe { ctx.device().destroy_descriptor_set_layout(layout, None) };
     result
 }

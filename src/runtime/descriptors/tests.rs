@@ -1,11 +1,11 @@
-//! Tables, without a device.
+//! Tests of tables, without a device.
 
 use ash::vk::Handle;
 
 use super::*;
 use Purpose::{Capture, Read, State};
 
-/// Two that are written, six to read, of which the first two are those of the state.
+/// Two elements of binding 1 and six of binding 0, whose first two are for the state.
 fn limits() -> TableLimits {
     TableLimits::new(8, 1024, 64)
 }
@@ -32,7 +32,7 @@ fn a_quarter_is_written() {
     assert_eq!([split(16), split(24), split(99)], [[12, 4], [18, 6], [18, 6]]);
 }
 
-/// What addresses are once they are assigned together.
+/// Assigns windows to these addresses together, and returns the resulting addresses.
 fn assigned(table: &mut Table, addresses: &[u64]) -> Vec<u64> {
     table.assign(&limits(), addresses.iter().copied());
     addresses.iter().map(|address| table.resolve(*address)).collect()
@@ -49,7 +49,7 @@ fn windows_are_what_is_used_while_there_is_room() {
         [at(Read, 3, 132, 9), at(Read, 3, 140, 4), at(Read, 3, 900, 20), at(Read, 3, 300, 4)];
     let (state, captured) = (at(State, 4, 0, 4), at(Capture, 3, 512, 4));
     let none = at(Read, 3, 8, 0);
-    // Numbers of what is read are behind those of the state, and those of the arena come first.
+    // Windows that are read come after those of the state. The window of the arena is always first.
     assert_eq!(
         assigned(&mut table, &[read[0], read[1] + 2, read[2], state, captured, none]),
         [address(3, 4), address(3, 14), address(4, 4), address(1, 0), address(0, 0), address(2, 0)]
@@ -63,7 +63,7 @@ fn windows_are_what_is_used_while_there_is_room() {
         ]
     );
     assert!(!table.is_scarce());
-    // Other draws use others: of four ranges the nearest two share a window.
+    // Another set of draws: the nearest two of its four ranges share a window.
     let far = table.address(&limits(), Read, format_args!("it"), buffer(3), 500, 4).unwrap();
     let found = assigned(&mut table, &[read[0], read[2], read[3], far, captured]);
     assert_eq!(
@@ -71,11 +71,11 @@ fn windows_are_what_is_used_while_there_is_room() {
         [address(3, 4), address(5, 4), address(3, 172), address(4, 52), address(0, 0)]
     );
     assert!(table.is_scarce() && !table.captures_overlap());
-    // What was resolved is what it is.
+    // Resolved addresses do not change if they are resolved again.
     assert!(found.iter().all(|address| table.resolve(*address) == *address));
 }
 
-/// What is bound again and again takes no more.
+/// Binding the same range again does not take another descriptor.
 #[test]
 fn equal_ranges_are_one() {
     let mut table = table();
@@ -90,7 +90,7 @@ fn equal_ranges_are_one() {
         assigned(&mut table, &all),
         [address(3, 0), address(3, 0), address(4, 0), address(1, 0)]
     );
-    // What other draws reach is not assigned any more.
+    // A range that the new draws do not reach has no window any more.
     assigned(&mut table, &all[2..3]);
     assert_eq!(table.used, [1]);
     assert_eq!(table.resolve(all[0]), all[0]);
@@ -104,13 +104,13 @@ fn gaps_that_are_captured_to_are_closed_last() {
     };
     let read = [at(Read, 0, 4), at(Read, 128, 4), at(Read, 512, 4), at(Read, 896, 4)];
     let captured = [at(Capture, 64, 64), at(Capture, 640, 64), at(Capture, 900, 4)];
-    // The first gap is the narrowest, but something is captured there.
+    // The first gap is the narrowest, but a captured range lies in it.
     let all: Vec<u64> = read.into_iter().chain([captured[0]]).collect();
     assigned(&mut table, &all);
     let expected = [window(1, 0, 32), window(3, 0, 4), window(3, 128, 516), window(3, 896, 900)];
     assert_eq!(table.windows[Read as usize], expected);
     assert!(!table.captures_overlap());
-    // Two windows for three captures: one lies over what is read.
+    // Two windows for three captured ranges: one window overlaps a range that is read.
     let all: Vec<u64> = read.into_iter().take(3).chain(captured).collect();
     assigned(&mut table, &all);
     let expected = [window(3, 64, 128), window(3, 640, 904)];
@@ -166,6 +166,6 @@ fn limits_are_named() {
              maxPerStageDescriptorStorageBuffers)"
             .to_owned())
     );
-    // Something bound that holds nothing is told from nothing.
+    // An empty range that is bound differs from no range.
     assert_ne!(at(State, 4, 0, 0), Ok(0));
 }

@@ -1,4 +1,5 @@
-//! Which windows hold what draws reach: no more than there are descriptors, over as little else as can be.
+//! Covers the ranges that draws reach with at most as many windows as there are descriptors, and
+//! with as few other bytes as possible.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +22,7 @@ impl Window {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// From the start of one to the end of the other.
+    /// From the lower start to the higher end.
     pub(super) fn union(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end.max(other.end));
         Self { start, end, ..self }
@@ -32,18 +33,19 @@ impl Window {
     }
 }
 
-/// A range, and the number of its span: ranges of a span lie in one buffer, and one window can hold them all.
+/// A range, and the number of its span. The ranges of a span lie in one buffer, and one window can
+/// cover them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) span: usize,
     pub(super) window: Window,
 }
 
-/// Windows that hold `ranges`, at most `most` if there are no more spans, in order of their spans and starts;
-/// and whether they hold more than that.
+/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other
+/// bytes. There are at most `most` windows, provided that there are at most `most` spans.
 ///
-/// Ranges that touch share a window. Others do where descriptors are too few: the narrowest gaps are closed,
-/// and those last of all that something of `others` lies in.
+/// Ranges that touch share a window. If there are still too many windows, the narrowest gaps
+/// between ranges are closed; gaps that overlap a window of `others` are closed last.
 pub(super) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,
@@ -70,7 +72,7 @@ pub(super) fn cover(
     (join(exact, |number, _, _| is_closed[number]), true)
 }
 
-/// Joins what follows each other in a span and `joins`, which has the number of the second.
+/// Joins neighbours in a span if `joins` returns true. `joins` takes the number of the second one.
 fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Vec<Range> {
     let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
     for (number, range) in ranges.into_iter().enumerate() {
@@ -84,7 +86,7 @@ fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Ve
     joined
 }
 
-/// What windows hold, by buffer, without overlaps.
+/// The union of the windows, sorted by buffer and start, without overlaps.
 fn disjoint(windows: impl Iterator<Item = Window>) -> Vec<Window> {
     let mut all = Vec::with_capacity(windows.size_hint().1.unwrap_or_default());
     all.extend(windows);
@@ -99,7 +101,7 @@ fn disjoint(windows: impl Iterator<Item = Window>) -> Vec<Window> {
     all
 }
 
-/// Whether a window overlaps one of those that are [`disjoint`].
+/// Whether a window overlaps one of `disjoint`.
 fn overlaps_any(disjoint: &[Window], window: &Window) -> bool {
     let is_before = |other: &Window| (other.buffer, other.end) <= (window.buffer, window.start);
     let next = disjoint.get(disjoint.partition_point(is_before));
@@ -113,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// A range of a span, which is a buffer of its own.
+    /// A range of a span. Each span is a buffer of its own.
     fn range(span: usize, start: u64, end: u64) -> Range {
         Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
     }
@@ -132,7 +134,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // One that something else lies in is closed last; beside it, or in another buffer, does not count.
+        // A gap that contains another window is closed last. Windows beside the gap or in another
+        // buffer do not matter.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);
@@ -167,7 +170,7 @@ mod tests {
                 let holds = |w: &&Range| w.span == r.span && w.window.holds(&r.window);
                 prop_assert_eq!(windows.iter().filter(holds).count(), 1);
             }
-            // Nothing is named but ranges while there is room, and nothing twice.
+            // While there are enough windows, they cover only ranges, and no byte twice.
             let named = |byte: u64, span: usize, all: &[Range]| {
                 let byte = range(span, byte, byte + 1).window;
                 all.iter().filter(|r| r.window.overlaps(&byte)).count()

@@ -1,17 +1,17 @@
-//! Features in the `pNext` chain of a device's creation: read where an application enabled them, and set where
-//! captures need them.
+//! Features in the `pNext` chain of `VkDeviceCreateInfo`: finds the features that an application
+//! enabled, and enables the features that captures need.
 //!
-//! A feature that became part of a Vulkan version has two places, the structure of its extension and
-//! `VkPhysicalDeviceVulkan1xFeatures`, of which a chain may hold one
+//! A feature that was promoted to a Vulkan version is a member of two structures: that of its
+//! extension and `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
 //! ([VUID-VkDeviceCreateInfo-pNext-02829](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html#VUID-VkDeviceCreateInfo-pNext-02829)
-//! and those behind it).
+//! and the VUIDs after it).
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
 
 use ash::vk;
 
-/// A feature that is enabled in a chain.
+/// A feature that a chain can enable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum ChainedFeature {
     TransformFeedback,
@@ -21,16 +21,18 @@ pub(in crate::runtime) enum ChainedFeature {
     ShaderDrawParameters,
     VertexDivisor,
     VertexZeroDivisor,
-    /// It has no structure but Vulkan 1.2's: without that one the extension alone enables it.
+    /// Only `VkPhysicalDeviceVulkan12Features` contains it. Without that structure the extension
+    /// alone enables it.
     DrawIndirectCount,
     DynamicRendering,
     Synchronization2,
 }
 
-/// Where a chain may have a feature: a structure, and the offset of the `VkBool32` in it.
+/// Where a chain may contain a feature: the type of the structure, and the offset of the `VkBool32`
+/// in it.
 type FeaturePosition = (vk::StructureType, usize);
 
-/// A [`FeaturePosition`].
+/// Makes a [`FeaturePosition`].
 macro_rules! position {
     ($s_type:ident, $structure:ident, $member:ident) => {
         (vk::StructureType::$s_type, offset_of!(vk::$structure<'static>, $member))
@@ -38,7 +40,7 @@ macro_rules! position {
 }
 
 impl ChainedFeature {
-    /// The name in Vulkan.
+    /// The name of the feature in Vulkan.
     pub(in crate::runtime) const fn name(self) -> &'static str {
         match self {
             Self::TransformFeedback => "transformFeedback",
@@ -177,7 +179,8 @@ impl ChainedFeature {
         }
     }
 
-    /// The `VkBool32` of the feature in a chain, or `None` where the chain has no structure for it.
+    /// Returns the `VkBool32` of the feature in a chain, or `None` if the chain has no structure
+    /// that contains it.
     ///
     /// # Safety
     /// The chain is valid.
@@ -201,7 +204,8 @@ impl ChainedFeature {
         unsafe { self.find(chain).is_some_and(|member| *member != vk::FALSE) }
     }
 
-    /// Enables the feature in a chain, if that has a structure for it.
+    /// Enables the feature in a chain. Returns false if the chain has no structure that contains
+    /// it.
     ///
     /// # Safety
     /// The chain is valid, and its structures may be written.
@@ -216,13 +220,13 @@ impl ChainedFeature {
     }
 }
 
-/// The structure of that type in a chain.
+/// Returns the structure of that type in a chain, if any.
 ///
 /// # Safety
 /// The chain is valid.
 unsafe fn find(chain: *const c_void, s_type: vk::StructureType) -> Option<*mut c_void> {
     let mut next = chain.cast::<vk::BaseInStructure<'_>>();
-    // SAFETY: the caller's contract; each structure of a chain begins like that.
+    // SAFETY: the caller's contract; each structure of a chain begins with these members.
     while let Some(base) = unsafe { next.as_ref() } {
         if base.s_type == s_type {
             return Some(next.cast_mut().cast());
@@ -232,7 +236,7 @@ unsafe fn find(chain: *const c_void, s_type: vk::StructureType) -> Option<*mut c
     None
 }
 
-/// `VkPhysicalDeviceFeatures2::features` of a chain.
+/// Returns `VkPhysicalDeviceFeatures2::features` of a chain, if any.
 ///
 /// # Safety
 /// The chain is valid.

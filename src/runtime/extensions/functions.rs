@@ -1,4 +1,4 @@
-//! Commands of extensions.
+//! Commands of extensions, which are loaded for a device.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::RuntimeError;
 use crate::runtime::parameters::{ByteCountDraw, CounterBuffer};
 
-/// `vkGetBufferDeviceAddress`, by whichever name the device has it.
+/// `vkGetBufferDeviceAddress`, with or without the suffix `KHR`.
 #[derive(Clone)]
 pub(in crate::runtime) struct AddressFn {
     device: vk::Device,
@@ -41,7 +41,7 @@ impl AddressFn {
 
     /// # Safety
     /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
-    /// memory that was allocated for addresses.
+    /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub(in crate::runtime) unsafe fn get(&self, buffer: vk::Buffer) -> u64 {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the caller's contract.
@@ -49,7 +49,8 @@ impl AddressFn {
     }
 }
 
-/// The commands of `VK_EXT_transform_feedback`; ash has only the raw table.
+/// The commands of `VK_EXT_transform_feedback`, for which ash has only the table of function
+/// pointers.
 #[derive(Clone)]
 pub(in crate::runtime) struct TransformFeedbackFn(ext::transform_feedback::Device);
 
@@ -98,7 +99,7 @@ impl TransformFeedbackFn {
         counters: &[Option<CounterBuffer>],
     ) {
         let (count, buffers, offsets) = handles(counters);
-        // SAFETY: the caller's contract; both arrays hold that many.
+        // SAFETY: the caller's contract; both arrays have at least `count` elements.
         unsafe {
             (self.0.fp().cmd_begin_transform_feedback_ext)(
                 cmd,
@@ -120,7 +121,7 @@ impl TransformFeedbackFn {
         counters: &[Option<CounterBuffer>],
     ) {
         let (count, buffers, offsets) = handles(counters);
-        // SAFETY: the caller's contract; both arrays hold that many.
+        // SAFETY: the caller's contract; both arrays have at least `count` elements.
         unsafe {
             (self.0.fp().cmd_end_transform_feedback_ext)(
                 cmd,
@@ -156,8 +157,8 @@ impl TransformFeedbackFn {
     }
 }
 
-/// Counters as Vulkan takes them: how many there are up to the last, their buffers, null where there is none,
-/// and their offsets.
+/// Converts counters for Vulkan: the number of counters up to the last one, their buffers (null if
+/// there is no counter), and their offsets.
 fn handles(
     counters: &[Option<CounterBuffer>],
 ) -> (u32, [vk::Buffer; MAX_XFB_BUFFERS], [vk::DeviceSize; MAX_XFB_BUFFERS]) {
@@ -173,7 +174,7 @@ fn handles(
     (count, buffers, offsets)
 }
 
-/// `vkCmdDrawIndirectCount` and its indexed form, by whichever name the device has them.
+/// `vkCmdDrawIndirectCount` and `vkCmdDrawIndexedIndirectCount`, with or without the suffix `KHR`.
 #[derive(Clone, Copy)]
 pub(in crate::runtime) struct DrawIndirectCountFn {
     pub(in crate::runtime) direct: vk::PFN_vkCmdDrawIndirectCount,
@@ -181,10 +182,11 @@ pub(in crate::runtime) struct DrawIndirectCountFn {
 }
 
 impl DrawIndirectCountFn {
-    /// The commands of a device that was created with the extension, or with the feature of Vulkan 1.2.
+    /// Loads the commands of a device that was created with the extension, or with the feature of
+    /// Vulkan 1.2.
     ///
     /// # Errors
-    /// [`RuntimeError::MissingFunction`] where it was created with neither.
+    /// [`RuntimeError::MissingFunction`] if it was created with neither.
     pub(in crate::runtime) fn load(
         instance: &ash::Instance,
         device: &ash::Device,
@@ -192,8 +194,8 @@ impl DrawIndirectCountFn {
         let check = |name| {
             check_loaded(instance, device, name, "VK_KHR_draw_indirect_count or drawIndirectCount")
         };
-        // A device has Vulkan 1.2's command whether the feature is enabled or not, but the extension's only with
-        // the extension.
+        // The core command of Vulkan 1.2 can be loaded even if the feature is not enabled; the KHR
+        // command only if the extension is enabled.
         if check(c"vkCmdDrawIndirectCountKHR").is_ok() {
             let extension = khr::draw_indirect_count::Device::new(instance, device);
             return Ok(Self {
@@ -210,7 +212,7 @@ impl DrawIndirectCountFn {
     }
 }
 
-/// ash puts a function that panics where a command is missing: refuse before it is called.
+/// Returns an error if a command is missing: ash would put a function there that panics.
 fn check_loaded(
     instance: &ash::Instance,
     device: &ash::Device,

@@ -1,4 +1,4 @@
-//! What a physical device says about itself.
+//! Queries the properties and features of a physical device.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::runtime::RuntimeError;
 
-/// What the chains of a query return.
+/// The structures that the queries return.
 #[derive(Debug, Clone)]
 pub(in crate::runtime) struct Queried {
     pub(in crate::runtime) api_version: u32,
@@ -29,12 +29,12 @@ pub(in crate::runtime) struct Queried {
     pub(in crate::runtime) synchronization2: bool,
 }
 
-/// A fixed array of C characters, as far as it is text.
+/// Converts a fixed array of C characters to a string. Invalid arrays give an empty string.
 fn text(chars: Result<&CStr, impl std::fmt::Debug>) -> String {
     chars.map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The two ways to the `2` queries.
+/// The two ways to call the queries with the suffix `2`.
 enum Query2<'a> {
     Core(&'a ash::Instance),
     Khr(khr::get_physical_device_properties2::Instance),
@@ -49,7 +49,7 @@ impl<'a> Query2<'a> {
         if api_version >= vk::API_VERSION_1_1 {
             return Ok(Self::Core(instance));
         }
-        // ash puts a function that panics where a command is missing, so ask for one first.
+        // ash puts a function that panics in place of a missing command, so check first.
         // SAFETY: `instance` is live, the name is a C string.
         let found = unsafe {
             entry.get_instance_proc_addr(
@@ -67,7 +67,7 @@ impl<'a> Query2<'a> {
     }
 
     /// # Safety
-    /// `pd` belongs to the instance; every structure of the chain is one that the device knows.
+    /// `pd` belongs to the instance, and the device supports every structure of the chain.
     unsafe fn features(&self, pd: vk::PhysicalDevice, out: &mut vk::PhysicalDeviceFeatures2<'_>) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -95,13 +95,13 @@ impl<'a> Query2<'a> {
     }
 }
 
-/// Asks a device for everything that the runtime uses.
+/// Queries everything that the runtime needs to know about a device.
 ///
 /// # Errors
 /// A failed enumeration, or [`RuntimeError::MissingInstanceExtension`].
 ///
 /// # Safety
-/// `pd` belongs to `instance`, which was made through `entry` with `instance_api_version` as its
+/// `pd` belongs to `instance`, which was created through `entry` with `instance_api_version` as its
 /// `apiVersion`.
 pub(in crate::runtime) unsafe fn query(
     entry: &ash::Entry,
@@ -160,7 +160,7 @@ pub(in crate::runtime) unsafe fn query(
     if has_sync2 {
         features = features.push_next(&mut sync2);
     }
-    // SAFETY: only structures of extensions and versions that the device has are chained.
+    // SAFETY: the chain contains only structures of extensions and versions that the device has.
     unsafe { query2.features(pd, &mut features) };
     let features = features.features;
 

@@ -1,4 +1,4 @@
-//! What can be refused without asking Vulkan.
+//! Checks of a pipeline description that need no Vulkan call.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
 
-/// Checks a description. Returns the attributes that a capture needs buffers for.
+/// Checks a description. Returns the attributes that a capture needs vertex buffers for.
 pub(super) fn check(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -95,7 +95,8 @@ pub(super) fn check(
     pulling::resolve_all(desc.vertex_input)
 }
 
-/// Checks that the sets that the shader uses have layouts, and that there are no more than the device has sets.
+/// Checks that the sets that the shader uses have layouts, and that there are at most
+/// `maxBoundDescriptorSets` layouts.
 fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
     let layouts = desc.set_layouts;
     check_limit(
@@ -114,7 +115,7 @@ fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), Run
     }
 }
 
-/// Holds a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+/// Checks a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
 fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
     let Some(limits) = &caps.transform_feedback else { return Ok(()) };
     for (buffer, stride) in layout.buffers() {

@@ -1,4 +1,4 @@
-//! The Vulkan objects of a pipeline.
+//! Creates the Vulkan objects of a pipeline.
 
 use std::ffi::CStr;
 
@@ -19,21 +19,22 @@ const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
     }
 }
 
-/// What a lowered shader reads of the push constants.
+/// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
-        // A native pipeline has the application's, the others have them in memory.
+        // A native pipeline has the application's push constants. The others read these from
+        // memory.
         None => (0, shader.push_constants.end),
         Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
     vk::PushConstantRange { stage_flags: capture_stage(shader.backend()), offset, size }
 }
 
-/// The layout of a description that is [checked](super::check): push constants and the sets of the
-/// application, with that of the buffers behind them where descriptors take the place of device addresses.
+/// Creates the layout for a [checked](super::check) description: push constants and the set layouts
+/// of the application, and after them that of the buffers under the descriptor plan.
 ///
 /// # Safety
-/// The device of `ctx` is live, and the set layouts are its.
+/// The device of `ctx` is live, and the set layouts belong to it.
 pub(super) unsafe fn create_layout(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -63,11 +64,11 @@ pub(super) unsafe fn create_layout(
     }
 }
 
-/// The pipelines of a description that is [checked](super::check): for every draw, and on the compute backend
-/// for one draw without indices, otherwise null.
+/// Creates the pipelines for a [checked](super::check) description: one for every draw, and one for
+/// a single draw without indices, which is null except on the compute backend.
 ///
 /// # Safety
-/// As [`Pipeline::new`](super::Pipeline::new), and `layout` is of the description.
+/// As [`Pipeline::new`](super::Pipeline::new); `layout` was created for the description.
 pub(super) unsafe fn create_pipelines(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -98,17 +99,17 @@ pub(super) unsafe fn create_pipelines(
     }
 }
 
-/// The pipelines of a compute capture.
+/// The pipelines of a compute capture, by the draws that they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variant {
-    /// Takes every draw.
+    /// Every draw.
     General,
     /// One draw without indices.
     Plain,
 }
 
-/// Values of the specialisation constants by which a pipeline of a [`Lowered`] shader folds away what cannot occur:
-/// what [`PipelineDesc::specialization`] gives.
+/// Values of specialisation constants that remove code for cases that cannot occur from a
+/// [`Lowered`] shader. See [`PipelineDesc::specialization`].
 #[derive(Debug, Clone, Default)]
 pub struct PipelineSpecialization {
     entries: Vec<vk::SpecializationMapEntry>,
@@ -119,7 +120,7 @@ impl PipelineSpecialization {
     pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, variant: Variant) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids() else { return constants };
-        // Descriptors are accessed dword by dword.
+        // Buffers in descriptors are always accessed as dwords.
         let by_address = matches!(desc.shader.resources(), Some(ResourcePlan::DeviceAddress));
         let wide_accesses = by_address && ctx.capabilities().wide_accesses();
         if !desc.dynamic_topology {
@@ -133,14 +134,14 @@ impl PipelineSpecialization {
         constants
     }
 
-    /// The structure of Vulkan, which borrows the values.
+    /// The Vulkan structure, which borrows the values.
     pub fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)
             .data(bytemuck::cast_slice(&self.values))
     }
 
-    /// A `u32`, or as a `VkBool32` a boolean.
+    /// Adds a `u32`, or a boolean as a `VkBool32`.
     fn push(&mut self, constant_id: u32, value: u32) {
         let size = size_of::<u32>();
         let offset = (self.values.len() * size) as u32;
@@ -149,13 +150,14 @@ impl PipelineSpecialization {
     }
 }
 
-/// Compute pipelines of words, which differ in their specialisation.
+/// Creates compute pipelines from SPIR-V words that differ only in their specialisation.
 ///
 /// # Errors
-/// [`RuntimeError::Vulkan`] for a failed command. No pipeline is left behind.
+/// [`RuntimeError::Vulkan`] for a failed command. All pipelines are destroyed then.
 ///
 /// # Safety
-/// The words are a valid module with that entry point, which `layout` matches; all is of `device`.
+/// The words are a valid module with that entry point and match `layout`; `cache` and `layout`
+/// belong to `device`.
 pub unsafe fn compute_pipelines<const N: usize>(
     device: &ash::Device,
     cache: vk::PipelineCache,
@@ -188,7 +190,7 @@ pub unsafe fn compute_pipelines<const N: usize>(
     }
 }
 
-/// Calls with a shader module, which pipelines need only while they are made.
+/// Calls `f` with a shader module, which is needed only while pipelines are created.
 ///
 /// # Safety
 /// The words are a valid module for `device`.
@@ -202,13 +204,13 @@ unsafe fn with_module<T>(
     let module = unsafe { device.create_shader_module(&info, None) }
         .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
     let made = make(module);
-    // SAFETY: the pipelines exist, or never will.
+    // SAFETY: the pipelines have been created, or their creation has failed.
     unsafe { device.destroy_shader_module(module, None) };
     made
 }
 
 /// # Safety
-/// `layout`, the render pass and the module of `stage` are live and match.
+/// `layout`, the render pass and the module of `stage` are live and compatible.
 unsafe fn create_graphics(
     device: &ash::Device,
     desc: &PipelineDesc<'_>,
@@ -220,7 +222,7 @@ unsafe fn create_graphics(
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);
-    // The vertex backend orders its stores itself and needs no extension for it.
+    // The vertex backend orders its stores itself and does not need the extension.
     let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,
@@ -236,7 +238,7 @@ unsafe fn create_graphics(
                 .layout(layout)
                 .render_pass(desc.render_pass)
                 .subpass(0);
-            // SAFETY: the caller's contract. State behind the discarding rasterizer is not read.
+            // SAFETY: the caller's contract. With rasterizer discard the other states are not read.
             let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
             let call = "vkCreateGraphicsPipelines";
             let made = made.map_err(|(_, result)| RuntimeError::Vulkan { call, result })?;
@@ -245,7 +247,7 @@ unsafe fn create_graphics(
     })
 }
 
-/// The pipelines of a call that makes that many.
+/// Checks that a call returned exactly `N` pipelines.
 fn exactly<const N: usize>(
     made: Vec<vk::Pipeline>,
     call: &'static str,

@@ -1,4 +1,4 @@
-//! Vertex input state: its validation, and what a graphics pipeline takes it as.
+//! Vertex input state: validation, and conversion for graphics pipelines.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,8 @@ use crate::runtime::checks::{check_limit, check_stride};
 use crate::runtime::{Limits, RuntimeError};
 use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
 
-/// Holds a vertex input state against itself: no number twice, no attribute without its binding.
+/// Checks that a vertex input state is consistent: no number occurs twice, and each attribute has
+/// its binding.
 pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     for (i, binding) in input.bindings.iter().enumerate() {
         let number = binding.binding;
@@ -32,7 +33,8 @@ pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// Holds a vertex input state against the limits of graphics pipelines. A compute capture has none.
+/// Checks a vertex input state against the limits of graphics pipelines. Compute captures have no
+/// such limits.
 pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), RuntimeError> {
     for b in &input.bindings {
         let n = b.binding;
@@ -67,14 +69,14 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
     Ok(())
 }
 
-/// The most that a divisor of the state is, and whether one is 0; `None` where all are 1.
+/// The largest divisor, and whether one is 0; `None` if all divisors are 1.
 pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
     let other = divisor_descriptions(input);
     let max = other.iter().map(|d| d.divisor).max()?;
     Some((max, other.iter().any(|d| d.divisor == 0)))
 }
 
-/// The divisors that are not 1, as Vulkan takes them.
+/// The divisors other than 1, as Vulkan structures.
 pub(super) fn divisor_descriptions(
     input: &VertexInput,
 ) -> Vec<vk::VertexInputBindingDivisorDescriptionKHR> {
@@ -87,7 +89,7 @@ pub(super) fn divisor_descriptions(
     input.bindings.iter().filter_map(divisor).collect()
 }
 
-/// The state as Vulkan takes it.
+/// Bindings and attributes as Vulkan structures.
 pub(super) fn descriptions(
     input: &VertexInput,
 ) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
@@ -170,7 +172,7 @@ mod tests {
         assert!(validate(&input()).is_ok());
     }
 
-    /// What is at a limit is taken, and an error has the limit as the device says it.
+    /// A value at the limit is accepted, and an error contains the limit of the device.
     #[test]
     fn limits_are_those_of_the_device() {
         type Set = fn(&mut VertexInput, u32);

@@ -1,4 +1,4 @@
-//! Results of queries: read by the host, whatever the device does meanwhile, and copied by the device.
+//! Query results: read by the host at any time, or copied by the device.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::sysval::offset;
 use crate::sysval::results::{RESULTS_WIDTH, Results, flags};
 
-/// Result of a query that has ended.
+/// The result of a query that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryResult {
     /// Primitives written, or primitives generated.
@@ -23,30 +23,31 @@ pub struct QueryResult {
     pub second: u64,
 }
 
-/// Where [`QueryPool::copy_results`] copies to.
+/// The destination of [`QueryPool::copy_results`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultTarget {
     /// A buffer with the usage [`Context::query_target_usage`].
     pub buffer: vk::Buffer,
-    /// Bytes from its start to the first result, a multiple of the size of an integer.
+    /// Bytes from the start of the buffer to the first result, a multiple of the size of an
+    /// integer.
     pub offset: u64,
-    /// Bytes from one result to the next, such a multiple, too.
+    /// Bytes from one result to the next, a multiple of the size of an integer.
     pub stride: u64,
 }
 
-/// Polls of an availability before the thread gives way to others, and before it sleeps.
+/// Polls of an availability before the thread yields, and before it sleeps.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1024;
-/// How long it sleeps.
+/// How long the thread sleeps.
 const NAP: Duration = Duration::from_micros(50);
 
-/// How a result is written.
+/// The format of a result.
 #[derive(Debug, Clone, Copy)]
 struct Format {
     flags: vk::QueryResultFlags,
-    /// Bytes of an integer.
+    /// The size of an integer in bytes.
     integer: u64,
-    /// Integers of the values.
+    /// The number of values.
     values: usize,
 }
 
@@ -55,13 +56,13 @@ impl Format {
         self.flags.contains(flag)
     }
 
-    /// Bytes of a result.
+    /// The size of a result in bytes.
     fn size(self) -> u64 {
         let availability = self.has(vk::QueryResultFlags::WITH_AVAILABILITY);
         self.integer * (self.values as u64 + u64::from(availability))
     }
 
-    /// Bytes from the first of `count` results to the end of the last.
+    /// Bytes from the start of the first of `count` results to the end of the last one.
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`].
@@ -84,7 +85,7 @@ impl Format {
         }
     }
 
-    /// Writes integers, which there is room for.
+    /// Writes integers into `target`, which must have room for them.
     fn write(self, target: &mut [u8], integers: impl Iterator<Item = u64>) {
         let size = self.integer as usize;
         for (target, integer) in target.chunks_exact_mut(size).zip(integers) {
@@ -109,8 +110,8 @@ impl QueryPool {
         Ok(Format { flags, integer, values: self.kind.values() })
     }
 
-    /// The result of a query, or `None` while it has not ended. It may be asked for at any time, as
-    /// [`results`](Self::results) may.
+    /// The result of a query, or `None` if it has not ended. Like [`results`](Self::results), this
+    /// may be called at any time.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].
@@ -119,29 +120,32 @@ impl QueryPool {
     /// The device is live.
     pub unsafe fn result(&self, query: u32) -> Result<Option<QueryResult>, RuntimeError> {
         self.check_range(query, 1)?;
-        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        // SAFETY: the caller's contract; nothing else borrows the mapped memory.
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let result = |[first, second]: [u64; 2]| QueryResult { first, second };
         Ok(self.available(dwords, query).map(result))
     }
 
-    /// Writes results of queries into memory of the host, every `stride` bytes one:
+    /// Writes results of queries into host memory, one every `stride` bytes:
     /// [`vkGetQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetQueryPoolResults.html).
-    /// Gives whether all that was asked for is written (`VK_SUCCESS`) or not (`VK_NOT_READY`).
+    /// Returns true if all results were available (`VK_SUCCESS`), and false otherwise
+    /// (`VK_NOT_READY`).
     ///
-    /// It may be called at any time, also while submissions count, end or reset the queries, and by any number of
-    /// threads: neither a fence nor a barrier is needed. A query that has ended gives all that was counted for it.
-    /// One that has not leaves its values in `data` as they were, but:
-    /// * with `PARTIAL` they are what has been counted so far. Who reads while the device adds to a value that
-    ///   passes 2^32 may find its halves of different times.
-    /// * with `WAIT` the call waits, for all queries together no longer than `timeout`, which has no meaning
-    ///   otherwise. As for a Vulkan program the submission that ends the query has to be under way. A device that
-    ///   is lost ends no query: who waits longer than a submission takes should ask in between whether it is.
+    /// May be called at any time by any number of threads, also while submissions add to, end or
+    /// reset the queries: neither a fence nor a barrier is needed. If a query has ended, its
+    /// complete values are written. If it has not, its values in `data` are not changed, except:
+    /// * with `PARTIAL`, the values counted so far are written. If the device adds to a value at
+    ///   the same time and its lower half overflows, the halves may be inconsistent.
+    /// * with `WAIT`, the call waits up to `timeout` for all queries together; otherwise `timeout`
+    ///   is ignored. As in Vulkan, the submission that ends the query must have been submitted. A
+    ///   query on a lost device never ends: use a timeout not much longer than a submission takes,
+    ///   and check for device loss in between.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::ResultsTooLong`].
-    /// [`RuntimeError::QueryTimeout`]: the results of the queries before that one are written.
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`],
+    /// [`RuntimeError::ResultsTooLong`]. After [`RuntimeError::QueryTimeout`] the results of the
+    /// queries before that query are written.
     ///
     /// # Safety
     /// The device is live.
@@ -161,11 +165,11 @@ impl QueryPool {
         if needed > data.len() as u64 {
             return Err(RuntimeError::ResultsTooLong { needed, len: data.len() });
         }
-        // SAFETY: the caller's contract; nothing else borrows what is mapped.
+        // SAFETY: the caller's contract; nothing else borrows the mapped memory.
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let started = Instant::now();
         let mut is_complete = true;
-        // Past the end nothing is left to write.
+        // An offset beyond the end leaves nothing to write.
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         for number in 0..count {
             let query = first + number;
@@ -196,23 +200,23 @@ impl QueryPool {
         Ok(is_complete)
     }
 
-    /// The values of a query, if it is available.
+    /// The values of a query, or `None` if it is not available.
     fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
         let availability = dwords.get((self.place(query).availability / super::DWORD) as usize)?;
         let end = availability.load(Ordering::Relaxed);
         if end == 0 {
             return None;
         }
-        // Acquiring is not enough: mapped memory may be write-combined, where processors reorder loads that they
-        // otherwise do not.
+        // An acquire load is not enough: mapped memory may be write-combined, where processors may
+        // reorder loads that they keep in order otherwise.
         fence(Ordering::SeqCst);
         let values = self.values(dwords, query);
         fence(Ordering::SeqCst);
-        // A reset takes the availability before the values, and what ends behind it has another number.
+        // A reset clears the availability before the values, and the next end has another number.
         (availability.load(Ordering::Relaxed) == end).then_some(values)
     }
 
-    /// The values of a query as they are.
+    /// The current values of a query.
     fn values(&self, dwords: &[AtomicU32], query: u32) -> [u64; 2] {
         let start = (self.place(query).values / super::DWORD) as usize;
         let half = |at: usize| {
@@ -224,28 +228,30 @@ impl QueryPool {
     /// Copies results of queries into a buffer of the application:
     /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
     ///
-    /// What was counted before in the queue counts. Of a query that has not ended by then the values in the buffer
-    /// stay as they are, unless `PARTIAL` or `WAIT` is asked for: then they are what has been counted so far.
-    /// Nothing waits for another queue, nor for what a [`Recorder`](crate::runtime::Recorder) has not
-    /// [flushed](crate::runtime::Recorder::flush).
+    /// Counts everything that was submitted to the queue before. If a query has not ended by then,
+    /// its values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set: then the values
+    /// counted so far are written. The command does not wait for other queues, nor for draws that a
+    /// [`Recorder`](crate::runtime::Recorder) has not [flushed](crate::runtime::Recorder::flush).
     ///
-    /// Records a kernel between two barriers. To the application's own barriers it is a transfer, as Vulkan's command
-    /// is: `TRANSFER` with `TRANSFER_WRITE`. It disturbs the compute pipeline, its push constants and, where
-    /// descriptors take the place of device addresses, all sets of the compute bind point. From `arena` it takes
-    /// 48 bytes of upload, and with descriptors a set.
+    /// Records a kernel between two barriers. The application must synchronize with it as with a
+    /// transfer, like Vulkan's command: `TRANSFER` with `TRANSFER_WRITE`. The compute pipeline and
+    /// its push constants are disturbed, and under the descriptor plan all descriptor sets of the
+    /// compute bind point. The function takes 48 bytes of upload memory from `arena`, and under the
+    /// descriptor plan one descriptor set.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
     /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::OtherContext`],
     /// [`RuntimeError::NoKernels`], [`RuntimeError::NoAddress`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::DispatchTooLarge`],
-    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`]. Nothing is recorded then.
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::ArenaFull`],
+    /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded in case of an error.
     ///
     /// # Safety
-    /// `cmd` is being recorded, for a queue with compute, outside of a render pass instance and of conditional
-    /// rendering, which would discard it. The pool, the kernels
-    /// and what is taken from the arena live until it is reset, and are of the device of `ctx`; so is the buffer of
-    /// `target`, which holds all results.
+    /// `cmd` is in the recording state, for a queue that supports compute, outside of a render pass
+    /// instance and outside of conditional rendering, which would discard the dispatch. The pool,
+    /// the kernels, the memory of the arena and the buffer of `target` belong to the device of
+    /// `ctx`, and live until `cmd` is reset. The buffer is large enough for all results.
     #[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]
     pub unsafe fn copy_results<'a>(
         &self,
@@ -302,7 +308,7 @@ impl QueryPool {
     }
 }
 
-/// Lets time pass between two polls.
+/// Pauses between two polls.
 fn pause(polls: u32) {
     match polls {
         0..SPINS => std::hint::spin_loop(),
@@ -311,7 +317,7 @@ fn pause(polls: u32) {
     }
 }
 
-/// Both parts of a slice, the first at most `len` long.
+/// Splits a slice. The first part has at most `len` bytes.
 fn split_at(slice: &mut [u8], len: usize) -> (&mut [u8], &mut [u8]) {
     let len = len.min(slice.len());
     slice.split_at_mut(len)

@@ -1,4 +1,4 @@
-//! What is bound: what the draws that follow find.
+//! Binds pipelines, buffers and sets for the draws that follow.
 
 use ash::vk;
 
@@ -12,7 +12,7 @@ use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{INLINE_ATTRIBUTES, split};
 
-/// An address that is not null, of nothing.
+/// An address that is not null but contains nothing.
 const NOWHERE: u64 = 16;
 
 impl Capture {
@@ -29,7 +29,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Binds a pipeline that was checked.
+    /// Binds a pipeline that has been checked.
     pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.restart = pipeline.primitive_restart();
@@ -63,10 +63,11 @@ impl Capture {
         Ok(())
     }
 
-    /// Finds what the pipeline reads of the vertex buffers that are bound.
+    /// Computes the descriptors of the attributes that the pipeline reads from the bound vertex
+    /// buffers.
     ///
     /// # Errors
-    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
+    /// Those of [`Recorder::draw`](super::Recorder::draw) for vertex buffers.
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
@@ -84,7 +85,7 @@ impl Capture {
         Ok(())
     }
 
-    /// What a pipeline, if there is one, reads of vertex buffers.
+    /// The attributes that a pipeline reads from vertex buffers; none without a pipeline.
     ///
     /// # Safety
     /// As [`find_attributes`](Self::find_attributes).
@@ -142,7 +143,7 @@ impl Capture {
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
-        // Null holds none, and nothing is asked of it.
+        // A null buffer contains no indices, and must not be queried.
         let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
             true => NOWHERE,

@@ -1,4 +1,4 @@
-//! A capture as a value: what it began with, what is bound, and the draws that were collected.
+//! A capture as a value: its initial state, what is bound, and the collected draws.
 
 use std::collections::HashSet;
 
@@ -21,35 +21,36 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// A capture by compute as a value: what is bound, and what was drawn since Begin.
+/// A compute capture as a value: what is bound, and the draws since Begin.
 ///
-/// It borrows nothing, so it can be kept wherever an application keeps what belongs to a command buffer, and be
-/// collected between any other commands. [`recorder`](Self::recorder) binds and draws, [`end`](Self::end) names the
-/// counters, and [`play`](Self::play) records all of it into a command buffer, as often as needed.
+/// It borrows nothing, so an application can keep it with the other state of a command buffer, and
+/// collect draws between any other commands. [`recorder`](Self::recorder) returns a recorder that
+/// binds and draws, [`end`](Self::end) sets the counters, and [`play`](Self::play) records
+/// everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`] of the compute backend is a capture that is played as it ends. Whichever way, an error loses
-/// nothing: what was collected stays, and can be played with more memory.
+/// A [`Recorder`] of the compute backend plays its capture when it ends. In both cases nothing is
+/// lost in case of an error: the collected draws stay, and can be played with more memory.
 ///
-/// The memory of what is collected is kept for the next capture: once a value has collected as many draws,
-/// collecting allocates nothing on the heap.
+/// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
+/// draws as before.
 #[derive(Debug)]
 pub struct Capture {
     pub(super) ctx: Context,
     pub(super) kernels: Kernels,
     pub(super) targets: [Option<TargetBuffer>; MAX_XFB_BUFFERS],
-    /// Strides of all records.
+    /// The record strides of all capture buffers.
     pub(super) strides: [Option<u32>; MAX_XFB_BUFFERS],
-    /// Counters to begin with and to end in, by buffer.
+    /// The counters to begin with and to end with, by capture buffer.
     pub(super) counters: [Address; MAX_XFB_BUFFERS],
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     pub(super) position: Position,
-    /// What was captured up to there, where it is known.
+    /// What was captured by the flushed draws, if it is known.
     pub(super) captured: Option<Captured>,
-    /// Whether it was begun.
+    /// Whether the capture was begun.
     begun: bool,
-    /// Whether its recorder was dropped without an end.
+    /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
-    /// Where its first draws were flushed to, if any were.
+    /// Where the first draws were flushed to, if any were.
     pub(super) flushed: Option<Flushed>,
     pub(super) bound: Bound,
     pub(super) table: Table,
@@ -57,30 +58,30 @@ pub struct Capture {
     pub(super) plan: Plan,
 }
 
-/// What a flush leaves behind in its command buffer.
+/// The state that a flush leaves in its command buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flushed {
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
     pub(super) sets_disturbed: bool,
-    /// That of the last pipeline.
+    /// The layout of the last pipeline.
     pub(super) layout: Option<vk::PipelineLayout>,
 }
 
-/// What the next draw finds.
+/// The state for the next draw.
 #[derive(Debug, Default)]
 pub(super) struct Bound {
-    /// `None` where draws are counted only.
+    /// `None` if draws are only counted.
     pub(super) pipeline: Option<Pipeline>,
     pub(super) provoking_vertex: ProvokingVertex,
     pub(super) indices: Option<BoundIndices>,
     pub(super) restart: bool,
     pub(super) constants: Constants,
-    /// Whether the pipeline's attributes are those of the vertex buffers that are bound.
+    /// Whether the attributes correspond to the current pipeline and vertex buffers.
     pub(super) has_attributes: bool,
     /// By [`QueryKind`](crate::runtime::QueryKind).
     pub(super) queries: [ActiveQuery; 2],
-    /// Of conditional rendering.
+    /// The predicate of conditional rendering.
     pub(super) predicate: Option<Predicate>,
 }
 
@@ -93,43 +94,43 @@ pub(super) struct BoundIndices {
     pub(super) restart_index: u32,
 }
 
-/// What says whether draws are discarded.
+/// The value that decides whether draws are discarded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Predicate {
     pub(super) address: Address,
     pub(super) inverted: bool,
 }
 
-/// Draws that are collected, and what of them changes seldom.
+/// Collected draws, and the states that they share.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pub(super) draws: Vec<PendingDraw>,
-    /// Ends of queries, which come behind all draws.
+    /// Ends of queries, which are executed after all draws.
     pub(super) ends: Vec<Operation>,
-    /// What draws find bound, in the order of the draws.
+    /// The states of the draws, in the order of the draws.
     pub(super) states: Vec<DrawState>,
     pub(super) pipelines: Vec<Pipeline>,
     pub(super) attributes: Vec<Attributes>,
-    /// Of all [`Attributes`], those beyond the inline ones.
+    /// The descriptors beyond the inline ones of all [`Attributes`].
     pub(super) attribute_table: Vec<AttributeDescriptor>,
-    /// Those of the application.
+    /// The descriptor sets of the application.
     pub(super) sets: BoundSets,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
-    /// Room for the descriptors of the attributes that are bound last.
+    /// Scratch memory for the descriptors of the attributes that are bound last.
     pub(super) descriptors: Vec<AttributeDescriptor>,
-    /// Addresses of the queries that ended.
+    /// The addresses of the queries that ended.
     pub(super) ended_queries: HashSet<u64>,
 }
 
-/// A draw that waits to be recorded.
+/// A draw that was collected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingDraw {
     pub(super) topology: PrimitiveTopology,
-    /// As the setup kernel takes it, but for addresses, which are to be [resolved](Capture::resolve).
+    /// The input of the setup kernel, except that addresses must be [resolved](Capture::resolve).
     pub(super) input: Input,
-    /// Number of its [`DrawState`].
+    /// The number of its [`DrawState`].
     pub(super) state: usize,
-    /// Invocations, at most.
+    /// The most invocations that the draw can need.
     pub(super) invocations: u64,
 }
 
@@ -141,7 +142,7 @@ impl PendingDraw {
             && self.input.predicate == Address::default()
     }
 
-    /// How many draws it may be.
+    /// The most draws that it can be.
     pub(super) fn count(&self) -> u64 {
         self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
@@ -151,49 +152,49 @@ impl PendingDraw {
     }
 }
 
-/// What a draw finds bound. Draws of one state may share a dispatch.
+/// The state that a draw uses. Draws with the same state may share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DrawState {
-    /// Number of the pipeline, if there is any.
+    /// The number of the pipeline, if there is one.
     pub(super) pipeline: usize,
-    /// Number of the [`Attributes`].
+    /// The number of the [`Attributes`].
     pub(super) attributes: usize,
-    /// Where the push constants that the shader reads are in [`Constants`].
+    /// The position in [`Constants`] of the push constants that the shader reads.
     pub(super) constants: usize,
-    /// Number of the snapshot in [`Pending::sets`].
+    /// The number of the snapshot in [`Pending::sets`].
     pub(super) sets: usize,
 }
 
-/// Vertex buffers, as the sysvals name them.
+/// The vertex buffers, as attribute descriptors.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The first of the others in [`Pending::attribute_table`], and how many they are.
+    /// The first of the other descriptors in [`Pending::attribute_table`], and their number.
     pub(super) others: (usize, usize),
 }
 
-/// A capture buffer that something is captured to.
+/// A capture buffer that the capture writes to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TargetBuffer {
-    /// The position is that of record 0 of the capture, where it is known.
+    /// Its position is that of record 0 of the capture, if known.
     pub(super) buffer: BoundBuffer,
-    /// Address of the bound range, to be [resolved](Capture::resolve).
+    /// The address of the bound range, which must be [resolved](Capture::resolve).
     pub(super) address: Address,
 }
 
-/// Who knows where the next record goes.
+/// Where the position of the next record is known from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Position {
-    /// The CPU: records behind record 0.
+    /// The CPU knows the position: the number of records after record 0.
     Known(u32),
-    /// The counters that the capture was begun with.
+    /// The GPU reads the position from the counters that the capture was begun with.
     Counters,
-    /// An earlier setup kernel, there.
+    /// The GPU reads the position from where an earlier setup kernel wrote it.
     State(Suballocation),
 }
 
 impl Capture {
-    /// A capture that is not begun.
+    /// A capture that has not begun.
     pub fn new(ctx: &Context, kernels: &Kernels) -> Self {
         Self {
             ctx: ctx.clone(),
@@ -214,14 +215,16 @@ impl Capture {
         }
     }
 
-    /// Begins anew, as [`Recorder::begin`] does, and records nothing. What was collected is forgotten.
+    /// Begins a capture, as [`Recorder::begin`] does, without recording anything. Discards what was
+    /// collected before.
     ///
     /// # Errors
-    /// As [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, whose draws are
-    /// recorded as they are drawn.
+    /// As [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, which
+    /// record draws immediately.
     ///
     /// # Safety
-    /// As [`Recorder::begin`], of the command buffers that it is [played](Self::play) into.
+    /// As [`Recorder::begin`], for all command buffers that the capture is [played](Self::play)
+    /// into.
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         let begun = unsafe { self.begin_checked(desc) };
@@ -243,7 +246,7 @@ impl Capture {
         for (number, (bound, stride)) in desc.buffers.iter().zip(self.strides).enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
             let what = format_args!("capture buffer {number}");
-            // Records are of whole dwords.
+            // Records consist of whole dwords.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
             let address =
@@ -266,7 +269,7 @@ impl Capture {
     /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`] does.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Recorder::begin_inactive`].
     pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
@@ -274,7 +277,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Forgets what was collected: it is to be begun again.
+    /// Discards what was collected. The capture must be begun again.
     pub fn clear(&mut self) {
         self.begun = false;
         self.is_abandoned = false;
@@ -292,18 +295,21 @@ impl Capture {
         self.pending.clear();
     }
 
-    /// Whether nothing was drawn and no query ended since Begin, or since the last [`Recorder::flush`].
+    /// Whether no draws and no ends of queries were collected since Begin, or since the last
+    /// [`Recorder::flush`].
     pub fn is_empty(&self) -> bool {
         self.pending.draws.is_empty() && self.pending.ends.is_empty()
     }
 
-    /// What binds and draws. It has no command buffer: its [`flush`](Recorder::flush) is refused, and its
-    /// [`end`](Recorder::end) is [that](Self::end) of the capture.
+    /// Returns a recorder that binds and draws. It has no command buffer:
+    /// [`flush`](Recorder::flush) returns an error, and [`end`](Recorder::end) does what
+    /// [`end`](Self::end) of the capture does.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder { inner: Inner::Collect(self), is_open: false }
     }
 
-    /// Says where the counters go, as [`Recorder::end`] does. Without it none is written.
+    /// Ends the capture and sets the counters to write, as [`Recorder::end`] does. If it is not
+    /// called, no counters are written.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
@@ -322,33 +328,38 @@ impl Capture {
         Ok(())
     }
 
-    /// The recorder was dropped without an end. Returns how many draws it did not record.
+    /// Called if the recorder is dropped without `end`. Returns the number of draws that were not
+    /// recorded.
     pub(super) fn abandon(&mut self) -> usize {
         self.is_abandoned = self.begun;
         self.pending.draws.len()
     }
 
-    /// Records what was collected. It can be played again, into the same command buffer or another one: each time it
-    /// begins where it began. So with counters it begins where they stand as the commands are executed. Queries
-    /// are [reset](crate::runtime::QueryPool::reset) between, or add up what each time counts: a host that polls may
-    /// then see a value of which the first part is of one time and the second of another.
+    /// Records what was collected. A capture can be played several times, into the same command
+    /// buffer or different ones. It always begins with its initial state; counters are read when
+    /// the commands are executed. If queries are not [reset](crate::runtime::QueryPool::reset)
+    /// between two executions, their values add up, and a host that polls may see a first integer
+    /// of one execution with a second integer of another.
     ///
-    /// What is disturbed and which barriers are recorded is said at [`Recorder::begin`]; those towards other captures
-    /// of the same buffers, also of the same capture played before, are the application's. Descriptor sets that were
-    /// not bound by [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
+    /// [`Recorder::begin`] lists the state that is disturbed and the barriers that are recorded.
+    /// The application must record barriers between this and other captures to the same buffers,
+    /// including earlier plays of the same capture. Descriptor sets that were not bound by
+    /// [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
     ///
-    /// A capture of which a recorder flushed some draws goes on behind them, in the same command buffer.
+    /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
+    /// same command buffer.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
-    /// [`RuntimeError::ArenaFull`],
-    /// [`RuntimeError::NoDescriptorSet`] (neither where the arena is [growing](crate::runtime::Arena::growing)),
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], a failed allocation. Nothing is
-    /// recorded then, and nothing is lost.
+    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither if the arena is
+    /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::DispatchTooLarge`],
+    /// [`RuntimeError::DescriptorSetUnknown`], a failed allocation. In case of an error nothing is
+    /// recorded, and nothing is lost.
     ///
     /// # Safety
-    /// As [`Recorder::begin`]. The arena that draws were flushed with was neither reset nor destroyed since.
+    /// As [`Recorder::begin`]. The arena that draws were flushed with has not been reset or
+    /// destroyed since.
     pub unsafe fn play<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -377,7 +388,7 @@ impl Capture {
         if self.begun { Ok(()) } else { Err(RuntimeError::NotBegun) }
     }
 
-    /// Forgets the draws, which were recorded, and goes on behind them.
+    /// Removes the draws, which were recorded, and continues after them.
     pub(super) fn advance(&mut self, after: &After, flushed: Flushed) {
         self.position = after.position;
         self.captured = after.captured;
@@ -387,7 +398,7 @@ impl Capture {
         pending.ends.clear();
         pending.states.clear();
         pending.ended_queries.clear();
-        // What the next draw finds is put together again.
+        // The states of the next draw are collected anew.
         pending.pipelines.drain(..pending.pipelines.len().saturating_sub(1));
         pending.attributes.clear();
         pending.attribute_table.clear();
@@ -433,7 +444,7 @@ impl Capture {
 }
 
 impl Position {
-    /// Bytes to where the next record of a capture buffer goes, where that is known.
+    /// Bytes from the start of the bound range to the next record, if known.
     pub(super) fn in_buffer(&self, target: &TargetBuffer) -> u64 {
         match self {
             Self::Known(records) => {
@@ -445,7 +456,7 @@ impl Position {
 }
 
 impl Pending {
-    /// Forgets all.
+    /// Removes everything.
     fn clear(&mut self) {
         self.draws.clear();
         self.ends.clear();

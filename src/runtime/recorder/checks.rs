@@ -1,5 +1,5 @@
-//! What a capture is given, checked before anything of it is recorded. What depends on the shader is checked
-//! where its [attributes](crate::runtime::pulling) and [pipeline](crate::runtime::pipeline) are.
+//! Checks the arguments of a capture before anything is recorded. Checks that depend on the shader
+//! are in [pulling](crate::runtime::pulling) and [pipeline](crate::runtime::pipeline).
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use crate::runtime::parameters::{
 use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
-/// Checks the ranges that are captured to, and how many they are.
+/// Checks the ranges of the capture buffers, and their number.
 pub(super) fn check_capture_buffers(
     ctx: &Context,
     pipeline: &Pipeline,
@@ -50,7 +50,7 @@ pub(super) fn check_capture_buffers(
     Ok(())
 }
 
-/// Checks the counters that a capture begins with or ends in.
+/// Checks the counters at the begin or the end of a capture.
 pub(super) fn check_counters(
     ctx: &Context,
     backend: Backend,
@@ -73,10 +73,11 @@ pub(super) fn check_counters(
     Ok(())
 }
 
-/// Checks that no two counters are written to one place. To begin with, buffers may share a counter.
+/// Checks that no two counters are written to the same address. At the begin of a capture, buffers
+/// may share a counter.
 pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
     for (second, counter) in counters.iter().enumerate() {
-        // Offsets are multiples of 4.
+        // Counters cannot overlap partially, because offsets are multiples of 4.
         if counter.is_some()
             && let Some(first) = counters.iter().take(second).position(|other| other == counter)
         {
@@ -86,14 +87,14 @@ pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), R
     Ok(())
 }
 
-/// Holds the number of a capture buffer against the limit of native transform feedback.
+/// Checks the number of a capture buffer against the limit of native transform feedback.
 fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
     let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
     let limit = "maxTransformFeedbackBuffers";
     check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
-/// Checks that a pipeline captures records of the strides that a capture was begun with.
+/// Checks that a pipeline has the record strides that the capture was begun with.
 pub(super) fn check_strides(
     begun: &[Option<u32>; MAX_XFB_BUFFERS],
     pipeline: &Pipeline,
@@ -109,7 +110,7 @@ pub(super) fn check_strides(
     }
 }
 
-/// Checks the range of push constants.
+/// Checks a range of push constants.
 pub(super) fn check_push_constants(
     ctx: &Context,
     offset: u32,
@@ -128,7 +129,8 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
-/// Checks that a pipeline has the set numbers that sets are bound to: the one behind them is that of the buffers.
+/// Checks that the pipeline has set layouts of the application for these set numbers. The set after
+/// them is that of the buffers.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,
@@ -141,7 +143,7 @@ pub(super) fn check_set_range(
     }
 }
 
-/// Holds the topology of a draw against that of a pipeline that takes only one.
+/// Checks the topology of a draw against a pipeline with a fixed topology.
 pub(super) fn check_topology(
     fixed: Option<PrimitiveTopology>,
     topology: PrimitiveTopology,
@@ -154,7 +156,7 @@ pub(super) fn check_topology(
     }
 }
 
-/// Checks that the indices of vertices and instances are numbers of 32 bits.
+/// Checks that the numbers of all vertices and instances fit into 32 bits.
 pub(super) fn check_draw(draw: &Draw) -> Result<(), RuntimeError> {
     check_range("vertex", draw.first_vertex, draw.vertex_count)?;
     check_range("instance", draw.first_instance, draw.instance_count)
@@ -167,7 +169,7 @@ pub(super) fn check_range(what: &'static str, first: u32, count: u32) -> Result<
     }
 }
 
-/// Checks where the arguments of an indirect draw lie: commands of so many bytes.
+/// Checks the offset and the stride of indirect commands of `command` bytes.
 pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
     multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride)?;
@@ -181,12 +183,12 @@ pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), Ru
     }
 }
 
-/// Holds an indirect draw against what the device was created with, for the native backend.
+/// Native: checks that the device was created with the features that an indirect draw needs.
 pub(super) fn check_native_indirect(
     ctx: &Context,
     draw: &IndirectDraw,
 ) -> Result<(), RuntimeError> {
-    // Where the GPU reads the number, it is the application that keeps to the limit.
+    // If the draw count is in a buffer, the application must obey the limit.
     if draw.count.is_some() || draw.draw_count <= 1 {
         return Ok(());
     }
@@ -199,7 +201,7 @@ pub(super) fn check_native_indirect(
     check_limit(what, draw.draw_count, "maxDrawIndirectCount", max)
 }
 
-/// Holds a byte-count draw against what the device has, for the native backend.
+/// Native: checks that the device supports byte-count draws and their stride.
 pub(super) fn check_native_byte_count(
     ctx: &Context,
     draw: &ByteCountDraw,

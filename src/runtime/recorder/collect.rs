@@ -1,4 +1,4 @@
-//! What is drawn: collected draw by draw, with what is bound and which queries are active.
+//! Collects draws, with what is bound and the active queries.
 
 use super::capture::{Capture, DrawState, PendingDraw, Predicate};
 use super::checks::check_topology;
@@ -13,7 +13,7 @@ use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 impl Capture {
-    /// Number of the state that a draw finds now.
+    /// The number of the current state.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
         let constants = range.map_or(0, |range| self.bound.constants.snapshot(range));
@@ -30,7 +30,7 @@ impl Capture {
         pending.states.len() - 1
     }
 
-    /// What all inputs have in common.
+    /// The members that all kinds of inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let stream = match self.bound.pipeline {
@@ -155,8 +155,9 @@ impl Capture {
         self.push_input(topology, input)
     }
 
-    /// Holds the commands of an indirect draw, of so many bytes, against what is known of their buffer. A descriptor
-    /// may name no more than the buffer has; of an address nothing is read that is not counted.
+    /// Checks that the buffer of an indirect draw can contain its commands of `size` bytes. A
+    /// descriptor must not exceed its buffer. With device addresses no check is needed: only
+    /// commands that are counted are read.
     ///
     /// # Errors
     /// [`RuntimeError::CommandsPastTheEnd`].
@@ -168,7 +169,8 @@ impl Capture {
             return Ok(());
         }
         let end = draw.offset.saturating_add(size);
-        // A handle does not tell how long its buffer is, but what memory it takes.
+        // A handle does not tell the size of its buffer, but its memory requirements are an upper
+        // bound.
         // SAFETY: the caller's contract.
         let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(draw.buffer) }.size;
         let draw_count = draw.draw_count;
@@ -194,7 +196,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Invocations of a workgroup that captures draws of a state.
+    /// The workgroup size of captures of draws with that state.
     pub(super) fn workgroup_size_of(&self, state: usize) -> u32 {
         let state = self.pending.states.get(state);
         state.and_then(|state| self.pipeline_of(state)).map_or(1, Pipeline::workgroup_size)
@@ -210,7 +212,7 @@ impl Capture {
         dispatch_size(invocations, workgroup_size, self.ctx.max_workgroups_per_axis())
     }
 
-    /// Invocations that a draw takes at most, wherever in the buffers it begins.
+    /// The most invocations that a draw can need, whatever the position of its first record.
     fn most_invocations(&self, draw: &PendingDraw) -> u64 {
         let Input { count, instance_count, index_limit, .. } = draw.input;
         let vertices = draw.topology.vertices_per_primitive();
@@ -226,14 +228,16 @@ impl Capture {
     }
 }
 
-/// Workgroups of that many invocations that draws take at most, each with workgroups of its own.
+/// The most workgroups of `size` invocations that draws can need, if no two of them share a
+/// workgroup.
 pub(super) fn most_workgroups(draw: &PendingDraw, size: u32) -> u64 {
     let more = (draw.count() - 1).min(draw.invocations);
     draw.invocations.div_ceil(u64::from(size)) + more
 }
 
-/// Items of a draw of at most `count` vertices and `instance_count` instances, of which `room` primitives
-/// fit. An instance costs the items of one primitive, and each further primitive one number more.
+/// The most items of a draw of at most `count` vertices and `instance_count` instances of which
+/// `room` primitives fit. The first primitive of an instance needs the most items; each further
+/// primitive needs the same number of additional items.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);
@@ -242,15 +246,16 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// The same for indices with restarts, of which the index buffer holds `index_limit`: what shaders/setup.wgsl
-/// makes of any number of primitives that an instance may have.
+/// The same for indices with restarts, where `index_limit` indices are within the bound range.
+/// shaders/setup.wgsl computes the same for any number of primitives that an instance can have.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);
         u64::from(count).min(reached)
     };
     let instances = u64::from(instance_count).min(room);
-    // As many primitives take most items where each instance has one.
+    // For a given number of primitives, the number of items is largest if each instance has one
+    // primitive.
     instances.saturating_mul(items(room)).min(room.saturating_mul(items(1)))
 }
 
@@ -293,7 +298,7 @@ mod tests {
         ) {
             let most_instances = instances.max(most_instances) as u32;
             let bound = most_restarted(count.max(most), index_limit, most_instances, room);
-            // As draw_of in shaders/setup.wgsl has it.
+            // The same as draw_of in shaders/setup.wgsl.
             let written = (primitives * instances).min(room);
             let instances = (written - 1) / primitives + 1;
             let reached = u64::from(index_limit) + 6 * (primitives.min(written) + 1);
@@ -301,7 +306,7 @@ mod tests {
         }
     }
 
-    /// The last instance may be cut short, as `workgroups_of` in shaders/setup.wgsl has it.
+    /// The last instance may be incomplete, see `workgroups_of` in shaders/setup.wgsl.
     fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
         let m = u64::from(topology.vertices_per_primitive());
         let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);

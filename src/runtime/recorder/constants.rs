@@ -1,34 +1,34 @@
-//! Push constants of the application, as draws find them.
+//! The push constants of the application that each draw uses.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// What was pushed, and a copy of what draws found of it.
+/// The current push constants, and a snapshot for each draw that found different ones.
 #[derive(Debug, Default)]
 pub(super) struct Constants {
-    /// By byte. What was not pushed is undefined in Vulkan, and 0 here.
+    /// By byte. Bytes that were not set are undefined in Vulkan, and 0 here.
     current: Vec<u8>,
     snapshots: Vec<u8>,
-    /// Where the last snapshot is, and of which range.
+    /// The position of the last snapshot, and its range.
     last: Option<(usize, Range<u32>)>,
 }
 
 impl Constants {
-    /// Forgets all.
+    /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.current.clear();
         self.snapshots.clear();
         self.last = None;
     }
 
-    /// Forgets the snapshots. What was pushed stays.
+    /// Forgets the snapshots. The current values stay.
     pub(super) fn forget_snapshots(&mut self) {
         self.snapshots.clear();
         self.last = None;
     }
 
-    /// Replaces bytes from `offset` on, which lie within what the device has.
+    /// Sets bytes from `offset` on. The range must be within the limits of the device.
     pub(super) fn push(&mut self, offset: u32, bytes: &[u8]) {
         let start = offset as usize;
         let end = start + bytes.len();
@@ -40,7 +40,7 @@ impl Constants {
         }
     }
 
-    /// All up to `end`.
+    /// The current bytes up to `end`.
     pub(super) fn current(&mut self, end: u32) -> &[u8] {
         if self.current.len() < end as usize {
             self.current.resize(end as usize, 0);
@@ -48,8 +48,8 @@ impl Constants {
         self.current.get(..end as usize).unwrap_or_default()
     }
 
-    /// Where the bytes of a range are among the snapshots, as they are now. What did not change since the last
-    /// snapshot is found there.
+    /// Returns the position of a snapshot with the current bytes of a range. Uses the last snapshot
+    /// if the bytes have not changed.
     pub(super) fn snapshot(&mut self, range: &Range<u32>) -> usize {
         if range.is_empty() {
             return 0;
@@ -68,7 +68,7 @@ impl Constants {
         start
     }
 
-    /// The bytes of a snapshot of so many.
+    /// The `len` bytes of a snapshot.
     pub(super) fn bytes(&self, snapshot: usize, len: usize) -> &[u8] {
         self.snapshots.get(snapshot..).and_then(|bytes| bytes.get(..len)).unwrap_or_default()
     }
@@ -97,7 +97,7 @@ mod tests {
                 constants.push(4 * offset, bytes);
                 let range = 16 * start..16 * (start + size);
                 let snapshot = constants.snapshot(&range);
-                // What did not change is not kept twice.
+                // Unchanged bytes do not make another snapshot.
                 prop_assert_eq!(constants.snapshot(&range), snapshot);
                 expected.push((snapshot, model[16 * *start as usize..][..16 * *size as usize].to_vec()));
                 prop_assert_eq!(constants.current(96), &model[..96]);

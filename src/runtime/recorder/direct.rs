@@ -1,4 +1,5 @@
-//! Recording where the CPU knows everything: the twin of `shaders/setup.wgsl`.
+//! Records captures whose counts and positions the CPU knows: computes what `shaders/setup.wgsl`
+//! computes on the GPU.
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::play::{After, Playback};
@@ -14,27 +15,28 @@ use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// Draws of at most so many workgroups share a dispatch. A larger one has its own: its invocations
-/// read the draw from push constants, not from memory.
+/// Draws of at most this many workgroups share a dispatch. A larger draw has a dispatch of its own:
+/// its invocations read the draw from push constants, not from memory.
 const SMALL: u32 = 64;
 
-/// Workgroups that draws which share a dispatch may have together, if two axes hold them.
+/// The most workgroups of a shared dispatch, if two axes allow as many.
 const SHARED: u32 = 1 << 20;
 
 /// One dispatch that captures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// Its draws, among those that are placed.
+    /// The first draw and the number of draws, among the placed draws.
     first: usize,
     count: usize,
-    /// Number of the state of its draws.
+    /// The number of the state of the draws.
     state: usize,
     workgroups: u32,
-    /// Where there is more than one draw.
+    /// The address of the batch, if there is more than one draw.
     batch: Address,
 }
 
-/// What the CPU counted for a query that the GPU does not know yet. It wraps, as sums of the GPU do.
+/// Values that the CPU counted for a query and that were not added to the query yet. They wrap like
+/// the sums of the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
@@ -48,7 +50,7 @@ impl Tally {
     }
 }
 
-/// Where the next draw goes.
+/// The position of the next draw.
 struct Cursor {
     record: u32,
     captured: Option<Captured>,
@@ -87,10 +89,11 @@ impl Capture {
         Ok(after)
     }
 
-    /// Computes what the setup kernel would, and finds a dispatch for it.
+    /// Computes what the setup kernel would compute, and adds the draw to a dispatch.
     fn place_draw(&mut self, draw: &PendingDraw, cursor: &mut Cursor) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        // Each on its own: operations have no order, so what is added to a query is added at once.
+        // Each query separately. The operations of one kernel dispatch are not ordered, so there is
+        // one operation per query, with the whole sum.
         for (tally, slot) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
@@ -124,7 +127,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Adds a draw to the last dispatch, or makes a new one.
+    /// Adds a draw to the last dispatch, or begins a new one.
     fn place(&mut self, mut placed: DrawSysvals, state: usize, workgroups: u32) {
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
@@ -134,7 +137,7 @@ impl Capture {
             Some(last)
                 if last.state == state
                     && workgroups <= SMALL
-                    // The first of them is small too.
+                    // Only small draws share a dispatch, so the first one must be small too.
                     && (last.count > 1 || last.workgroups <= SMALL)
                     && last.workgroups + workgroups <= most =>
             {
@@ -153,7 +156,7 @@ impl Capture {
         plan.placed.push(placed);
     }
 
-    /// Tells the GPU what was counted.
+    /// Adds an operation that adds the counted values to a query.
     fn tell_query(&mut self, tally: Tally) {
         let Tally { slot, values: [a, b] } = tally;
         if a != 0 || b != 0 {
@@ -167,14 +170,14 @@ impl Capture {
         }
     }
 
-    /// An operation, unless there is nothing that it is for.
+    /// Adds an operation, unless its address is null.
     fn push_operation(&mut self, operation: Operation) {
         if operation.address != Address::default() {
             self.plan.operations.push(operation);
         }
     }
 
-    /// Upload that the dispatches and operations take.
+    /// The upload memory of the dispatches and operations.
     fn direct_upload(&self) -> u64 {
         let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
         let batch = aligned(size_of::<Batch>() as u64);
@@ -189,7 +192,7 @@ impl Capture {
         playback: &mut Playback<'_>,
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
-        // Whatever may fail comes before the first command.
+        // Everything that can fail precedes the first command.
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
@@ -280,20 +283,20 @@ impl Capture {
         unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
-    /// A draw whose index buffer has the address that shaders take.
+    /// Returns the draw with a resolved index buffer address.
     fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
         DrawSysvals { index_address: self.resolve(draw.index_address), ..draw }
     }
 }
 
-/// Invocations that capture a draw: one an item, and for a fan one more, as the hub is written into
-/// every primitive by those beside the items.
+/// The number of invocations that capture a draw: one per item. A fan needs twice as many: the
+/// additional invocations write the hub into every primitive.
 fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
     let fan = topology.shape() == Shape::TriFan;
     u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
 }
 
-/// The draw that a direct input describes.
+/// Converts a direct input to the draw that it describes.
 fn draw_sysvals(input: &Input, counts: &DrawCounts, base_record: u32) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);

@@ -1,4 +1,4 @@
-//! The draw commands of a capture. Each checks what it is given, and hands it to its backend.
+//! The draw commands of a capture. Each checks its arguments and passes them to its backend.
 
 use super::Recorder;
 use super::checks::{check_byte_count, check_draw, check_indirect, check_range};
@@ -18,23 +18,25 @@ pub(super) enum Arguments<'a> {
 }
 
 impl Recorder<'_> {
-    /// Captures a draw, behind those before it.
+    /// Captures a draw, after the draws before it.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`], [`RuntimeError::DispatchTooLarge`],
-    /// [`RuntimeError::NotBegun`]; of the vertex buffers that the pipeline reads
-    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`]; of push constants, and of sysvals in memory, [`RuntimeError::ArenaFull`] and a
-    /// failed allocation (vertex);
-    /// [`RuntimeError::Limit`] (vertex: a triangle fan of more than
-    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES)). Nothing is recorded then, and the capture
-    /// may go on.
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; for the vertex buffers that
+    /// the pipeline reads [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::PastTheEnd`]; for push constants and sysvals in memory (vertex)
+    /// [`RuntimeError::ArenaFull`] and a failed allocation; [`RuntimeError::Limit`] (vertex) for a
+    /// triangle fan with more than
+    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES). Nothing is recorded in
+    /// case of an error, and the capture may continue.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin), with the same render pass instance if there is one. On the native
-    /// and vertex backends the vertices lie within their buffers, unless `robustBufferAccess` is
-    /// enabled; natively so do the indices, unless `robustBufferAccess2` is.
+    /// As [`begin`](Self::begin), in the same render pass instance if there is one. On the native
+    /// and vertex backends all vertices lie within their buffers, unless `robustBufferAccess` is
+    /// enabled. On the native backend all indices lie within their buffer, unless
+    /// `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
         topology: PrimitiveTopology,
@@ -47,11 +49,11 @@ impl Recorder<'_> {
 
     /// Captures an indexed draw.
     ///
-    /// With primitive restart, the compute backend takes an invocation, for a triangle fan two, for each index
-    /// of each instance, as only they find the restarts. Where the GPU sizes the dispatch,
-    /// 2^32 - 1 invocations of a draw and 2^31 - 1 indices of an instance are the limit: what further ones would
-    /// write is missing, while counters and queries count it. Where the CPU does, it is
-    /// [`RuntimeError::DispatchTooLarge`].
+    /// With primitive restart, the compute backend needs one invocation per index and instance (two
+    /// for a triangle fan), because only the GPU knows the restarts. For an indirect dispatch the
+    /// limits are 2^32 - 1 invocations per draw and 2^31 - 1 indices per instance: records beyond
+    /// them are missing, although counters and queries include them. For a direct dispatch
+    /// [`RuntimeError::DispatchTooLarge`] is returned instead.
     ///
     /// # Errors
     /// As [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`], [`RuntimeError::Unsupported`]
@@ -69,12 +71,12 @@ impl Recorder<'_> {
         unsafe { self.record(topology, Arguments::Indexed(draw), 0) }
     }
 
-    /// Captures draws whose `DrawIndex` counts up from 0
+    /// Captures several draws with `DrawIndex` 0, 1, 2, ...
     /// ([`vkCmdDrawMultiEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiEXT.html)).
     ///
     /// # Errors
-    /// As [`draw`](Self::draw) for the first draw that cannot be captured; those before it are.
-    /// [`RuntimeError::Unsupported`] (native and vertex).
+    /// As [`draw`](Self::draw), for the first draw that cannot be captured; the draws before it are
+    /// captured. [`RuntimeError::Unsupported`] (native and vertex).
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
@@ -91,9 +93,10 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Captures indexed draws whose `DrawIndex` counts up from 0
+    /// Captures several indexed draws with `DrawIndex` 0, 1, 2, ...
     /// ([`vkCmdDrawMultiIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiIndexedEXT.html)).
-    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed).
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each
+    /// draw.
     ///
     /// # Errors
     /// As [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
@@ -113,26 +116,28 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Captures draws whose arguments the GPU reads.
+    /// Captures draws whose arguments are in a buffer.
     ///
-    /// On the compute backend they are collected as one draw, however many they may be: the GPU finds out how many
-    /// there are, and goes through those alone. Where nothing more fits and no query counts it passes over them. They
-    /// take scratch of the [arena](crate::runtime::ArenaDesc) for no more draws than records fit. The first 2^24 - 1
-    /// draws are made: what further ones would write is missing, and nothing counts it.
+    /// The compute backend collects them as one draw, whatever their number: the GPU reads the
+    /// number of draws and processes only that many. It skips draws for which there is no room left
+    /// and that no query counts. They take scratch memory of the [arena](crate::runtime::ArenaDesc)
+    /// for at most as many draws as records fit. The limit is 2^24 - 1 draws: further draws are
+    /// neither captured nor counted.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
-    /// [`RuntimeError::DispatchTooLarge`] (where the device has no indirect dispatch),
-    /// [`RuntimeError::CommandsPastTheEnd`] (by descriptors),
-    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: with a count without
-    /// `drawIndirectCount`, of several draws without `multiDrawIndirect`).
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::DispatchTooLarge`] (if the device has no
+    /// indirect dispatch), [`RuntimeError::CommandsPastTheEnd`] (descriptor plan),
+    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: a count
+    /// without `drawIndirectCount`, several draws without `multiDrawIndirect`).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw). The arguments, of all draws that there may be, lie within their buffer, and are visible
-    /// to [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend their
-    /// `firstInstance` is 0 unless `drawIndirectFirstInstance` is enabled, and a count in a buffer is at most
-    /// `maxDrawIndirectCount`.
+    /// As [`draw`](Self::draw). The buffer contains the arguments of `draw_count` draws, and
+    /// earlier writes to it are visible to
+    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend
+    /// their `firstInstance` is 0 unless `drawIndirectFirstInstance` is enabled, and a count in a
+    /// buffer is at most `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -143,11 +148,13 @@ impl Recorder<'_> {
         unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
     }
 
-    /// Captures indexed draws whose arguments the GPU reads.
+    /// Captures indexed draws whose arguments are in a buffer.
     ///
-    /// With primitive restart each has the limit of [`draw_indexed`](Self::draw_indexed), and the compute backend looks
-    /// through all indices that are bound, once in a capture or between two [flushes](Self::flush) for all indirect
-    /// draws of one topology that find the same bound: bind no more of them than the draws may use.
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each
+    /// draw. The compute backend then searches all indices of the bound range for restarts. This is
+    /// done once per capture, or between two [flushes](Self::flush), for all indirect draws with
+    /// the same topology, bound range and restart index: do not bind a larger range than the draws
+    /// use.
     ///
     /// # Errors
     /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].
@@ -164,11 +171,11 @@ impl Recorder<'_> {
         unsafe { self.record(topology, Arguments::IndexedIndirect(draw), 0) }
     }
 
-    /// Captures a draw of as many vertices as an earlier capture wrote.
+    /// Captures a draw with the number of vertices that an earlier capture wrote.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect) but for [`RuntimeError::FeatureNotEnabled`];
-    /// [`RuntimeError::Misaligned`] for a stride of 0, too, [`RuntimeError::IndexOverflow`], and
+    /// As [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
+    /// [`RuntimeError::Misaligned`] also for a stride of 0; [`RuntimeError::IndexOverflow`], and
     /// [`RuntimeError::MissingProperty`] (native, without `transformFeedbackDraw`).
     ///
     /// # Safety

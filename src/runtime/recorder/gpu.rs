@@ -1,4 +1,4 @@
-//! Recording where the GPU has to find out what is drawn, or where it goes: a setup kernel for all draws,
+//! Records captures whose counts or positions only the GPU knows: a setup kernel for all draws, and
 //! then their captures.
 //!
 //! ```text
@@ -25,24 +25,24 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
-/// Bytes of the positions that a setup leaves to the next.
+/// Bytes of the positions that one setup writes for the next one.
 const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// Consecutive draws that one dispatch captures.
+/// Consecutive draws that share a dispatch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuGroup {
     workgroup_size: u32,
     state: usize,
-    /// Workgroups at most, or `None` where the GPU gives the size of the dispatch.
+    /// The most workgroups needed, or `None` if the dispatch is indirect.
     workgroups: Option<u64>,
 }
 
-/// What was placed in the arena.
+/// The memory that was taken from the arena.
 struct Placed {
     setup: Suballocation,
     batches: Suballocation,
     new_state: Suballocation,
-    /// From where and to where an earlier state is copied.
+    /// The source and the destination, if an earlier state must be copied.
     moved_state: Option<(Suballocation, Suballocation)>,
     restarts: Option<RestartDispatches>,
 }
@@ -56,9 +56,9 @@ impl Capture {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         self.make_groups();
-        // Kernels take the place of the application's sets.
+        // Kernels disturb the application's descriptor sets.
         self.check_sets()?;
-        // Whatever may fail comes before the first command.
+        // Everything that can fail precedes the first command.
         let per_axis = self.ctx.max_workgroups_per_axis();
         for group in &self.plan.groups {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
@@ -113,10 +113,11 @@ impl Capture {
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
 
-    /// Copies the state of an earlier setup to where descriptors reach it: that is the block of this one.
+    /// Copies the state of an earlier setup to the block of the current one, where descriptors
+    /// reach it.
     ///
     /// # Safety
-    /// As [`play`](Self::play); both places hold a state.
+    /// As [`play`](Self::play); both places contain a state.
     unsafe fn move_state(
         &self,
         playback: &mut Playback<'_>,
@@ -134,7 +135,8 @@ impl Capture {
         }
     }
 
-    /// Puts draws together that find the same bound, and whose dispatch is sized by the same side.
+    /// Groups consecutive draws that have the same state and the same kind of dispatch, direct or
+    /// indirect.
     fn make_groups(&mut self) {
         let per_axis = u64::from(self.ctx.max_workgroups_per_axis());
         let indirect = self.ctx.has_indirect_dispatch();
@@ -165,12 +167,12 @@ impl Capture {
         }
     }
 
-    /// Whether an indirect draw may be several.
+    /// Whether an indirect draw may consist of several draws.
     fn has_several(&self) -> bool {
         self.pending.draws.iter().any(|draw| draw.count() > 1)
     }
 
-    /// Draws that the setup kernel makes at most.
+    /// The most draws that the setup kernel can write.
     fn most_placed_draws(&self) -> u64 {
         let inputs = self.pending.draws.len() as u64;
         if !self.has_several() {
@@ -190,7 +192,7 @@ impl Capture {
         size as u32
     }
 
-    /// Upload and scratch of a setup.
+    /// The upload and scratch memory of a setup.
     fn setup_memory(&self) -> (u64, u64) {
         let (draws, groups) = (self.pending.draws.len() as u64, self.plan.groups.len() as u64);
         let size = |count: u64, size: usize| aligned(count * size as u64);
@@ -275,7 +277,7 @@ impl Capture {
         Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
     }
 
-    /// An input with the addresses that shaders take.
+    /// Returns an input with resolved addresses.
     fn resolved_input(&self, mut input: Input) -> Input {
         for address in input.buffers_mut() {
             *address = self.resolve(*address);
@@ -321,17 +323,17 @@ impl Capture {
     }
 }
 
-/// Of so many draws, of which some may be several, those that the setup kernel makes at most: the ones that write
-/// something, of which there are no more than records fit, and the first of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: draws that write something,
+/// of which there are at most as many as records fit, and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
-    // As room_at in shaders/setup.wgsl has it, wherever the capture begins.
+    // The same as room_at in shaders/setup.wgsl, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
     let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
     draws.min(room.unwrap_or(0).saturating_add(groups))
 }
 
-/// Workgroups of a dispatch that several draws may share: no more than two axes hold, and than have numbers of their
-/// own for all invocations.
+/// The most workgroups of a dispatch that several draws can share: limited by two axes, and by 2^32
+/// invocation numbers.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }
@@ -342,18 +344,18 @@ mod tests {
 
     use super::*;
 
-    /// A draw as the setup kernel finds it.
+    /// A draw as the setup kernel reads it.
     #[derive(Debug, Clone, Copy)]
     struct Found {
         primitives: u64,
-        /// Of a primitive.
+        /// Vertices per primitive.
         vertices: u64,
-        /// Whether the draw before is of another group.
+        /// Whether the draw before it belongs to another group.
         starts_group: bool,
     }
 
     fn draws() -> impl Strategy<Value = Vec<Found>> {
-        // Many write nothing, and few find no room.
+        // Many draws write nothing, and few do not fit.
         let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
         let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
         let draw = draw.prop_map(|(primitives, vertices, starts_group)| Found {
@@ -364,10 +366,10 @@ mod tests {
         proptest::collection::vec(draw, 1..60)
     }
 
-    /// How many of the draws shaders/setup.wgsl keeps, each placed behind those before it and clamped to what is left:
-    /// `place`, and `is_kept` in `xfb_setup`.
+    /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`).
+    /// Each draw is placed after those before it and clamped to the remaining room.
     fn kept(draws: &[Found], buffers: &[BoundBuffer]) -> u64 {
-        // Where nothing is captured, no draw is placed.
+        // If nothing is captured, no draw is placed.
         let mut room = room_at(buffers).unwrap_or(0);
         let mut kept = 0;
         for (number, draw) in draws.iter().enumerate() {
@@ -378,7 +380,8 @@ mod tests {
         kept
     }
 
-    /// `room_at` there, of the positions that are bytes from the start of each bound range.
+    /// The same as `room_at` in shaders/setup.wgsl. Positions are bytes from the start of each
+    /// bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);
@@ -397,7 +400,7 @@ mod tests {
                 stride: 4 * stride,
             });
             let buffers: Vec<BoundBuffer> = buffers.collect();
-            // The first draw belongs to a group whether or not it says that it starts one.
+            // The first draw always starts a group.
             let starts = draws.iter().skip(1).filter(|draw| draw.starts_group);
             let groups = 1 + starts.count() as u64;
             let bound = most_placed(draws.len() as u64, groups, buffers.iter().copied());
@@ -405,7 +408,7 @@ mod tests {
         }
     }
 
-    /// A draw of each group writes nothing, and the others a record each.
+    /// One draw of each group writes nothing; the others write one record each.
     #[test]
     fn as_many_draws_may_be_kept_as_the_bound() {
         let draw = |primitives, starts_group| Found { primitives, vertices: 1, starts_group };

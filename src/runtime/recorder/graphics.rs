@@ -1,4 +1,4 @@
-//! Captures by a graphics pipeline: the driver's own, and the vertex backend's.
+//! Captures with a graphics pipeline: native captures, and those of the vertex backend.
 
 use ash::vk;
 
@@ -28,16 +28,16 @@ pub(super) struct Graphics<'a> {
     pipeline: Pipeline,
     provoking_vertex: ProvokingVertex,
     vertex_buffers: Vec<VertexBuffer>,
-    /// Whether they are known to be what the pipeline reads.
+    /// Whether the vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
     constants: Constants,
-    /// Natively: whether they are to be recorded before the next draw.
+    /// Native: whether push constants must be recorded before the next draw.
     are_constants_new: bool,
-    /// Where the push constants of the vertex backend are, while they stay.
+    /// Vertex: where the current push constants are in memory, if they were written already.
     table: Option<Address>,
-    /// What the vertex backend captures to: the buffer, and the device address of its range.
+    /// Vertex: the capture buffers, and the device addresses of their ranges.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// What was captured, where it is known.
+    /// What was captured so far, if known.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -121,7 +121,7 @@ impl<'a> Graphics<'a> {
     /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
     ///
     /// # Safety
-    /// As there.
+    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
     pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         if pipeline.context() != self.ctx.id() {
             return Err(RuntimeError::OtherContext { what: "the pipeline" });
@@ -163,7 +163,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// Records the push constants that a native pipeline reads.
+    /// Records the push constants that a native pipeline reads, if they changed.
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
@@ -178,7 +178,8 @@ impl<'a> Graphics<'a> {
         unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stage, 0, bytes) };
     }
 
-    /// Where the vertex backend finds the push constants of the application.
+    /// Writes the application's push constants to memory for the vertex backend. Returns their
+    /// address.
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
@@ -199,10 +200,10 @@ impl<'a> Graphics<'a> {
         Ok(address)
     }
 
-    /// Checks that the vertex buffers are what the pipeline reads.
+    /// Checks the vertex buffers against the attributes that the pipeline reads.
     ///
     /// # Errors
-    /// As [`Recorder::draw`](super::Recorder::draw), of vertex buffers.
+    /// Those of [`Recorder::draw`](super::Recorder::draw) for vertex buffers.
     fn check_buffers(&mut self) -> Result<(), RuntimeError> {
         if !self.are_buffers_checked {
             let (backend, attributes) = (self.pipeline.backend(), self.pipeline.attributes());
@@ -237,7 +238,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and has them be what is bound.
+    /// Checks vertex buffers, and replaces those that are bound.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -366,7 +367,7 @@ impl<'a> Graphics<'a> {
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // With a count Vulkan wants a valid one in any case.
+        // With a count, Vulkan requires a valid stride in any case.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
@@ -388,7 +389,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// Captures by the vertex shader's own stores.
+    /// Captures a draw by stores of the vertex shader.
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
@@ -449,13 +450,13 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// What a draw captures, as far as the write positions are known.
+    /// What a draw captures, if the write positions are known.
     fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         DrawCounts::new(topology, count, instances, buffers)
     }
 
-    /// Follows the write positions behind a draw.
+    /// Advances the write positions by a draw.
     fn advance(&mut self, counts: &DrawCounts) {
         if let Some(captured) = &mut self.captured {
             captured.add(counts);
@@ -489,7 +490,7 @@ impl<'a> Graphics<'a> {
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
             .and_then(|()| check_distinct(counters));
-        // What was begun is ended whatever happens.
+        // `end` must be recorded in any case, because `begin` was.
         let counters = if checked.is_ok() { counters } else { &[] };
         match native(&self.ctx, &self.pipeline)? {
             // SAFETY: the caller's contract; `begin` recorded the begin.
@@ -506,7 +507,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// The driver's transform feedback, on the native backend.
+/// The driver's transform feedback; `None` unless the backend is native.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,

@@ -1,20 +1,22 @@
-//! Recording one capture: `vkCmdBeginTransformFeedbackEXT`, draws, `vkCmdEndTransformFeedbackEXT`,
-//! on whichever backend the pipeline is for.
+//! Records one capture: `vkCmdBeginTransformFeedbackEXT`, draws, `vkCmdEndTransformFeedbackEXT`, on
+//! the backend of the pipeline.
 //!
-//! | backend | a draw records |
+//! | backend | what a draw records |
 //! |---|---|
-//! | native | the Vulkan command that it stands for |
-//! | vertex | `vkCmdDraw`, with the place of its records in push constants |
-//! | compute | nothing: [`Recorder::end`], or [`Recorder::flush`], records all of them |
+//! | native | the corresponding Vulkan command |
+//! | vertex | `vkCmdDraw`, with the position of its records in push constants |
+//! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
 //!
-//! What the compute backend collects is a value, [`Capture`], which the recorder borrows: state.rs and draw_commands.rs are
-//! the commands, bind.rs and collect.rs what a capture makes of them, play.rs what it records, by direct.rs or gpu.rs.
+//! The compute backend collects draws in a [`Capture`], which the recorder borrows. The public
+//! functions are in state.rs and draw_commands.rs; bind.rs and collect.rs store what they are given
+//! in the capture; play.rs records the capture, with direct.rs or gpu.rs.
 //!
-//! The compute backend collects draws because together they cost less. As long as the CPU knows
-//! everything (direct draws into buffers that are written from a known position on), it computes all
-//! counts, clamps and places itself, and records nothing but dispatches: one for each large draw, one
-//! for all small draws between two large ones, no barrier. Otherwise one setup kernel does for the
-//! whole lot what the CPU cannot, and then all draws are dispatched.
+//! The compute backend collects draws because recording them together is cheaper. If the CPU knows
+//! everything (direct draws into buffers that are written from a known position on), it computes
+//! all counts and positions itself, and records only dispatches without barriers: one for each
+//! large draw, and one for all small draws between two large ones. Otherwise one dispatch of a
+//! setup kernel computes the counts and positions of all draws on the GPU, and then all draws are
+//! dispatched.
 
 mod bind;
 mod capture;
@@ -42,25 +44,28 @@ use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::DrawCounts;
 
-/// What a capture begins with: [`new`](Self::new) takes the pipeline, the other functions set the rest.
+/// The parameters of a new capture: [`new`](Self::new) takes the pipeline, the other functions set
+/// the others.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
-    /// Capture buffers, by their `XfbBuffer` number. Outputs of a buffer that is not bound are
-    /// ignored, which is no overflow. But of drivers' own captures, NVIDIA's (580.159.04) writes them to
-    /// what an earlier command buffer bound, so that on the native backend all should be bound there.
+    /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are
+    /// discarded, which does not count as overflow. On the native backend all buffers should be
+    /// bound: NVIDIA's driver (580.159.04) writes such outputs to the buffer that an earlier
+    /// command buffer bound.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],
-    /// Counters to resume from, by the number of the capture buffer. Without one a buffer is
+    /// Counters to resume from, by the number of the capture buffer. A buffer without a counter is
     /// written from its start.
     pub counters: &'a [Option<CounterBuffer>],
 }
 
 impl<'a> CaptureDesc<'a> {
-    /// A capture that begins with that pipeline, without buffers, at the start of each buffer that it is given.
+    /// A capture that begins with that pipeline, without buffers. Buffers are written from their
+    /// start.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
@@ -84,15 +89,17 @@ impl<'a> CaptureDesc<'a> {
     }
 }
 
-/// What a capture did, by the rules of the specification. Like results of queries its counts wrap at 2^64.
+/// The result of a capture, by the rules of the specification. The counts wrap at 2^64, like query
+/// results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Captured {
     /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_written: u64,
-    /// Primitives needed: its second integer.
+    /// Primitives needed: the second integer of that query.
     pub primitives_needed: u64,
-    /// Bytes from the start of each bound range that records fill: what the counters would hold.
+    /// For each capture buffer, the bytes from the start of the bound range to the end of the last
+    /// record: the value that its counter would have.
     pub positions: [u64; MAX_XFB_BUFFERS],
 }
 
@@ -103,56 +110,61 @@ impl Captured {
     }
 }
 
-/// What was recorded for a capture.
+/// The commands that were recorded for a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// What the capture does, where that is known while recording: `None` once it depends on a
+    /// The result of the capture, if it is known during recording. It is `None` if it depends on a
     /// counter, indirect arguments, a predicate or an index buffer with restarts.
     pub captured: Option<Captured>,
-    /// Dispatches that capture.
+    /// Number of dispatches that capture.
     pub captures: u32,
-    /// Dispatches of [`Kernels`](super::Kernels).
+    /// Number of dispatches of [`Kernels`](super::Kernels).
     pub kernels: u32,
-    /// Pipeline barriers.
+    /// Number of pipeline barriers.
     pub barriers: u32,
 }
 
 /// A capture that is being recorded.
 ///
-/// Between [`begin`](Self::begin) and [`end`](Self::end) the application binds no other pipeline at
-/// the bind point of this one, and does not touch the push constants of its stage.
+/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another
+/// pipeline at the bind point of the capture's pipeline, and must not change the push constants of
+/// its stage.
 ///
 /// # Descriptor sets
-/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds hold for the draws behind it, on every
-/// backend. An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before
-/// the capture or within. On the native and vertex backends that holds as in Vulkan. On the compute backend, where
-/// draws are recorded at [`flush`](Self::flush) and [`end`](Self::end), all of them read what the command buffer
-/// has bound by then, but for the set numbers that `bind_descriptor_sets` bound before the draw, where its sets
-/// count whatever else was bound.
+/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds apply to the draws after
+/// it, on every backend. An application may also record `vkCmdBindDescriptorSets` itself, with
+/// [`Pipeline::raw_layout`], before or during the capture. On the native and vertex backends that
+/// works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
+/// [`end`](Self::end), so all draws use the sets that the command buffer has bound at that time.
+/// Sets that were bound with `bind_descriptor_sets` before a draw take precedence for that draw.
 ///
-/// Where [`Context::resource_plan`](super::Context::resource_plan) is by descriptors, kernels that are recorded
-/// before the draws take the place of all sets, and only those of `bind_descriptor_sets` are bound once more. So with
-/// counters, indirect draws, predicates or primitive restart, or behind a flush with queries or counters, draws that
-/// read others are refused ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
+/// Under the descriptor plan ([`Context::resource_plan`](super::Context::resource_plan)), kernels
+/// that are recorded before the draws disturb all descriptor sets, and only those of
+/// `bind_descriptor_sets` are bound again. A draw that reads other sets is therefore refused if it
+/// needs kernels: with counters, indirect draws, predicates or primitive restart, or with queries
+/// or counters after a flush
+/// ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
-/// Draws are kept in memory of the [`Capture`], which grows to what its largest recording needed: once it has
-/// collected as much, recording allocates nothing on the heap. Where descriptors take the place of device
-/// addresses, a recording still takes a few dozen allocations and each [`flush`](Self::flush) up to 40, however
-/// many draws there are. What the device reads lies in an [`Arena`](super::Arena), which is asked for all of it at
-/// once, when draws are recorded: [`Arena::growing`](super::Arena::growing) lets it grow.
+/// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest
+/// recording. Later recordings up to that size make no heap allocations, except under the
+/// descriptor plan: there, a recording makes a few dozen allocations and each
+/// [`flush`](Self::flush) up to 40, independent of the number of draws. Data for the device is
+/// stored in an [`Arena`](super::Arena). Its memory is reserved at once when draws are recorded;
+/// [`Arena::growing`](super::Arena::growing) lets the arena grow.
 ///
 /// # Dropping
-/// A recorder that is dropped without [`end`](Self::end), by a `?` for example, says so by `tracing::error!`. On the
-/// compute backend the draws that were not recorded yet stay in its [`Capture`], which is not played before it is
-/// [ended](Capture::end): [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded). On the native backend
-/// `vkCmdBeginTransformFeedbackEXT` stays without its end, and the command buffer cannot be ended validly. Recorders of
-/// [`Capture::recorder`] come and go.
+/// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a
+/// `tracing::error!`. On the compute backend, draws that were not recorded yet stay in the
+/// [`Capture`], which cannot be played before [`Capture::end`] is called:
+/// [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded). On the native backend
+/// `vkCmdBeginTransformFeedbackEXT` is left without its end, and the command buffer cannot be ended
+/// validly. Recorders that [`Capture::recorder`] returns may be dropped.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
-    /// Whether it is to be ended.
+    /// Whether `end` must be called.
     is_open: bool,
 }
 
@@ -173,15 +185,15 @@ impl Drop for Recorder<'_> {
 }
 
 enum Inner<'a> {
-    /// Draws are recorded as they are drawn.
+    /// Draws are recorded immediately.
     Graphics(Graphics<'a>),
-    /// Draws are collected, and recorded at the end.
+    /// Draws are collected, and recorded by `end` or `flush`.
     Immediate(Immediate<'a>),
-    /// Draws are collected.
+    /// Draws are only collected.
     Collect(&'a mut Capture),
 }
 
-/// A capture, and the command buffer that it is for.
+/// A capture, and the command buffer that it will be recorded into.
 struct Immediate<'a> {
     capture: &'a mut Capture,
     playback: Playback<'a>,

@@ -1,7 +1,8 @@
-//! Recording what was collected into a command buffer.
+//! Records what was collected into a command buffer.
 //!
-//! First everything is found out that the CPU can: the [`Plan`]. Then memory is asked for, all of it, and only then
-//! something is recorded. So an error leaves the command buffer and the capture as they were.
+//! The CPU first computes everything that it can: the [`Plan`]. Then all memory is reserved, and
+//! only then commands are recorded. In case of an error the command buffer and the capture are
+//! therefore unchanged.
 
 use ash::vk;
 
@@ -20,7 +21,8 @@ use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
 
-/// What playing makes of the collected draws. Its memory is kept for the next time.
+/// What is computed from the collected draws when they are played. The memory is kept for the next
+/// time.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) operations: Vec<Operation>,
@@ -28,9 +30,10 @@ pub(super) struct Plan {
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
     pub(super) restarts: RestartTables,
-    /// The [`DrawState`]s of captures, each with the [table](Sysvals::table) that was placed for it.
+    /// The [`DrawState`]s that captures use, each with the [table](Sysvals::table) that was written
+    /// for it.
     used_states: Vec<(usize, Address)>,
-    /// Room for the descriptors in a table, and for all addresses that are reached.
+    /// Temporary memory for the descriptors in a table, and for all addresses that are reached.
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
 }
@@ -46,7 +49,7 @@ impl Plan {
         self.addresses.clear();
     }
 
-    /// The table that was placed for a state.
+    /// The address of the table of a state.
     pub(super) fn table_of(&self, state: usize) -> Address {
         let number = self.used_states.binary_search_by_key(&state, |(state, _)| *state);
         number.ok().and_then(|number| self.used_states.get(number)).map_or([0; 2], |(_, at)| *at)
@@ -59,20 +62,20 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// Whether kernels, or sets of buffers, have taken the place of the application's descriptor sets.
+    /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
-    /// The layout of the last pipeline, where the set of the buffers is bound.
+    /// The layout of the last pipeline, with which the set of the buffers was bound.
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
-    /// What dispatches find bound.
+    /// What is bound for the next dispatch.
     found: Found,
 }
 
-/// What of a command buffer's state is known, from the first dispatch of a recording on.
+/// The known part of a command buffer's state since the first dispatch of a recording.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     pipeline: vk::Pipeline,
-    /// The layout with which the set of the buffers was bound.
+    /// The layout that the set of the buffers was bound with.
     table_layout: vk::PipelineLayout,
 }
 
@@ -90,7 +93,7 @@ impl<'a> Playback<'a> {
     }
 }
 
-/// Where a capture stands behind the draws that were recorded.
+/// The state of a capture after the recorded draws.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct After {
     pub(super) position: Position,
@@ -98,7 +101,7 @@ pub(super) struct After {
 }
 
 impl Capture {
-    /// Records the draws, and writes the counters that there are. They stay collected.
+    /// Records the draws, and the counters if there are any. The draws stay collected.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -140,7 +143,7 @@ impl Capture {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         self.plan.clear();
-        // The application may have bound sets, and a pipeline, itself.
+        // The application may have bound sets and a pipeline itself.
         self.pending.sets.forget_recorded();
         playback.found = Found::default();
         self.find_used_states();
@@ -159,7 +162,8 @@ impl Capture {
         Ok(after)
     }
 
-    /// The states of the draws that capture. Draws never go back to an earlier one.
+    /// Finds the states that captures use. States are sorted: a draw never has an earlier state
+    /// than the draw before it.
     fn find_used_states(&mut self) {
         if !self.captures() {
             return;
@@ -169,8 +173,9 @@ impl Capture {
         self.plan.used_states.dedup_by_key(|(state, _)| *state);
     }
 
-    /// The set of the buffers lies behind those of a pipeline. With another layout it may take the place of sets that
-    /// the application bound itself.
+    /// Checks the pipeline layouts under the descriptor plan. The set of the buffers comes after
+    /// those of a pipeline. Binding it with another layout may disturb sets that the application
+    /// bound itself.
     ///
     /// # Errors
     /// As [`check_sets`](Self::check_sets).
@@ -188,13 +193,13 @@ impl Capture {
         if playback.sets_disturbed { self.check_sets() } else { Ok(()) }
     }
 
-    /// Whether there is something to capture to.
+    /// Whether anything is captured.
     pub(super) fn captures(&self) -> bool {
         self.bound.pipeline.is_some() && self.targets.iter().any(Option::is_some)
     }
 
-    /// Asks for what a plan needs beside its tables and the ends of queries, puts descriptors to what is reached, and
-    /// places the tables.
+    /// Reserves the memory of a plan, in addition to its tables and the ends of queries; assigns
+    /// descriptors to everything that is reached; writes the tables.
     ///
     /// # Errors
     /// Those of [`ArenaAccess::reserve`].
@@ -228,13 +233,13 @@ impl Capture {
         self.place_tables(playback)
     }
 
-    /// States of one key have one table.
+    /// States with the same key share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let DrawState { pipeline, attributes, constants, .. } = *self.pending.states.get(state)?;
         Some((pipeline, attributes, constants))
     }
 
-    /// Bytes of a state's table.
+    /// The size of a state's table in bytes.
     fn table_size(&self, state: usize) -> u64 {
         let Some(state) = self.pending.states.get(state) else { return 0 };
         let constants = self.pipeline_of(state).map_or(0, |p| p.push_constants().len());
@@ -242,8 +247,8 @@ impl Capture {
         aligned((constants + others * size_of::<AttributeDescriptor>()) as u64)
     }
 
-    /// Places what shaders read beside the push constants of the sysvals: push constants of the application, and
-    /// attributes beyond the inline ones.
+    /// Writes what shaders read in addition to the sysvals: push constants of the application, and
+    /// attribute descriptors beyond the inline ones.
     fn place_tables(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let (mut last, mut address) = (None, [0; 2]);
         for used in 0..self.plan.used_states.len() {
@@ -278,12 +283,12 @@ impl Capture {
         Ok(split(place?.address))
     }
 
-    /// The pipeline of a state, if anything is captured.
+    /// The pipeline of a state; `None` if draws are only counted.
     pub(super) fn pipeline_of(&self, state: &DrawState) -> Option<&Pipeline> {
         self.pending.pipelines.get(state.pipeline)
     }
 
-    /// Finds descriptors for what the pending draws and `counters` reach.
+    /// Assigns descriptors to everything that the pending draws and `counters` reach.
     fn assign(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
         let Some(limits) = self.ctx.table() else { return };
         let begun = match self.position {
@@ -298,7 +303,7 @@ impl Capture {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        // A query lies in the buffer of its pool, of which there is one address.
+        // All queries of a pool have the address of its buffer.
         addresses.extend(pending.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.plan.used_states {
@@ -313,7 +318,7 @@ impl Capture {
         self.table.assign(limits, addresses.iter().copied().map(join));
     }
 
-    /// The descriptor set for a user, where there are no device addresses.
+    /// The descriptor set for a user; `None` if the device uses addresses.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
@@ -331,7 +336,8 @@ impl Capture {
         unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }.map(Some)
     }
 
-    /// Checks that every set that a draw reads was bound by the recorder, once kernels have taken the place of all.
+    /// Under the descriptor plan kernels disturb all sets. Checks that the recorder bound every set
+    /// that a draw reads.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].
@@ -350,7 +356,7 @@ impl Capture {
         Ok(())
     }
 
-    /// The sysvals of a state, without a draw or batch.
+    /// The sysvals of a state, without the members for a draw or a batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
         let target =
             |t: Option<TargetBuffer>| t.map_or(Address::default(), |t| self.resolve(t.address));
@@ -364,10 +370,11 @@ impl Capture {
         }
     }
 
-    /// Binds what a dispatch of a state needs, and gives it its sysvals.
+    /// Binds what a dispatch with a state needs, and sets its sysvals.
     ///
     /// # Safety
-    /// As [`play`](Self::play); `set` is of the buffers, and `raw` a pipeline of that.
+    /// As [`play`](Self::play); `set` is the set of the buffers, and `raw` is a pipeline of the
+    /// state.
     pub(super) unsafe fn prepare_dispatch(
         &mut self,
         playback: &mut Playback<'_>,
@@ -381,8 +388,8 @@ impl Capture {
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
         let found = &mut playback.found;
-        // SAFETY: the caller's contract; the layout has the set of the buffers behind those of the application, and
-        // that range of push constants for that stage.
+        // SAFETY: the caller's contract; the layout has the set of the buffers after those of the
+        // application, and that range of push constants for that stage.
         unsafe {
             if found.pipeline != raw {
                 device.cmd_bind_pipeline(cmd, point, raw);
@@ -393,7 +400,7 @@ impl Capture {
             let mut after = None;
             while let Some((number, arguments)) = sets.next_command(snapshot, count, after) {
                 if arguments.layout != found.table_layout {
-                    // It may have disturbed the set of the buffers.
+                    // The call may have disturbed the set of the buffers.
                     found.table_layout = vk::PipelineLayout::null();
                 }
                 arguments.record(device, cmd, point);
@@ -415,7 +422,7 @@ impl Capture {
     /// Dispatches a kernel.
     ///
     /// # Safety
-    /// As [`play`](Self::play), and as [`Kernels`](crate::runtime::Kernels) dispatch.
+    /// As [`play`](Self::play), and as the dispatch of [`Kernels`](crate::runtime::Kernels).
     pub(super) unsafe fn dispatch_kernel(
         &self,
         playback: &mut Playback<'_>,
@@ -433,7 +440,8 @@ impl Capture {
         Ok(())
     }
 
-    /// Orders what follows behind what is recorded, where descriptors lie over more than is touched.
+    /// Records a barrier after everything recorded so far, if descriptors cover more bytes than are
+    /// accessed.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -445,7 +453,7 @@ impl Capture {
         }
     }
 
-    /// Operations that write the counters, whose values the CPU knows.
+    /// Adds operations that write the counters whose values the CPU knows.
     pub(super) fn counter_operations(
         &mut self,
         after: &After,
@@ -456,7 +464,7 @@ impl Capture {
                 continue;
             }
             let position = target.map_or(0, |target| after.position.in_buffer(&target));
-            // A position is at most that of the buffer's end, which is below 4 GiB.
+            // A position is at most the end of the buffer, which is below 4 GiB.
             let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
             self.plan.operations.push(Operation {
                 address: *address,

@@ -1,8 +1,8 @@
-//! Queries of captures by compute: which are active, and how they end.
+//! Queries of compute captures: which are active, and how they end.
 //!
 //! ```text
 //! captures and kernels that count;
-//! barrier to the host, too; ends of queries, one dispatch; barrier to the host
+//! barrier, also to the host; ends of queries, one dispatch; barrier to the host
 //! ```
 
 use ash::vk;
@@ -17,7 +17,8 @@ use crate::runtime::{Barrier, Context, QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Finish, Operation, operation};
 use crate::sysval::{Address, join, split};
 
-/// Where the active query of a kind lies, by addresses to be [resolved](Capture::resolve); 0 where there is none.
+/// The addresses of the active query of a kind, which must be [resolved](Capture::resolve); 0 if
+/// none is active.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
@@ -31,7 +32,7 @@ impl ActiveQuery {
     }
 }
 
-/// A dispatch that ends queries.
+/// A dispatch of the kernel that ends queries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
     parameters: Suballocation,
@@ -39,12 +40,13 @@ pub(super) struct Ends {
     set: Option<vk::DescriptorSet>,
 }
 
-/// Where among the commands of a recording queries end.
+/// When queries end, relative to the commands that they count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Before what they count: where tests [leave out](Barrier::ValuesToAvailability) what keeps them behind.
+    /// Before these commands. Only if a test [omits](Barrier::ValuesToAvailability) the barrier
+    /// that prevents it.
     First,
-    /// Behind it.
+    /// After these commands.
     Last,
 }
 
@@ -95,7 +97,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Places what ends queries.
+    /// Writes the operations that end queries.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -116,7 +118,7 @@ impl Capture {
         Ok(Some(Ends { parameters, workgroups, set }))
     }
 
-    /// Makes queries available, if that is the place.
+    /// Records the ends of queries, if `order` is when they should be recorded.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -144,7 +146,7 @@ impl Capture {
     }
 }
 
-/// Places operations, and what the finish kernel takes of them: parameters and workgroups.
+/// Writes operations. Returns the parameters and workgroups of the finish kernel.
 pub(super) fn place_operations(
     ctx: &Context,
     upload: &mut Part,
@@ -160,7 +162,7 @@ pub(super) fn place_operations(
     Ok(Some((parameters, fold(count.into(), ctx.max_workgroups_per_axis())?)))
 }
 
-/// Upload that so many operations take.
+/// The upload memory of `count` operations.
 pub(super) const fn operations_upload(count: usize) -> u64 {
     match count {
         0 => 0,

@@ -1,4 +1,4 @@
-//! What a capture by compute reaches memory by, and descriptor sets beside it.
+//! The addresses by which compute captures reach memory, and the application's descriptor sets.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::{Context, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, join, split};
 
-/// What shaders read and write at least, in bytes.
+/// The smallest access of shaders, in bytes.
 const DWORD: u64 = 4;
 
 impl SetArguments<'_> {
@@ -33,18 +33,19 @@ impl SetArguments<'_> {
     }
 }
 
-/// The address for shaders of `size` bytes at `offset` of a buffer; `what` it is, in messages. It is for [`resolve`].
+/// Returns the address for shaders of `size` bytes at `offset` of a buffer, which [`resolve`]
+/// takes. `what` is its name in messages.
 ///
-/// Shaders read whole dwords, also the one in which the range ends.
+/// Shaders read whole dwords, including the one in which the range ends.
 ///
 /// # Errors
 /// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and
-/// [`RuntimeError::Misaligned`]; with descriptors [`RuntimeError::Limit`] and
+/// [`RuntimeError::Misaligned`]; under the descriptor plan [`RuntimeError::Limit`] and
 /// [`RuntimeError::TooManyBuffers`].
 ///
 /// # Safety
-/// The buffer is live, has the usage that [`Context`] names, and holds the range, rounded up to the next
-/// multiple of 4 bytes.
+/// The buffer is live, has the usage that [`Context`] names, and contains the range, rounded up to
+/// the next multiple of 4 bytes.
 pub(in crate::runtime) unsafe fn address(
     ctx: &Context,
     table: &mut Table,
@@ -55,7 +56,8 @@ pub(in crate::runtime) unsafe fn address(
     let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
     let end = offset.checked_add(size).ok_or_else(past_the_end)?;
     if size > 0 && !end.is_multiple_of(DWORD) {
-        // A handle does not tell how long its buffer is, but what memory it takes.
+        // A handle does not tell the size of its buffer, but its memory requirements are an upper
+        // bound.
         // SAFETY: the caller's contract.
         let memory = unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size;
         let needed = end.checked_next_multiple_of(DWORD).ok_or_else(past_the_end)?;
@@ -72,8 +74,8 @@ pub(in crate::runtime) unsafe fn address(
     start.checked_add(offset).ok_or_else(past_the_end)
 }
 
-/// The address that shaders take for one that was [asked for](address), once descriptors are assigned to what is
-/// reached.
+/// Returns the address that shaders use for a result of [`address()`]. Descriptors must be assigned
+/// before.
 pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
     match ctx.table() {
         Some(_) => split(table.resolve(join(address))),
@@ -82,13 +84,13 @@ pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address
 }
 
 impl Capture {
-    /// [`address`], of what the draws reach.
+    /// Calls [`address()`] for a buffer that the draws reach.
     ///
     /// # Errors
-    /// As there.
+    /// As [`address()`].
     ///
     /// # Safety
-    /// As there.
+    /// As [`address()`].
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -101,7 +103,7 @@ impl Capture {
         unsafe { address(&self.ctx, &mut self.table, purpose, what, (buffer, offset, size)) }
     }
 
-    /// [`resolve`], of what the draws reach.
+    /// Calls [`resolve`] for an address of this capture.
     pub(super) fn resolve(&self, address: Address) -> Address {
         resolve(&self.ctx, &self.table, address)
     }
@@ -110,13 +112,13 @@ impl Capture {
         AttributeDescriptor { address: self.resolve(attribute.address), ..attribute }
     }
 
-    /// Whether captures are to be ordered behind each other:
+    /// Whether captures must be ordered after each other:
     /// [`Table::captures_overlap`](crate::runtime::descriptors::Table::captures_overlap).
     pub(super) fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }
 
-    /// Whether all that is recorded is to be ordered with what is beside it:
+    /// Whether everything that is recorded must be ordered with the commands before and after it:
     /// [`Table::is_scarce`](crate::runtime::descriptors::Table::is_scarce).
     pub(super) fn is_scarce(&self) -> bool {
         self.ctx.table().is_some() && self.table.is_scarce()

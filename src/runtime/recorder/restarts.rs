@@ -1,4 +1,4 @@
-//! Tables of where index buffers restart primitives, of which draws of the same indices share one.
+//! Tables of the restarts in index buffers. Draws of the same indices share a table.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ use crate::sysval::{Address, flags, split};
 /// The tables of a plan.
 #[derive(Debug, Default)]
 pub(super) struct RestartTables {
-    /// What they are of.
+    /// The ranges of indices that the tables are for.
     ranges: Vec<RestartRange>,
-    /// Number of each restarted draw's range, in the order of the draws.
+    /// The number of the range for each draw with restarts, in the order of the draws.
     numbers: Vec<u32>,
-    /// Numbers of the ranges of whole index buffers.
+    /// The numbers of the ranges that indirect draws share.
     shared: HashMap<RestartRange, u32>,
 }
 
-/// What makes the tables.
+/// The dispatches that compute the tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RestartDispatches {
     pub(super) parameters: Suballocation,
-    /// Workgroups of the restart kernel, and of the scan behind it where there is one.
+    /// Workgroups of the restart kernel, and of the scan after it if it is needed.
     pub(super) restart: [u32; 2],
     pub(super) scan: Option<[u32; 2]>,
 }
@@ -48,8 +48,8 @@ impl RestartTables {
         for draw in draws.iter().filter(|draw| draw.is_restarted()) {
             let range = range_of(&draw.input);
             let next = self.ranges.len() as u32;
-            // The indices of an indirect draw may be any that are bound, and other draws of a frame often have them
-            // bound, too.
+            // An indirect draw may use any index of the bound range, and other draws often bind the
+            // same range.
             let number = match draw.input.kind {
                 kind::INDIRECT => *self.shared.entry(range).or_insert(next),
                 _ => next,
@@ -66,7 +66,7 @@ impl RestartTables {
         self.ranges.iter().map(|range| aligned(table_size(range))).sum()
     }
 
-    /// Bytes of upload memory that describe them.
+    /// Bytes of upload memory for the descriptions of the tables.
     pub(super) fn upload(&self) -> u64 {
         match self.ranges.len() {
             0 => 0,
@@ -79,12 +79,13 @@ impl RestartTables {
 }
 
 impl Capture {
-    /// Places the tables, and tells each draw where its own is.
+    /// Reserves the tables, and writes the position of its table to each draw.
     pub(super) fn place_restart_tables(
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<Option<RestartDispatches>, RuntimeError> {
-        // Resolving addresses borrows the rest of the capture. What is drawn is asked for its tables afterwards.
+        // Resolving addresses borrows the rest of the capture, so the tables are taken out
+        // meanwhile.
         let mut made = std::mem::take(&mut self.plan.restarts);
         let placed = self.place_tables_of(&mut made, playback);
         self.plan.restarts = made;
@@ -107,14 +108,14 @@ impl Capture {
         for (draw, number) in draws.zip(&made.numbers) {
             draw.input.restart_table = made.ranges[*number as usize].table;
         }
-        // The scan takes those of several workgroups, which come first.
+        // The scan processes ranges of several workgroups, which must come first.
         made.ranges.sort_unstable_by_key(|range| workgroups_of(range) == 1);
         let scan_count = made.ranges.partition_point(|range| workgroups_of(range) > 1);
         let per_axis = self.ctx.max_workgroups_per_axis();
         let restart = fold(made.ranges.iter().map(workgroups_of).sum(), per_axis)?;
         let mut workgroups = 0;
         for range in &mut made.ranges {
-            // What can be dispatched has numbers of 32 bits.
+            // A dispatch has fewer than 2^32 workgroups.
             range.first_workgroup = workgroups as u32;
             workgroups += workgroups_of(range);
         }
@@ -135,8 +136,9 @@ impl Capture {
     }
 }
 
-/// The range of a draw's table, which is not placed. An indirect draw's is of all indices that are bound, as only the
-/// GPU knows which of them it draws. `restarts_of` in shaders/restart.wgsl relies on it.
+/// The range of a draw's table, without an address. That of an indirect draw consists of all bound
+/// indices, because only the GPU knows which of them it uses. `restarts_of` in shaders/restart.wgsl
+/// relies on that.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::INDIRECT => (0, input.index_limit),
@@ -151,7 +153,7 @@ fn range_of(input: &Input) -> RestartRange {
         first,
         limit,
         topology: input.topology,
-        // Which vertex provokes, and a predicate, make no difference to it.
+        // The provoking vertex and predicates do not affect restarts.
         flags: input.flags & !(flags::LAST_VERTEX | flags::INVERTED),
         restart_index: input.restart_index,
         first_workgroup: 0,

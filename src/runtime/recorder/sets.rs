@@ -1,8 +1,8 @@
-//! Descriptor sets of the application, as draws find them.
+//! The descriptor sets of the application that each draw uses.
 //!
-//! A command binds several sets at once, with the dynamic offsets of all of them, and only the set layouts tell
-//! which offset is whose. So commands are kept whole, and a snapshot says for each set number which command
-//! bound it last.
+//! One command binds several sets, with the dynamic offsets of all of them, and only the set
+//! layouts tell which offset belongs to which set. Commands are therefore stored as a whole, and a
+//! snapshot contains for each set number the command that bound it last.
 
 #![forbid(unsafe_code)]
 
@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use ash::vk;
 
-/// In place of a command: nothing was bound to the set number.
+/// Means in place of a command that nothing was bound to the set number.
 const UNBOUND: u32 = u32::MAX;
 
-/// What one call bound: a range of set numbers, and where in [`BoundSets`] its sets and offsets are.
+/// One call: a range of set numbers, and the ranges of its sets and offsets in [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {
     layout: vk::PipelineLayout,
@@ -31,24 +31,24 @@ pub(super) struct SetArguments<'a> {
     pub(super) dynamic_offsets: &'a [u32],
 }
 
-/// Every command that bound sets in a recording, and a snapshot behind each.
+/// All commands that bound sets in a recording, and a snapshot after each.
 #[derive(Debug, Default)]
 pub(super) struct BoundSets {
-    /// Set numbers that there are.
+    /// The number of set numbers.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,
     dynamic_offsets: Vec<u32>,
-    /// By snapshot and set number the command that bound it, or [`UNBOUND`].
+    /// The command that bound a set, by snapshot and set number, or [`UNBOUND`].
     snapshots: Vec<u32>,
-    /// Number of the last snapshot.
+    /// The number of the last snapshot.
     current: usize,
-    /// By set number the command that dispatches find recorded, or [`UNBOUND`].
+    /// By set number, the command whose set is bound in the command buffer, or [`UNBOUND`].
     recorded: Vec<u32>,
 }
 
 impl BoundSets {
-    /// Begins a recording: nothing is bound, and there are no set numbers.
+    /// Begins a recording: nothing is bound, and there are no set numbers yet.
     pub(super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();
@@ -59,7 +59,7 @@ impl BoundSets {
         self.forget_recorded();
     }
 
-    /// Sees to it that there are so many set numbers, for another pipeline.
+    /// Makes sure that there are at least `count` set numbers, for another pipeline.
     pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
@@ -79,12 +79,12 @@ impl BoundSets {
         self.recorded.resize(new, UNBOUND);
     }
 
-    /// Number of the snapshot of what is bound now.
+    /// The number of the current snapshot.
     pub(super) const fn current(&self) -> usize {
         self.current
     }
 
-    /// Binds sets, whose numbers there are. What is bound already makes no new snapshot.
+    /// Binds sets; their numbers must exist. Binding what is already bound makes no new snapshot.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
@@ -105,7 +105,8 @@ impl BoundSets {
         bound.skip(numbers.start).take(numbers.len()).for_each(|bound| *bound = command);
     }
 
-    /// Whether one command bound all of that, and none came behind it.
+    /// Whether a single command bound exactly these sets, and no later command replaced one of
+    /// them.
     fn is_bound(&self, numbers: &Range<usize>, arguments: SetArguments<'_>) -> bool {
         let Some(bound) = self.snapshot(self.current).get(numbers.clone()) else { return false };
         match bound {
@@ -137,18 +138,19 @@ impl BoundSets {
         self.snapshot(snapshot).get(number as usize).is_some_and(|command| *command != UNBOUND)
     }
 
-    /// Takes it that dispatches find nothing of what was recorded: others may have bound sets since.
+    /// Assumes that nothing is bound in the command buffer, because others may have bound sets.
     pub(super) fn forget_recorded(&mut self) {
         self.recorded.clear();
         self.recorded.resize(self.count, UNBOUND);
     }
 
-    /// The first command behind `after` that is to be recorded so that dispatches find what is bound in a snapshot to
-    /// the first `count` set numbers, with its number, or `None` once they do. It counts as recorded.
+    /// Returns the next command after `after` that must be recorded so that the first `count` sets
+    /// of a snapshot are bound, with its number, or `None` if they are bound. Marks the command as
+    /// recorded.
     ///
-    /// Commands come in the order in which they were first recorded, as a later one takes set numbers from an
-    /// earlier. One with another layout may disturb all of what was bound before, which is recorded again for the
-    /// next dispatch.
+    /// Commands are returned in their original order, because a later command replaces sets of an
+    /// earlier one. A command with another layout may disturb all sets that were bound before;
+    /// these are recorded again for the next dispatch.
     pub(super) fn next_command(
         &mut self,
         snapshot: usize,
@@ -166,9 +168,10 @@ impl BoundSets {
         Some((number, self.arguments(number)?))
     }
 
-    /// Takes it that a set was bound to a number with a layout: what was bound to it, and by
-    /// [pipeline layout compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
-    /// perhaps what was bound with another layout, is not found any more.
+    /// Notes that another set was bound at number `first` with `layout`. It replaces the set with
+    /// that number, and it may disturb all sets that were bound with another layout, by the rules
+    /// of [pipeline layout
+    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility).
     pub(super) fn disturb(&mut self, layout: vk::PipelineLayout, first: usize) {
         for (number, recorded) in self.recorded.iter_mut().enumerate() {
             let command = self.commands.get(*recorded as usize);
@@ -180,7 +183,7 @@ impl BoundSets {
     }
 }
 
-/// Appends to a list; where that is.
+/// Appends values to a list. Returns their range.
 fn append<T: Copy>(list: &mut Vec<T>, values: &[T]) -> Range<usize> {
     let start = list.len();
     list.extend_from_slice(values);
@@ -194,13 +197,15 @@ mod tests {
 
     use super::*;
 
-    /// Set numbers.
+    /// The number of set numbers.
     const COUNT: usize = 5;
 
-    /// A call: the first set number, how many, and what tells its arguments from others.
+    /// A call: the first set number, the number of sets, and a value that makes its arguments
+    /// distinct.
     type Call = (usize, usize, u32);
 
-    /// What a command buffer has bound: by set number the call, with the place of the set in it.
+    /// The state of a command buffer: by set number the call that bound the set, and the index of
+    /// the set in the call.
     type State = [Option<(Call, usize)>; COUNT];
 
     fn apply(state: &mut State, call: Call) {
@@ -214,7 +219,7 @@ mod tests {
         let set =
             |place: usize| vk::DescriptorSet::from_raw(u64::from(which) * 8 + place as u64 + 1);
         let sets: Vec<_> = (0..count).map(set).collect();
-        // Fewer offsets than sets, or more, or none.
+        // There may be fewer offsets than sets, or more, or none.
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
         let layout = vk::PipelineLayout::from_raw(1);
@@ -232,7 +237,7 @@ mod tests {
         #[test]
         fn dispatches_find_what_was_bound(
             calls in proptest::collection::vec((0..COUNT, 1..=COUNT, 0..3u32), 0..20),
-            // A dispatch for the draws behind each call, and whether a kernel comes before it.
+            // For each dispatch: whether draws precede it, and whether a kernel does.
             dispatches in proptest::collection::vec((any::<bool>(), any::<bool>()), 21),
         ) {
             let mut bound = BoundSets::default();
@@ -245,7 +250,7 @@ mod tests {
                 let (before, was) = (bound.current(), state);
                 with_arguments(call, |arguments| bound.bind(arguments));
                 apply(&mut state, call);
-                // Nothing new makes no new snapshot.
+                // A call that changes nothing makes no new snapshot.
                 prop_assert_eq!(bound.current() == before, state == was);
                 states.push((bound.current(), state));
             }
@@ -292,9 +297,10 @@ mod tests {
         };
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![(0, 1, 0), (1, 1, 0)]));
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![]));
-        // Of two that take each other's place the last counts, and the other set stays.
+        // The second of two calls for the same number replaces the first; the other set stays
+        // bound.
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
-        // Without set numbers there is nothing to bind.
+        // Without set numbers nothing needs to be bound.
         bound.restart();
         assert!(!bound.is_set_bound(0, 0) && bound.next_command(0, 2, None).is_none());
     }

@@ -1,4 +1,4 @@
-//! Begin and End of a capture, and what is bound and counted between them.
+//! Begin and End of a capture, and the state and queries between them.
 
 use ash::vk;
 
@@ -15,60 +15,69 @@ use crate::topology::ProvokingVertex;
 impl<'a> Recorder<'a> {
     /// Begins a capture.
     ///
-    /// State that is disturbed:
+    /// The following state is disturbed:
     /// * native: the graphics pipeline, the vertex buffers of the given bindings, the transform
-    ///   feedback buffers of the given numbers; the index buffer once one is bound, and the push constants of the
-    ///   vertex stage once some are pushed.
-    /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push constants
-    ///   of the vertex stage.
-    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage, and at
-    ///   the compute bind point the descriptor sets that
-    ///   [`bind_descriptor_sets`](Self::bind_descriptor_sets) bound. Nothing of the graphics state. Where
-    ///   descriptors take the place of device addresses, also the compute bind point's descriptor set behind
-    ///   those of the pipeline, and all of them where kernels are recorded.
+    ///   feedback buffers of the given numbers; the index buffer if one is bound, and the push
+    ///   constants of the vertex stage if some are pushed.
+    /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push
+    ///   constants of the vertex stage.
+    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute
+    ///   stage, and the descriptor sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets)
+    ///   bound at the compute bind point. No graphics state is disturbed. Under the descriptor plan
+    ///   also the compute bind point's descriptor set after those of the pipeline, and all its sets
+    ///   if kernels are recorded.
     ///
     /// # Barriers
-    /// On the native and vertex backends none is recorded: see
-    /// [`Context::write_scope`](crate::runtime::Context::write_scope) for what the application orders before, and
-    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. On the compute backend
-    /// none either as long as the CPU knows everything. Captures that use counters, indirect arguments, predicates,
-    /// restarts or queries record global barriers between compute shaders, which also order them behind all earlier
-    /// captures; so between a capture that ends in a counter and one that resumes from it the application needs none.
-    /// Behind the ends of queries, one makes their values available to the host, and another one their availability.
-    /// Where the draws reach more places than there are
-    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before, between and
-    /// behind the captures.
+    /// The native and vertex backends record none: see
+    /// [`Context::write_scope`](crate::runtime::Context::write_scope) for what the application must
+    /// order before the capture, and
+    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. The
+    /// compute backend records none if the CPU knows all counts and positions. Captures that use
+    /// counters, indirect arguments, predicates, restarts or queries record global barriers between
+    /// compute shaders, which also order them after all earlier captures. The application therefore
+    /// needs no barrier between a capture that ends with a counter and one that resumes from it.
+    /// After the ends of queries, one barrier makes their values available to the host, and another
+    /// one their availability. If the draws reach more ranges than there are
+    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also
+    /// recorded before, between and after the captures.
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
     /// [`RuntimeError::TooManyCounters`], [`RuntimeError::NoCaptureBuffer`] (native),
-    /// [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::WholeSize`], [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`],
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::StaticStride`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::WholeSize`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::DuplicateVertexBuffer`],
+    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
     /// [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`] (compute),
     /// [`RuntimeError::Unsupported`] (counters on the vertex backend).
     ///
     /// # Safety
-    /// * The pipelines, the kernels and the arena were made with the context of `capture` or a clone of it.
-    /// * `cmd` is being recorded for a queue of the bind point; inside of a render pass instance
-    ///   that is compatible with the pipeline's and not multiview for the native and vertex
-    ///   backends, outside of one for the compute backend.
-    /// * All handles are live, of the device of the context, have the usages that
-    ///   [`Context`](crate::runtime::Context) names and hold the bound ranges, on the compute backend rounded up to
-    ///   whole dwords; they, the pipelines and what is taken from the arena stay so until `cmd` is reset.
-    /// * Native: no buffer was bound before in `cmd` to a number that the shader captures to and
-    ///   `buffers` leaves out. Vulkan has no command to unbind it, and it would be captured to.
-    /// * What the draws read is visible to the capture: vertices and index buffers, arguments, counters and predicates
-    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). What others do with the capture
-    ///   buffers before is ordered before it ([`Context::write_scope`](crate::runtime::Context::write_scope)).
-    /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are recorded: it would discard
-    ///   kernels, and with them counters and ends of queries. That of the recorder discards draws alone.
-    /// * The capture buffers' ranges do not overlap each other, or anything that the draws read. What
-    ///   [`end`](Self::end) and queries write, counters and the memory of pools, is neither read by the draws' shaders
-    ///   nor captured to.
-    /// * `cmd` may be executed again while it is being executed, on one queue: the scratch memory is
-    ///   its own, and barriers order its executions there.
+    /// * The pipelines, the kernels and the arena were made with the context of `capture` or a
+    ///   clone of it.
+    /// * `cmd` is in the recording state, for a queue that supports the bind point. For the native
+    ///   and vertex backends it is inside of a render pass instance that is compatible with the
+    ///   pipeline's render pass and not multiview; for the compute backend it is outside of a
+    ///   render pass instance.
+    /// * All handles are live, belong to the device of the context, have the usages that
+    ///   [`Context`](crate::runtime::Context) names, and contain the bound ranges, on the compute
+    ///   backend rounded up to whole dwords. The handles, the pipelines and the memory taken from
+    ///   the arena stay valid until `cmd` is reset.
+    /// * Native: for every number that the shader captures to and `buffers` leaves out, no buffer
+    ///   was bound before in `cmd`. Vulkan has no command to unbind it, and the capture would write
+    ///   to it.
+    /// * Everything that the draws read is visible to the capture: vertices and index buffers,
+    ///   arguments, counters and predicates
+    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses
+    ///   of other commands to the capture buffers are ordered before the capture
+    ///   ([`Context::write_scope`](crate::runtime::Context::write_scope)).
+    /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are
+    ///   recorded: it would discard kernels, and with them counters and ends of queries. The
+    ///   recorder's conditional rendering discards only draws.
+    /// * The ranges of the capture buffers do not overlap each other, nor anything that the draws
+    ///   read. Counters that [`end`](Self::end) writes and the memory of query pools are neither
+    ///   read by the draws' shaders nor captured to.
+    /// * `cmd` may be executed again on the same queue while it is being executed: it has its own
+    ///   scratch memory, and barriers order its executions.
     pub unsafe fn begin(
         capture: &'a mut Capture,
         arena: impl Into<ArenaAccess<'a>>,
@@ -94,9 +103,9 @@ impl<'a> Recorder<'a> {
         Ok(Self { inner, is_open: true })
     }
 
-    /// Begins counting draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: what
-    /// stands outside of Begin and End. Nothing is dispatched but kernels. Topology decides how
-    /// primitives are counted, and each draw may have another.
+    /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the
+    /// draws outside of Begin and End. Only kernels are dispatched. The topology determines how
+    /// primitives are counted; each draw may have another one.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
@@ -114,15 +123,17 @@ impl<'a> Recorder<'a> {
         Ok(Self { inner, is_open: true })
     }
 
-    /// Binds another pipeline for the draws that follow, with its provoking vertex and whether it restarts
-    /// primitives. Vertex buffers, sets and push constants stay bound; whether they are what the pipeline needs is
-    /// checked as it draws.
+    /// Binds another pipeline for the draws that follow, with its provoking vertex and primitive
+    /// restart. Vertex buffers, sets and push constants stay bound; each draw checks whether they
+    /// match the pipeline.
     ///
     /// # Errors
-    /// [`RuntimeError::StrideMismatch`] for other capture buffers, or records of another size;
-    /// [`RuntimeError::Unsupported`] for a pipeline of another backend, and on the native backend, where
-    /// [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html) allows none between
-    /// Begin and End (`VUID-vkCmdBindPipeline-None-02323`); [`RuntimeError::OtherContext`].
+    /// [`RuntimeError::StrideMismatch`] if the pipeline has other capture buffers, or records of
+    /// another size; [`RuntimeError::Unsupported`] for a pipeline of another backend, and on the
+    /// native backend, because
+    /// [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html)
+    /// does not allow it between Begin and End (`VUID-vkCmdBindPipeline-None-02323`);
+    /// [`RuntimeError::OtherContext`].
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -134,16 +145,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Replaces push constants of the application for the draws that follow, from byte `offset` on
+    /// Sets push constants of the application for the draws that follow, from byte `offset` on
     /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)).
-    /// A capture begins with zeros, natively with what the command buffer has.
+    /// At Begin they are zero; on the native backend they are those of the command buffer.
     ///
-    /// On the compute and the vertex backend they lie in memory of the [`Arena`](crate::runtime::Arena): all of
-    /// the device's are the application's. Draws share a dispatch while those that the shader reads stay the same.
+    /// On the compute and the vertex backend they are stored in memory of the
+    /// [`Arena`](crate::runtime::Arena), so that the application can use all push constants of the
+    /// device. Draws share a dispatch while the push constants that the shader reads do not change.
     ///
     /// # Errors
-    /// [`RuntimeError::Misaligned`] for an offset or size that is no multiple of 4, [`RuntimeError::Limit`] behind
-    /// `maxPushConstantsSize`.
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4,
+    /// [`RuntimeError::Limit`] beyond `maxPushConstantsSize`.
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
@@ -155,18 +167,18 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Binds vertex buffers for the draws that follow, in place of those of the same bindings. Where
-    /// descriptors take the place of device addresses, each buffer that was bound since
-    /// [`begin`](Self::begin) keeps one to the end of the recording: see
-    /// [`RuntimeError::TooManyBuffers`].
+    /// Binds vertex buffers for the draws that follow, and replaces those of the same bindings.
+    /// Under the descriptor plan, each buffer that was bound since [`begin`](Self::begin) takes up
+    /// a descriptor until the end of the recording: see [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`], [`RuntimeError::Limit`] (native and
-    /// vertex). Whether they are what the pipeline reads is checked as it draws.
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`],
+    /// [`RuntimeError::Limit`] (native and vertex). Each draw checks whether the buffers match the
+    /// pipeline.
     ///
     /// # Safety
     /// As [`begin`](Self::begin). On the native and vertex backends a null buffer needs the feature
-    /// `nullDescriptor`, which is the application's to enable.
+    /// `nullDescriptor`, which the application must enable.
     pub unsafe fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -179,11 +191,11 @@ impl<'a> Recorder<'a> {
     }
 
     /// Binds the application's descriptor sets for the draws that follow, from set `first` of the
-    /// pipeline's layout on. Draws before it read those that were bound when they were drawn. Without a pipeline
+    /// pipeline's layout on. Earlier draws use the sets that were bound before. Without a pipeline
     /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
-    /// Draws of a compute capture share a dispatch only while the sets stay the same; to bind those that are bound
-    /// already changes nothing. What an application that binds sets itself has to mind is said at [`Recorder`].
+    /// Draws of a compute capture share a dispatch only while the sets do not change; binding the
+    /// same sets again is no change. See [`Recorder`] for sets that an application binds itself.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
@@ -215,8 +227,9 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::PastTheEnd`], [`RuntimeError::Unsupported`] (vertex).
     ///
     /// # Safety
-    /// As [`begin`](Self::begin). Natively [`IndexType::Uint8`](crate::runtime::IndexType::Uint8) needs the feature
-    /// `indexTypeUint8`, which is the application's to enable.
+    /// As [`begin`](Self::begin). On the native backend
+    /// [`IndexType::Uint8`](crate::runtime::IndexType::Uint8) needs the feature `indexTypeUint8`,
+    /// which the application must enable.
     pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
         check_index_buffer(buffer)?;
         // SAFETY: the caller's contract.
@@ -228,14 +241,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Whether an index restarts primitives in the draws that follow: the largest of its type, or what
-    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set
+    /// Enables or disables primitive restart for the draws that follow
     /// ([`vkCmdSetPrimitiveRestartEnable`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartEnable.html)).
-    /// A capture begins with what the pipeline says.
+    /// The index that restarts primitives is the largest of its type, or the one that
+    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set. At Begin, the
+    /// pipeline determines whether primitive restart is enabled.
     ///
     /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the pipeline decides;
-    /// [`RuntimeError::NoRestart`] where the pipeline was made without.
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where it is fixed in the
+    /// pipeline; [`RuntimeError::NoRestart`] if the pipeline was created without primitive restart.
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
@@ -243,13 +257,14 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The index that restarts primitives in the draws that follow, where that is enabled, in place of the largest one
+    /// Sets the index that restarts primitives in the draws that follow, instead of the largest one
     /// ([`vkCmdSetPrimitiveRestartIndexEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartIndexEXT.html)).
-    /// It holds until an index buffer is bound. Indices beyond the bound range, which are 0, restart nothing.
+    /// It applies until another index buffer is bound. Indices beyond the bound range, which are 0,
+    /// never restart primitives.
     ///
     /// # Errors
-    /// [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the native and vertex backends, where the
-    /// application records Vulkan's own command.
+    /// [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the native and vertex
+    /// backends, where the application must record Vulkan's own command.
     pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
@@ -257,18 +272,19 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Begins conditional rendering: the draws that follow are discarded where a dword says so when they are executed.
-    /// A draw that is discarded captures nothing, counts for no query and moves no counter
+    /// Begins conditional rendering: a dword determines at execution whether the draws that follow
+    /// are discarded
     /// ([`vkCmdBeginConditionalRenderingEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginConditionalRenderingEXT.html)).
+    /// A discarded draw captures nothing, adds to no query and advances no counter.
     ///
     /// # Errors
-    /// [`RuntimeError::ConditionalRenderingActive`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`];
-    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where the application records Vulkan's own
-    /// command.
+    /// [`RuntimeError::ConditionalRenderingActive`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::PartialDword`]; [`RuntimeError::Unsupported`] on the native and vertex
+    /// backends, where the application must record Vulkan's own command.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin). The dword is visible to
+    /// As [`begin`](Self::begin). Earlier writes to the dword are visible to
     /// [`Context::argument_scope`](crate::runtime::Context::argument_scope) of the compute backend.
     pub unsafe fn begin_conditional_rendering(
         &mut self,
@@ -281,7 +297,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends conditional rendering. The end of a capture does, too.
+    /// Ends conditional rendering. The end of a capture also ends it.
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] as
@@ -293,12 +309,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Which vertex of a primitive is the provoking one in the draws that follow
+    /// Sets the provoking vertex of the draws that follow
     /// ([`vkCmdSetProvokingVertexModeEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetProvokingVertexModeEXT.html)).
-    /// A capture begins with what the pipeline says.
+    /// At Begin it is that of the pipeline.
     ///
     /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native backend, where the pipeline decides.
+    /// [`RuntimeError::Unsupported`] on the native backend, where it is fixed in the pipeline.
     pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
@@ -309,19 +325,18 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Begins a query: the draws that follow count. Of each kind one query is active at a time. A query that
-    /// has ended is [reset](QueryPool::reset), behind a [`flush`](Self::flush) if it ended in this recording, before
-    /// it is begun again.
+    /// Begins a query, which counts the draws that follow. One query of each kind can be active at
+    /// a time. A query that has ended must be [reset](QueryPool::reset) before it is begun again.
+    /// If it ended in this recording, call [`flush`](Self::flush) before the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`], [`RuntimeError::QueryRange`],
     /// [`RuntimeError::OtherContext`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::TooManyBuffers`];
-    /// [`RuntimeError::Unsupported`] on the native backend, where a `VkQueryPool` serves, and on the
-    /// vertex backend.
+    /// [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Unsupported`] on the native backend, where
+    /// a `VkQueryPool` must be used, and on the vertex backend.
     ///
     /// # Safety
-    /// The pool lives until every command buffer is reset that the capture is recorded into.
+    /// The pool lives until every command buffer that the capture is recorded into is reset.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -330,8 +345,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the active query of a kind, which becomes available behind all that counts for it, to the device and to
-    /// the host: [`QueryPool::results`] needs no barrier of the application.
+    /// Ends the active query of a kind. After everything that it counts, it becomes available to
+    /// the device and to the host: [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
@@ -343,11 +358,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the draws so far, so that the application's next commands come behind them: resets and copies
-    /// of queries, and descriptor sets that it binds itself. Does nothing on the native and vertex backends.
+    /// Records the draws so far, so that the application can record commands after them: resets and
+    /// copies of queries, and descriptor sets that it binds itself. Does nothing on the native and
+    /// vertex backends.
     ///
     /// # Errors
-    /// As [`Capture::play`]: nothing is recorded then, and the draws stay to be recorded. [`RuntimeError::Unsupported`]
+    /// As [`Capture::play`]; the draws are then still to be recorded. [`RuntimeError::Unsupported`]
     /// for the [recorder of a capture](Capture::recorder), which has no command buffer.
     ///
     /// # Safety
@@ -364,21 +380,22 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the capture, and writes the counters: by the number of the capture buffer. That of a
-    /// buffer to which nothing is captured holds what it was begun with.
+    /// Ends the capture, and writes counters, by the number of the capture buffer. If nothing was
+    /// captured to a buffer, the value of its counter is the one that the capture began with.
     ///
-    /// Queries that are active go on counting if they are begun again in the next capture.
+    /// A query that is active can be continued by beginning it again in the next capture.
     ///
-    /// No barrier is recorded behind it: before the buffers are read comes
-    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier).
+    /// No barrier is recorded after the capture: record
+    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers
+    /// are read.
     ///
     /// # Errors
     /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
     /// [`RuntimeError::Misaligned`], [`RuntimeError::Limit`] (native), [`RuntimeError::NoAddress`],
     /// [`RuntimeError::Unsupported`] (counters on the vertex backend),
-    /// [`RuntimeError::TooManyBuffers`], and those of [`Capture::play`]. On the compute backend the draws that were
-    /// not flushed stay in the [`Capture`] then: [`end`](Capture::end) it, and [`play`](Capture::play) it with more
-    /// memory.
+    /// [`RuntimeError::TooManyBuffers`], and those of [`Capture::play`]. On the compute backend,
+    /// draws that were not flushed stay in the [`Capture`]: call [`Capture::end`], and
+    /// [`Capture::play`] with more memory.
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
@@ -408,7 +425,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Who takes what is bound and drawn.
+/// The destination of what is bound and drawn.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Capture(&'r mut Capture),

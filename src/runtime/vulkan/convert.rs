@@ -1,4 +1,4 @@
-//! Vulkan's enumerations and descriptions as this crate has them, and back.
+//! Conversions between Vulkan's enumerations and descriptions and the types of this crate.
 
 use ash::vk;
 
@@ -8,8 +8,8 @@ use crate::vertex_input::{
     InputRate, UnsupportedFormat, VertexAttribute, VertexBinding, VertexFormat,
 };
 
-/// An index type that captures have no code for: `VK_INDEX_TYPE_NONE_KHR`, or a value that
-/// [`VkIndexType`](https://docs.vulkan.org/refpages/latest/refpages/source/VkIndexType.html) lacks.
+/// An index type that captures do not support: `VK_INDEX_TYPE_NONE_KHR`, or a value that is not in
+/// [`VkIndexType`](https://docs.vulkan.org/refpages/latest/refpages/source/VkIndexType.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("index type {0:?} is none of UINT8, UINT16 and UINT32")]
 pub struct UnsupportedIndexType(pub vk::IndexType);
@@ -18,7 +18,8 @@ impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {
     type Error = TopologyError;
 
     /// # Errors
-    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for what the enumeration lacks.
+    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for a value
+    /// that is not in the enumeration.
     fn try_from(topology: vk::PrimitiveTopology) -> Result<Self, TopologyError> {
         if topology == vk::PrimitiveTopology::PATCH_LIST {
             return Err(TopologyError::PatchList);

@@ -1,4 +1,5 @@
-//! Set layouts and push constant ranges: those of an application's pipeline layout, and what captures need of them.
+//! Set layouts and push constant ranges of an application's pipeline layout, and what captures need
+//! of them.
 
 use std::ops::Range;
 
@@ -11,18 +12,21 @@ use crate::sysval::SYSVALS_SIZE;
 
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 
-/// A descriptor set layout of the application, with the compute stage added to each binding that the vertex stage sees.
+/// A descriptor set layout of the application, with the compute stage added to each binding that is
+/// visible to the vertex stage.
 ///
-/// Where the application would create the one, [`info`](Self::info) creates this one in its place, for all that it uses
-/// it for: its sets are allocated from it, and it is in the pipeline layouts of its graphics pipelines as in
-/// [`PipelineDesc::set_layouts`](crate::runtime::PipelineDesc::set_layouts). Sets of the other layout could not be bound
-/// to captures, as
-/// [compatible](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) layouts
-/// are defined identically, stages included.
+/// The application must create the layout from [`info`](Self::info) instead of its own structure,
+/// and use it for everything: to allocate descriptor sets, in the pipeline layouts of its graphics
+/// pipelines, and in [`PipelineDesc::set_layouts`](crate::runtime::PipelineDesc::set_layouts). Sets
+/// with the unchanged layout cannot be bound to captures, because
+/// [compatible](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
+/// layouts must be defined identically, including the stages.
 ///
-/// The descriptors then count for the compute stage too, against the device's `maxPerStageDescriptor*`, beside those of
-/// the same pipeline layout that the application's own compute shaders see. Set layouts for descriptor buffers
-/// (`VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`) stay what they are, and captures take none of them.
+/// The descriptors then also count against the device's `maxPerStageDescriptor*` limits of the
+/// compute stage, together with those of the same pipeline layout that the application's own
+/// compute shaders use. Set layouts for descriptor buffers
+/// (`VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`) are not changed, and captures do
+/// not support them.
 ///
 /// ```
 /// # use ash::vk;
@@ -36,19 +40,21 @@ const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 /// ```
 #[derive(Debug, Clone)]
 pub struct SetLayoutInfo<'a> {
-    /// The application's.
+    /// The application's structure.
     info: vk::DescriptorSetLayoutCreateInfo<'a>,
     bindings: Vec<vk::DescriptorSetLayoutBinding<'a>>,
 }
 
 impl<'a> SetLayoutInfo<'a> {
-    /// Of the application's structure. Flags, the `pNext` chain and immutable samplers stay: what a chain says of each
-    /// binding is said by its place in the list, and all places stay.
+    /// Copies the application's structure. Flags, the `pNext` chain and immutable samplers stay the
+    /// same. Structures of the chain refer to bindings by their index in the list, so the order of
+    /// bindings stays the same too.
     ///
     /// # Safety
     /// The array of bindings is valid, as for
     /// [`vkCreateDescriptorSetLayout`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDescriptorSetLayoutCreateInfo.html).
-    /// Nothing else is read; the chain and the immutable samplers are those of [`info`](Self::info) too.
+    /// Nothing else is read; [`info`](Self::info) contains the pointers to the chain and the
+    /// immutable samplers.
     pub unsafe fn with_compute(info: &vk::DescriptorSetLayoutCreateInfo<'a>) -> Self {
         // SAFETY: the caller's contract.
         let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
@@ -60,7 +66,7 @@ impl<'a> SetLayoutInfo<'a> {
         Self { info: *info, bindings: bindings.iter().map(visible).collect() }
     }
 
-    /// The structure of Vulkan, which borrows the bindings.
+    /// The Vulkan structure, which borrows the bindings.
     pub fn info(&self) -> vk::DescriptorSetLayoutCreateInfo<'_> {
         self.info.bindings(&self.bindings)
     }
@@ -71,56 +77,62 @@ impl<'a> SetLayoutInfo<'a> {
     }
 }
 
-/// An application's
-/// [pipeline layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html): the one
-/// of the graphics pipeline whose vertex shader is captured.
+/// An application's [pipeline
+/// layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html):
+/// that of the graphics pipeline whose vertex shader is captured.
 ///
-/// # What a capture makes of it
-/// [`Pipeline::new`](crate::runtime::Pipeline::new) makes a pipeline layout of its own, of the same set layouts, and of
-/// one push constant range of its own:
-/// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range). On the compute and the vertex
-/// backend the shader reads the application's push constants from memory, where
-/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants) puts them. So the application's ranges need no
-/// compute stage, and are better left without: `vkCmdPushConstants` names all stages of the ranges that it writes
+/// # Pipeline layouts of captures
+/// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set
+/// layouts and with one push constant range of its own:
+/// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range). On the
+/// compute and the vertex backend the shader reads the application's push constants from memory,
+/// where [`Recorder::push_constants`](crate::runtime::Recorder::push_constants) puts them. The
+/// application's ranges therefore do not need the compute stage, and should not have it:
+/// `vkCmdPushConstants` must name all stages of the ranges that it writes
 /// ([VUID-vkCmdPushConstants-offset-01796](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)),
-/// and the application's calls would not name it.
+/// and the application's calls do not name the compute stage.
 ///
-/// # What is bound already
-/// [Compatible for a set](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
-/// are pipeline layouts with identical set layouts up to that set and identical push constant ranges, both with
-/// `VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT` or both without. Those of captures have ranges of their own, and
-/// not that flag. So sets that the application bound with its own pipeline layout do not hold for them,
-/// on the compute backend already as they are bound at another bind point: bind them by
+/// # Descriptor sets that the application bound
+/// Pipeline layouts are [compatible for a
+/// set](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
+/// if the set layouts up to that set and all push constant ranges are identical, and either both or
+/// none have `VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT`. Pipeline layouts of captures
+/// have other ranges and do not have that flag. Sets that the application bound with its own
+/// pipeline layout are therefore not bound for captures; on the compute backend the bind point
+/// differs too. Bind them with
 /// [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets), or with
-/// [`Pipeline::raw_layout`](crate::runtime::Pipeline::raw_layout). After a capture on the native or vertex backend the
-/// application binds its own again; captures by compute leave those of the graphics bind point alone.
+/// [`Pipeline::raw_layout`](crate::runtime::Pipeline::raw_layout). After a capture on the native or
+/// vertex backend the application must bind its own sets again; compute captures do not disturb the
+/// sets of the graphics bind point.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PipelineLayoutDesc<'a> {
-    /// The bindings of each set layout, by set number; none in place of a null handle. Immutable samplers are not read.
+    /// The bindings of each set layout, by set number; empty for a null handle. Immutable samplers
+    /// are not read.
     pub set_layouts: &'a [&'a [vk::DescriptorSetLayoutBinding<'a>]],
     /// The push constant ranges.
     pub push_constant_ranges: &'a [vk::PushConstantRange],
 }
 
-/// Why a pipeline layout does not do for a shader. Messages name the set, the binding and the variable.
+/// The reason why a pipeline layout does not match a shader. Messages name the set, the binding and
+/// the variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineLayoutError {
-    /// There is no set layout of that number.
+    /// The pipeline layout has no set layout of that number.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the pipeline layout has {set_layouts} set layouts"
     )]
     MissingSet {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
-        /// Set layouts that there are.
+        /// The number of set layouts.
         set_layouts: usize,
     },
-    /// The set layout does not have the binding.
+    /// The set layout does not contain the binding.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the set layout has no such binding"
     )]
@@ -132,7 +144,7 @@ pub enum PipelineLayoutError {
         /// The shader's variable.
         variable: String,
     },
-    /// A descriptor type that does not go with the shader's variable.
+    /// The descriptor type does not match the shader's variable.
     #[error(
         "descriptor set {set} binding {binding} is {variable}, {resource}: the set layout has {found:?}"
     )]
@@ -143,12 +155,12 @@ pub enum PipelineLayoutError {
         binding: u32,
         /// The shader's variable.
         variable: String,
-        /// What it is.
+        /// The type of the variable.
         resource: ResourceType,
-        /// The binding's type.
+        /// The descriptor type of the binding.
         found: vk::DescriptorType,
     },
-    /// Fewer descriptors than the shader has in an array, or none at all.
+    /// The binding has fewer descriptors than the shader's array, or none at all.
     #[error(
         "descriptor set {set} binding {binding} is {variable} with {needed} descriptors: the set layout has {found}"
     )]
@@ -159,12 +171,13 @@ pub enum PipelineLayoutError {
         binding: u32,
         /// The shader's variable.
         variable: String,
-        /// Descriptors of the shader; of an array without a length at least 1.
+        /// The number of descriptors in the shader; at least 1 for an array without a length.
         needed: u32,
-        /// The binding's count.
+        /// The number of descriptors in the binding.
         found: u32,
     },
-    /// An array, where the set layout has a block of uniforms inline, of which there are no arrays.
+    /// The shader has an array of uniform blocks, and the binding is an inline uniform block, which
+    /// cannot be an array.
     #[error(
         "descriptor set {set} binding {binding} is {variable}, an array: the set layout has an inline uniform block"
     )]
@@ -176,7 +189,8 @@ pub enum PipelineLayoutError {
         /// The shader's variable.
         variable: String,
     },
-    /// A binding that the stage which captures does not see. [`SetLayoutInfo::with_compute`] makes one that it sees.
+    /// The binding is not visible to the stage that captures. [`SetLayoutInfo::with_compute`] makes
+    /// it visible.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the set layout has it for the stages {found:?}, and \
          the {backend} backend reads it in {needed:?}"
@@ -188,42 +202,46 @@ pub enum PipelineLayoutError {
         binding: u32,
         /// The shader's variable.
         variable: String,
-        /// Who is to capture.
+        /// The backend that captures.
         backend: Backend,
         /// The stage that captures.
         needed: vk::ShaderStageFlags,
-        /// The binding's stages.
+        /// The stages of the binding.
         found: vk::ShaderStageFlags,
     },
-    /// Push constants of the shader outside of the ranges.
+    /// No push constant range for the vertex stage contains some bytes of the shader's push
+    /// constants.
     #[error(
         "the shader has push constants in bytes {} to {}: no range for the vertex stage has byte {missing}",
         .bytes.start, .bytes.end
     )]
     MissingPushConstants {
-        /// Bytes of the shader's block.
+        /// The bytes of the shader's push constant block.
         bytes: Range<u32>,
-        /// The first of them that no range has.
+        /// The first byte that no range contains.
         missing: u32,
     },
-    /// The range of a shader that was lowered for the vertex backend has bytes of other stages: see [`sysvals_place`].
+    /// The push constant range of a shader for the vertex backend overlaps ranges of other stages,
+    /// see [`sysvals_place`].
     #[error(
-        "push constants from byte {offset} on, {size} in all, are the captures', and of the stages {stages:?} too"
+        "captures use {size} bytes of push constants from byte {offset} on, which overlap a range of the \
+         stages {stages:?}"
     )]
     SharedPushConstants {
         /// The first byte of the captures' range.
         offset: u32,
-        /// Its bytes.
+        /// The size of the captures' range in bytes.
         size: u32,
-        /// The stages of a range that shares some.
+        /// The stages of an overlapping range.
         stages: vk::ShaderStageFlags,
     },
 }
 
 impl PipelineLayoutDesc<'_> {
-    /// Holds the pipeline layout against what a shader uses that is to be captured by `backend`
-    /// ([Descriptor Set Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
-    /// Sets and bindings that the shader does not use may be anything.
+    /// Checks that the pipeline layout has everything that a shader uses which `backend` captures
+    /// ([Descriptor Set
+    /// Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
+    /// Sets and bindings that the shader does not use are not checked.
     ///
     /// | the shader has | the set layout may have |
     /// |---|---|
@@ -233,11 +251,12 @@ impl PipelineLayoutDesc<'_> {
     /// | anything else | the same |
     /// | anything | a mutable type |
     ///
-    /// Bindings have as many descriptors as the shader's array, or more. Of one with a variable count it is the largest
-    /// that counts, which its layout has.
+    /// A binding must have at least as many descriptors as the shader's array. For a binding with a
+    /// variable count, the maximum count in its layout is compared.
     ///
     /// # Errors
-    /// The first thing that is wrong, by set and binding; then push constants that no range for the vertex stage has.
+    /// The first mismatch in the order of sets and bindings; after these, push constants that no
+    /// range for the vertex stage contains.
     pub fn check(
         &self,
         shader: &ResourceInterface,
@@ -288,7 +307,7 @@ impl PipelineLayoutDesc<'_> {
                     variable,
                 });
             }
-            // The count is that of its bytes.
+            // The descriptor count of an inline uniform block is its size in bytes.
             needed = 1;
         }
         if found.descriptor_count < needed {
@@ -333,7 +352,7 @@ impl PipelineLayoutDesc<'_> {
     }
 }
 
-/// Whether descriptors of that type are what a shader has
+/// Whether descriptors of that type match a shader's variable
 /// ([correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-correspondence)).
 fn is_of_type(resource: ResourceType, ty: vk::DescriptorType) -> bool {
     use vk::DescriptorType as D;
@@ -342,7 +361,7 @@ fn is_of_type(resource: ResourceType, ty: vk::DescriptorType) -> bool {
     }
     let types: &[D] = match resource {
         ResourceType::Sampler => &[D::SAMPLER, D::COMBINED_IMAGE_SAMPLER],
-        // The last two only extensions' instructions read.
+        // Only instructions of extensions read the last two.
         ResourceType::SampledImage => &[
             D::SAMPLED_IMAGE,
             D::COMBINED_IMAGE_SAMPLER,
@@ -369,13 +388,14 @@ const fn bytes_of(range: &vk::PushConstantRange) -> Range<u32> {
     range.offset..range.offset.saturating_add(range.size)
 }
 
-/// The ranges of an application that other stages than the vertex stage see, with these stages.
+/// The push constant ranges that are visible to other stages than the vertex stage, with those
+/// stages.
 fn of_other_stages(
     ranges: &[vk::PushConstantRange],
 ) -> impl Iterator<Item = vk::PushConstantRange> {
     let without_vertex = |range: &vk::PushConstantRange| {
         let stages = match range.stage_flags {
-            // Bits of no stage are set in it, and may not be without the others.
+            // ALL contains bits that are not stages. They are only valid all together.
             vk::ShaderStageFlags::ALL => vk::ShaderStageFlags::ALL_GRAPHICS,
             stages => stages,
         };
@@ -384,14 +404,16 @@ fn of_other_stages(
     ranges.iter().map(without_vertex).filter(|range| !range.stage_flags.is_empty())
 }
 
-/// Where the sysvals of the vertex backend find room beside the push constants of an application's other stages: for
-/// [`vertex::lower_at`](crate::lower::vertex::lower_at), where the pipeline is to be the application's own
-/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). `ranges` are those of its pipeline layout, and
-/// `max_push_constants` is `maxPushConstantsSize`
+/// Where to put the sysvals of the vertex backend, in a pipeline of the application
+/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages have push
+/// constants too. The result is for [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges`
+/// are those of the application's pipeline layout, and `max_push_constants` is
+/// `maxPushConstantsSize`
 /// ([`Limits::max_push_constants`](crate::runtime::Limits::max_push_constants)).
 ///
-/// Those of the vertex stage are not in the way: they are in memory from then on. The sysvals themselves are in push
-/// constants where all of them have room, and otherwise their address is. `None` where not even its 8 bytes have any.
+/// The ranges of the vertex stage do not count, because captures read the vertex stage's push
+/// constants from memory. If there is enough room the sysvals are in push constants, otherwise only
+/// their address. Returns `None` if there is no room for the 8 bytes of the address either.
 pub fn sysvals_place(
     ranges: &[vk::PushConstantRange],
     max_push_constants: u32,
@@ -415,18 +437,19 @@ pub fn sysvals_place(
     })
 }
 
-/// The push constant ranges of an application's own pipeline that captures on the vertex backend
-/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)): those of its pipeline layout without the vertex stage,
-/// whose push constants are in memory now, and in its place `own`, which is
-/// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
+/// The push constant ranges for an application's own pipeline that captures on the vertex backend
+/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). The vertex stage is removed from
+/// the application's `ranges`, because its push constants are in memory, and `own` is added, which
+/// is [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
 ///
-/// What the application pushes for the vertex stage it gives to
-/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants), and its `vkCmdPushConstants` names the stages
-/// that are left to its ranges: of `VK_SHADER_STAGE_ALL` those are the other stages of `VK_SHADER_STAGE_ALL_GRAPHICS`.
+/// The application must pass the push constants of the vertex stage to
+/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants), and name the remaining
+/// stages of its ranges in `vkCmdPushConstants`: `VK_SHADER_STAGE_ALL` becomes the other stages of
+/// `VK_SHADER_STAGE_ALL_GRAPHICS`.
 ///
 /// # Errors
-/// [`PipelineLayoutError::SharedPushConstants`] where `own` has bytes of another stage, which captures would overwrite:
-/// the shader is to be lowered for another [place](sysvals_place).
+/// [`PipelineLayoutError::SharedPushConstants`] if `own` overlaps ranges of other stages, which
+/// captures would overwrite: lower the shader for another [place](sysvals_place).
 pub fn push_constant_ranges(
     ranges: &[vk::PushConstantRange],
     own: vk::PushConstantRange,
@@ -503,7 +526,7 @@ mod tests {
         let all = vk::ShaderStageFlags::ALL;
         assert_eq!(stages, [VERTEX | FRAGMENT | COMPUTE, FRAGMENT, all_graphics, all]);
 
-        // An array without elements may be anywhere.
+        // The pointer of an empty array may be invalid.
         let none = vk::DescriptorSetLayoutCreateInfo::default();
         // SAFETY: as above.
         let visible = unsafe { SetLayoutInfo::with_compute(&none) };
@@ -543,7 +566,8 @@ mod tests {
             let error = push_constant_ranges(&[range(FRAGMENT, bytes)], own).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "push constants from byte 32 on, 128 in all, are the captures', and of the stages FRAGMENT too"
+                "captures use 128 bytes of push constants from byte 32 on, which overlap a range of the \
+                 stages FRAGMENT"
             );
         }
     }
