@@ -1,4 +1,5 @@
-//! Whether the layer is active on a physical device: the one decision that everything else hangs on.
+//! Decides whether the layer is active on a physical device. Everything else depends on this
+//! decision.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,27 +13,27 @@ use crate::instance::InstanceData;
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
-    /// It has something to do: to give programs the extension.
+    /// The layer gives programs the extension.
     Active(Cause, Arc<Means>),
     /// Programs see the driver as it is.
     Dormant(Reason),
 }
 
-/// Why it is active.
+/// Why the layer is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The driver has no transform feedback.
     Missing,
-    /// The user wants it so, whatever the driver has.
+    /// The user forces it, whether or not the driver has the extension.
     Forced,
 }
 
-/// Why it is dormant.
+/// Why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and its feature.
     DriverHasIt,
-    /// Captures lack that on the device.
+    /// The device lacks something that captures need, which the text names.
     Incapable(String),
     /// The driver could not be asked.
     Unknown(vk::Result),
@@ -60,7 +61,7 @@ impl Activity {
     /// Decides for a physical device.
     ///
     /// # Safety
-    /// The device is of the instance, which is live.
+    /// The physical device belongs to the instance, which is live.
     pub(crate) unsafe fn decide(instance: &InstanceData, device: vk::PhysicalDevice) -> Self {
         let forced = instance.settings.force_enable;
         // SAFETY: the caller's contract.
@@ -80,17 +81,19 @@ impl Activity {
         }
     }
 
-    /// The decision where the driver could be asked.
+    /// Decides from the answers of the driver.
     ///
-    /// The list of extensions alone does not tell: the loader adds to it what the manifests of implicit layers
-    /// promise, this one's too. The feature is the driver's word.
+    /// The list of extensions alone is not enough: the loader adds the extensions that the
+    /// manifests of implicit layers promise, including this layer's. The feature is what the driver
+    /// reports.
     pub(crate) fn of(mut capabilities: Capabilities, forced: bool) -> Self {
         let cause = match (forced, &capabilities.transform_feedback) {
             (true, _) => Cause::Forced,
             (false, Some(_)) => return Self::Dormant(Reason::DriverHasIt),
             (false, None) => Cause::Missing,
         };
-        // Tests have captures by descriptors: of what is reached by addresses synchronization validation sees nothing.
+        // Tests use this to capture with descriptors: synchronization validation does not see
+        // accesses by device address.
         if std::env::var_os("VKXFB_HIDE_ADDRESSES").is_some() {
             tracing::warn!("VKXFB_HIDE_ADDRESSES is for tests");
             capabilities.buffer_device_address = None;
@@ -101,8 +104,8 @@ impl Activity {
         }
     }
 
-    /// By what programs get transform feedback of the layer: where it is active, and not to be tested with the
-    /// driver's own.
+    /// Returns the means by which the layer gives transform feedback to programs. `None` where the
+    /// layer is dormant, or where a test withholds passes to exercise the driver's own captures.
     pub(crate) fn means(&self, instance: &InstanceData) -> Option<&Arc<Means>> {
         match self {
             Self::Active(_, means) if !instance.withholds(self) => Some(means),
@@ -114,7 +117,7 @@ impl Activity {
 /// Whether the driver, or a layer below, lists the extension.
 ///
 /// # Safety
-/// The device is of the instance, which is live.
+/// The physical device belongs to the instance, which is live.
 unsafe fn lists_it(
     instance: &InstanceData,
     device: vk::PhysicalDevice,

@@ -12,27 +12,30 @@ use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::withheld::KNOWN_EXTENSIONS;
 
-/// What the layer gives.
+/// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Extensions whose commands can be withheld, and captures do not go with.
+/// Extensions whose commands can be withheld, but which captures do not support.
 ///
-/// They see no shader where a program has its identifier alone.
-/// `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes`, `VK_EXT_descriptor_heap` and what else is newer are not
-/// among [`KNOWN_EXTENSIONS`], nor are `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
+/// With `VK_EXT_shader_module_identifier` a program can create a pipeline without giving the layer
+/// the SPIR-V of its shader. Extensions that are not among [`KNOWN_EXTENSIONS`] are hidden anyway:
+/// newer ones such as `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes` and
+/// `VK_EXT_descriptor_heap`, and also `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
 const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
 
 /// Whether programs see an extension of the driver where the layer is active.
 fn is_shown(name: &CStr, means: &Means) -> bool {
-    // Its feature and bufferDeviceAddress exclude each other: VUID-VkDeviceCreateInfo-pNext-04748 and
-    // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328. Whoever has the other needs it no more.
+    // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
+    // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
+    // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs can use that feature
+    // instead.
     let excluded =
         name == ext::buffer_device_address::NAME && means.required.address_source().is_some();
-    // Of VK_EXT_primitives_generated_query programs see the driver's own, where there is one.
+    // VK_EXT_primitives_generated_query is shown if the driver has it.
     KNOWN_EXTENSIONS.binary_search(&name).is_ok() && !HIDDEN.contains(&name) && !excluded
 }
 
-/// What programs see of the extensions that the next in the chain has.
+/// Returns the extensions that programs see, from those that the next in the chain has.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -47,7 +50,8 @@ fn shown(
     activity: &Activity,
     withholds: bool,
 ) -> Vec<vk::ExtensionProperties> {
-    // The loader adds what the manifests of implicit layers promise, whoever else has it.
+    // The loader adds the extensions that the manifests of implicit layers promise, even if they
+    // are listed already.
     let mut names = HashSet::new();
     found.retain(|extension| {
         extension.extension_name_as_c_str().is_ok_and(|name| names.insert(name.to_owned()))
@@ -56,7 +60,7 @@ fn shown(
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };
     match activity {
-        // The driver's own is tested with.
+        // Tests withhold passes and use the driver's own extension.
         Activity::Active(..) if withholds => {
             keep(&|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok());
         }
@@ -64,17 +68,17 @@ fn shown(
             keep(&|name| name != NAME && is_shown(name, means));
             let extension = vk::ExtensionProperties::default()
                 .spec_version(ext::transform_feedback::SPEC_VERSION);
-            // It fails where the name is too long.
+            // This fails only if the name is too long.
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt) => {}
-        // If it is there, then by the manifest alone.
+        // If the extension is listed, the loader added it from the manifest.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
 }
 
-/// Fills in what a program asks of a device's features, after the next in the chain has.
+/// Changes the features that a program queries, after the next in the chain has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -91,14 +95,14 @@ unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
                     features.transform_feedback = vk::TRUE;
                     features.geometry_streams = vk::FALSE;
                 }
-                // What a secondary command buffer inherits its captures would not know.
+                // Captures in a secondary command buffer would not know the inherited condition.
                 vk::StructureType::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => {
                     let features = structure
                         .cast::<vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>>()
                         .as_mut();
                     features.inherited_conditional_rendering = vk::FALSE;
                 }
-                // Captures keep to the order of vertices that the specification has for each mode.
+                // Captures use the order of vertices that the specification defines for each mode.
                 vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
                     if has_provoking =>
                 {
@@ -113,10 +117,10 @@ unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     }
 }
 
-/// The same of its properties.
+/// As [`put_features`], for properties.
 ///
 /// # Safety
-/// As for the features.
+/// As [`put_features`].
 unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
@@ -131,7 +135,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
                     *properties = means.properties();
                     properties.p_next = p_next;
                 }
-                // Whether modes may be mixed is for rasterization to say: the driver's word stays.
+                // Whether modes may be mixed depends on rasterization, so the driver's value stays.
                 vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_PROPERTIES_EXT
                     if has_provoking =>
                 {
@@ -147,10 +151,12 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     }
 }
 
-/// Has the next in the chain answer, and then the layer where it gives transform feedback.
+/// Has the next in the chain answer a query. Where the layer gives transform feedback, it then
+/// changes the answer.
 ///
 /// # Safety
-/// The device is live, and the chain is that of what is written.
+/// The physical device is live, and `put` writes to the chain of the structure that `call` fills
+/// in.
 unsafe fn ask<F>(
     name: &'static str,
     device: vk::PhysicalDevice,

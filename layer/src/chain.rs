@@ -1,8 +1,8 @@
-//! Walking `pNext` chains, in the one place that does.
+//! Walks `pNext` chains. No other module does.
 //!
-//! Chains of a program are read and never written: what the next in the chain is to see otherwise goes into a copy.
-//! The loader's own structures in them are an exception by its rules: each layer moves the link on for the one
-//! below.
+//! The layer reads the chains of a program and never writes to them: to change what the next in the
+//! chain sees, it makes a copy. The loader's own structures are an exception, as the loader's
+//! interface requires: each layer advances the link for the layer below.
 
 mod copy;
 mod sizes;
@@ -28,15 +28,16 @@ pub(crate) unsafe fn structures(
 ) -> impl Iterator<Item = NonNull<vk::BaseInStructure<'static>>> {
     let node = |pointer: *const c_void| NonNull::new(pointer.cast_mut().cast());
     std::iter::successors(node(first), move |structure: &NonNull<vk::BaseInStructure<'_>>| {
-        // SAFETY: the caller's contract: every structure of a chain begins so.
+        // SAFETY: the caller's contract: every structure of a chain begins with these members.
         node(unsafe { structure.as_ref() }.p_next.cast())
     })
 }
 
-/// An array of Vulkan, whose pointer may be anything where it is empty. Null is an empty one, too.
+/// An array from Vulkan. If `count` is 0, the pointer may have any value. A null pointer is an
+/// empty array, too.
 ///
 /// # Safety
-/// There are so many at the pointer, or it is null.
+/// The pointer is null or points to `count` elements.
 pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     match count == 0 || start.is_null() {
         true => &[],
@@ -60,18 +61,19 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
-/// This layer's link in the loader's chain, and where the chain says whose link is next.
+/// This layer's link in the loader's chain, and the pointer in the chain that selects the link of
+/// the layer that is called.
 #[derive(Debug)]
 pub(crate) struct OwnLink<L> {
-    /// Where the loader's structure has the link.
+    /// The member of the loader's structure that points to the current link.
     next: NonNull<*mut L>,
-    /// This layer's.
+    /// This layer's link.
     link: NonNull<L>,
 }
 
-/// A link of either kind.
+/// A link for `vkCreateInstance` or for `vkCreateDevice`.
 pub(crate) trait Link: Sized {
-    /// That of the layer below.
+    /// The link of the layer below.
     fn below(&self) -> *mut Self;
 }
 
@@ -90,23 +92,24 @@ impl Link for LayerDeviceLink {
 impl<L: Link> OwnLink<L> {
     /// This layer's link.
     pub(crate) fn link(&self) -> &L {
-        // SAFETY: the loader's links live as long as the call that they are for.
+        // SAFETY: the loader's links live until the call that they were passed to returns.
         unsafe { self.link.as_ref() }
     }
 
-    /// Lets the layer below find its own link; before each call of the next in the chain, for those below move it
-    /// on in their turn.
+    /// Makes the loader's structure point to the link of the layer below. To be called before every
+    /// call of the next in the chain, because the layers below advance the pointer themselves.
     pub(crate) fn advance(&mut self) {
-        // SAFETY: the loader's structure lives as long as the call that it is for, and by the loader's rules it is
-        // the called layer that may write there.
+        // SAFETY: the loader's structure lives until the call returns, and the loader's interface
+        // allows the layer that is called to write to it.
         unsafe { self.next.write(self.link.as_ref().below()) };
     }
 }
 
-/// The link in the chain of `vkCreateInstance`.
+/// Finds the link in the chain of `VkInstanceCreateInfo`.
 ///
 /// # Safety
-/// As [`structures`], of the create info's chain; it does not outlive the call.
+/// As [`structures`], for the chain of the create info. The result must not outlive the call of
+/// `vkCreateInstance`.
 pub(crate) unsafe fn instance_link(
     first: *const c_void,
 ) -> Result<OwnLink<LayerInstanceLink>, Error> {
@@ -121,7 +124,7 @@ pub(crate) unsafe fn instance_link(
     .ok_or(Error::NoLink("VkInstanceCreateInfo"))
 }
 
-/// The link in the chain of `vkCreateDevice`.
+/// Finds the link in the chain of `VkDeviceCreateInfo`.
 ///
 /// # Safety
 /// As [`instance_link`].
@@ -138,7 +141,7 @@ pub(crate) unsafe fn device_link(first: *const c_void) -> Result<OwnLink<LayerDe
 }
 
 /// # Safety
-/// It is readable.
+/// The pointer can be read.
 unsafe fn own_link<L>(next: NonNull<*mut L>) -> Option<OwnLink<L>> {
     // SAFETY: the caller's contract.
     let link = NonNull::new(unsafe { next.read() })?;

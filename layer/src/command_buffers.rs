@@ -1,4 +1,5 @@
-//! What the layer knows of command buffers: whether a pass is withheld, and what was recorded in it.
+//! The state that the layer keeps for each command buffer: whether a pass is withheld, and the
+//! commands that were recorded in it.
 
 mod table;
 
@@ -10,38 +11,40 @@ use crate::emulation::{Captures, Emulation, Hoisted};
 use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
-/// Where a command buffer stands that is being recorded.
+/// The state of a command buffer that is being recorded.
 pub(crate) struct Recorded {
-    /// Where draws go, and commands of which captures need to know nothing.
+    /// Where commands go that captures need not see, draws among them.
     destination: Destination,
     functions: Arc<Functions>,
-    /// Of the pass that is withheld; empty outside of one.
+    /// The commands of the pass that is withheld. Empty outside of such a pass.
     withheld: WithheldCommands,
     /// Whether a pass is being recorded.
     is_inside: bool,
-    /// Whether that is withheld until it ends.
+    /// Whether that pass is withheld until it ends.
     is_withheld: bool,
     is_secondary: bool,
-    /// Of a secondary command buffer that is executed in a pass: all of it is in one.
+    /// Whether this is a secondary command buffer that is executed inside a pass
+    /// (`VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`).
     continues: bool,
-    /// Where transform feedback is emulated.
+    /// Present where transform feedback is emulated.
     captures: Option<Box<Captures>>,
-    /// Something of the pass is missing. The rest of it is dropped, and `vkEndCommandBuffer` returns the error.
+    /// Why recording failed. Later commands are dropped, and `vkEndCommandBuffer` returns the
+    /// error.
     failed: Option<vk::Result>,
 }
 
-/// Where commands go that captures need not know of.
+/// Where commands go that captures need not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// To the driver.
     Driver,
-    /// To what is withheld of the pass.
+    /// To the withheld commands of the pass.
     Withheld,
-    /// That has to be found out: a capture is being recorded.
+    /// To be decided for each command, because a capture is being recorded.
     Unsettled,
 }
 
-/// What the command buffers of a device have of it.
+/// What the command buffers of a device share.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
 /// Command buffers were allocated.
@@ -69,24 +72,25 @@ pub(crate) fn freed(handles: &[vk::CommandBuffer]) {
     table::remove(handles);
 }
 
-/// A pool is about to be destroyed, and with it its command buffers.
+/// A pool and its command buffers are about to be destroyed.
 pub(crate) fn pool_destroyed(device: &Arc<Functions>, pool: vk::CommandPool) {
     table::remove_all_of(device, Some(pool));
 }
 
-/// A device is about to be destroyed. Some programs leave it their pools.
+/// A device is about to be destroyed. Some programs do not destroy their pools before.
 pub(crate) fn device_destroyed(device: &Arc<Functions>) {
     table::remove_all_of(device, None);
 }
 
-/// Does something with what is known of a command buffer. A panic fails the command buffer.
+/// Calls `command` with the state of a command buffer. If it panics, recording has failed.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
 #[inline]
 pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut Recorded)) {
     let found = table::find(handle);
-    // SAFETY: the caller's contract; it lives until the application frees the command buffer.
+    // SAFETY: the caller's contract; the state lives until the application frees the command
+    // buffer.
     let Some(recorded) = (unsafe { found.as_mut() }).and_then(Option::as_mut) else {
         unknown();
         return;
@@ -96,14 +100,14 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
         true
     });
     if !done {
-        // SAFETY: as above; the command is done with it.
+        // SAFETY: as above; `command` no longer uses the reference.
         if let Some(recorded) = (unsafe { found.as_mut() }).and_then(Option::as_mut) {
             recorded.failed = Some(vk::Result::ERROR_UNKNOWN);
         }
     }
 }
 
-/// Changes state that captures see, and says where the command goes.
+/// Changes state that captures use, and returns where the command goes.
 ///
 /// # Safety
 /// As [`with`].
@@ -112,7 +116,8 @@ pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
     change: impl FnOnce(&mut Captures),
 ) -> Option<Straight<'a>> {
-    // SAFETY: the caller's contract; it lives until the application frees the command buffer.
+    // SAFETY: the caller's contract; the state lives until the application frees the command
+    // buffer.
     let Some(recorded) = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut) else {
         unknown();
         return None;
@@ -133,20 +138,22 @@ pub(crate) unsafe fn track<'a>(
 
 /// Where a command goes.
 pub(crate) enum Straight<'a> {
-    /// The driver's function is called.
+    /// To the driver's function.
     Driver(&'a Functions),
-    /// It is withheld.
+    /// To the withheld commands.
     Withheld(&'a mut WithheldCommands),
 }
 
-/// Where a command goes that captures need not know of, unless that takes longer to find out.
+/// Returns where a command goes that captures need not see. `None` if the caller must look at the
+/// state of the command buffer.
 ///
 /// # Safety
 /// As [`with`].
 #[inline]
 pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
     let found = table::find_recent(handle);
-    // SAFETY: the caller's contract; it lives until the application frees the command buffer.
+    // SAFETY: the caller's contract; the state lives until the application frees the command
+    // buffer.
     let recorded = unsafe { found.as_mut() }?.as_mut()?;
     match recorded.destination {
         Destination::Driver => Some(Straight::Driver(&recorded.functions)),
@@ -155,34 +162,35 @@ pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<
     }
 }
 
-/// Says once that commands are lost.
+/// Logs, once per process, that commands are lost.
 #[cold]
 fn unknown() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         tracing::error!(
-            "a command buffer that was not allocated through the layer: its commands are lost"
+            "a command buffer was not allocated through the layer: its commands are lost"
         );
     });
 }
 
-/// How commands are recorded: `command` withholds one, or hands it to the driver.
+/// Recording. `command` either withholds a command or calls the driver, depending on its argument.
 impl Recorded {
-    /// A pass begins: its commands are withheld from here on, if captures come before it.
+    /// A pass begins. If captures are to be recorded before it, its commands are withheld from here
+    /// on.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // Nothing more of a command buffer that has failed reaches the driver: a pass may go on with one that is missing.
+        // After a failure no pass reaches the driver: it might resume a pass that is missing.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
         self.record(handle, command);
     }
 
-    /// A command that may stand in a pass, and outside of one.
+    /// Records a command that is valid both inside and outside of a pass.
     #[inline]
     pub(crate) fn record(
         &mut self,
@@ -191,12 +199,12 @@ impl Recorded {
     ) {
         match self.is_withheld {
             true => self.withhold(command),
-            // What goes to the driver needs no memory.
+            // Calling the driver needs no memory and does not fail.
             false => _ = command(Commands::Functions(&self.functions)),
         }
     }
 
-    /// A pass ends: all of it is recorded, unless it is only suspended.
+    /// A pass ends. If it was withheld, it is recorded now, unless it is only suspended.
     ///
     /// # Safety
     /// As [`replay`](Self::replay).
@@ -217,10 +225,11 @@ impl Recorded {
         }
     }
 
-    /// Records what was withheld.
+    /// Records the commands that were withheld.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands where the pass began: nothing of it was recorded so far.
+    /// The command buffer is being recorded, and no command of the pass has been recorded by the
+    /// driver so far.
     unsafe fn replay(&mut self, handle: vk::CommandBuffer) {
         tracing::trace!(commands = self.withheld.len(), failed = ?self.failed, "a pass was withheld");
         if self.failed.is_none() {
@@ -230,7 +239,8 @@ impl Recorded {
         self.forget();
     }
 
-    /// Records commands before a pass that is withheld, if one is, and nothing of what comes before it is missing.
+    /// Records commands before the pass that is withheld. Does nothing if no pass is withheld or if
+    /// recording has failed.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
         if self.is_withheld && self.failed.is_none() {
             self.is_withheld = false;
@@ -239,12 +249,13 @@ impl Recorded {
         }
     }
 
-    /// Does something with what is captured, where transform feedback is emulated. What it fails with, the command
-    /// buffer's end returns.
+    /// Calls `command` with the captures, where transform feedback is emulated. If it fails,
+    /// `vkEndCommandBuffer` returns the error.
     #[inline]
     pub(crate) fn observe<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
         let captures = self.captures.as_mut()?;
-        // The command itself is recorded whatever becomes of this: another one may have to end what it begins.
+        // The command itself is recorded even if this fails, because a later command may have to
+        // end what it begins.
         let result = guard("a capture", None, || Some(command(captures)));
         if let Some(failed) = captures.failed() {
             self.failed.get_or_insert(failed);
@@ -289,16 +300,16 @@ impl Recorded {
     }
 }
 
-/// Recording begins, and what was recorded before is dropped. Of a secondary command buffer there is said what it
-/// inherits.
+/// Recording begins, and everything that was recorded before is dropped. `info` says what a
+/// secondary command buffer inherits.
 ///
 /// # Safety
-/// As [`with`], and the structures of a secondary command buffer are valid.
+/// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
 pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
-            // Primary command buffers ignore the flag and the pointer, which may be anything.
+            // Primary command buffers ignore the flag and the pointer, which may have any value.
             let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
             found.continues = info.flags.contains(flag) && found.is_secondary;
             found.failed = None;
@@ -318,25 +329,26 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
     }
 }
 
-/// A command buffer is reset, and gives back its memory or keeps it for what is recorded next.
+/// A command buffer is reset. If `releases`, it frees its memory, otherwise it keeps it for the
+/// next recording.
 ///
 /// # Safety
-/// As [`with`]; no submission of it is under way.
+/// As [`with`], and the command buffer is not pending execution.
 pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.reset(releases)) };
 }
 
-/// All command buffers of a pool are.
+/// As [`forget`], for all command buffers of a pool.
 ///
 /// # Safety
-/// As [`forget`], of all of them: the application synchronizes access to the pool.
+/// As [`forget`], for each command buffer, and the application synchronizes access to the pool.
 pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
-/// Whether what is recorded next is in a pass.
+/// Whether the next command is recorded inside a pass.
 ///
 /// # Safety
 /// As [`with`].
@@ -347,7 +359,7 @@ pub(crate) unsafe fn is_inside(handle: vk::CommandBuffer) -> bool {
     is_inside
 }
 
-/// A command could not be recorded: the command buffer's end returns the error.
+/// A command could not be recorded: `vkEndCommandBuffer` returns the error.
 ///
 /// # Safety
 /// As [`with`].
@@ -356,18 +368,19 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.failed = Some(error)) };
 }
 
-/// What a secondary command buffer captures for those that execute it, of which there may be several at once.
+/// Returns what a secondary command buffer captures, for the command buffers that execute it.
+/// Several threads may call this at the same time.
 ///
 /// # Safety
-/// Recording of the command buffer has ended, and nothing changes it meanwhile.
+/// Recording of the command buffer has ended, and no thread changes it during the call.
 pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
-    // SAFETY: the caller's contract: others read it, too, and nobody writes.
+    // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
     let captures = found.and_then(|found| found.captures.as_ref());
     captures.map(|captures| captures.hoisted()).unwrap_or_default()
 }
 
-/// Recording ends: the error of the command buffer, if it has one.
+/// Recording ends. Returns the error, if recording failed.
 ///
 /// # Safety
 /// As [`with`].
@@ -377,7 +390,9 @@ pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     unsafe {
         with(handle, |found| {
             if found.is_inside && found.is_withheld {
-                tracing::warn!("vkEndCommandBuffer within a render pass instance, which is lost");
+                tracing::warn!(
+                    "vkEndCommandBuffer inside of a render pass instance: its commands are lost"
+                );
                 found.forget();
             } else if !found.is_inside {
                 found.observe(|captures| captures.end_with_suspended_pass(handle));

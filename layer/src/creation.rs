@@ -1,4 +1,5 @@
-//! What the next in the chain creates a device with, where a program's own wishes are not the driver's to fulfil.
+//! What the next in the chain creates a device with, where a program asks for something that the
+//! layer gives.
 
 use std::ffi::{CStr, c_char};
 
@@ -8,14 +9,14 @@ use vkxfb::runtime::RequiredFeatures;
 use crate::chain::{self, Chain};
 use crate::error::Error;
 
-/// The feature structures of what the layer gives.
+/// The feature structures that the layer changes.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 
-/// What a program wants of its device.
+/// What a program requests of its device.
 pub(crate) struct Wishes<'a> {
     info: &'a vk::DeviceCreateInfo<'a>,
-    /// The extensions that it enables.
+    /// The extensions that the program enables.
     pub(crate) extensions: Vec<&'a CStr>,
 }
 
@@ -31,21 +32,21 @@ impl<'a> Wishes<'a> {
         Self { info, extensions }
     }
 
-    /// Whether it enables the extension.
+    /// Whether the program enables the extension.
     pub(crate) fn has_extension(&self) -> bool {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether it captures: it enables the extension, and the feature.
+    /// Whether the program can capture: it enables the extension and the feature.
     pub(crate) fn captures(&self) -> bool {
-        // SAFETY: the contract of the function that made the wishes.
+        // SAFETY: the contract of [`Self::new`].
         let mut features = unsafe { chain::all_of::<TransformFeedback>(self.info.p_next) };
         self.has_extension() && features.any(|features| features.transform_feedback == vk::TRUE)
     }
 
-    /// Whether there is nothing in it that the driver is not to see.
+    /// Whether the driver may see all of it, so that the create info need not be changed.
     fn is_the_drivers(&self) -> bool {
-        // SAFETY: the contract of the function that made the wishes.
+        // SAFETY: the contract of [`Self::new`].
         let (features, mut provoking) = unsafe {
             (
                 chain::all_of::<TransformFeedback>(self.info.p_next).count(),
@@ -59,7 +60,8 @@ impl<'a> Wishes<'a> {
     }
 }
 
-/// A `VkDeviceCreateInfo` in the program's stead. The program's own stays as it is.
+/// The `VkDeviceCreateInfo` that the layer passes on in place of the program's, which it does not
+/// change.
 pub(crate) struct Creation<'a> {
     info: vk::DeviceCreateInfo<'a>,
     extensions: Vec<*const c_char>,
@@ -70,10 +72,10 @@ pub(crate) struct Creation<'a> {
 }
 
 impl<'a> Creation<'a> {
-    /// Without what the layer gives, and with what captures require.
+    /// Removes what the layer gives, and adds what captures require.
     ///
     /// # Errors
-    /// [`Error::Behind`].
+    /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
     ///
     /// # Safety
     /// The create info is valid, and outlives the result.
@@ -89,11 +91,13 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        // Another extension of the driver may depend on its own, which stays then, without its feature.
+        // If the driver has VK_EXT_primitives_generated_query, it has VK_EXT_transform_feedback,
+        // too, on which that depends. Then the driver's extension stays enabled, without its
+        // feature.
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
         chain.remove::<TransformFeedback>()?;
-        // The driver has no captures that could preserve it.
+        // The feature is of transform feedback, which the driver does not have.
         chain.set::<ProvokingVertex>(
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
             false,
@@ -111,8 +115,9 @@ impl<'a> Creation<'a> {
         Ok(creation)
     }
 
-    /// Has the features be there that captures require: each in the program's own structure, where it has one, for a
-    /// second of a kind is invalid (VUID-VkDeviceCreateInfo-pNext-02830).
+    /// Enables the features that captures require. Each is set in the program's own structure if
+    /// the chain contains it, because a chain must not contain the feature twice
+    /// (VUID-VkDeviceCreateInfo-pNext-02830).
     fn require(&mut self, required: &RequiredFeatures, chain: &mut Chain) -> Result<(), Error> {
         if required.address_source().is_some() {
             let is_there = chain.set::<vk::PhysicalDeviceVulkan12Features<'static>>(
@@ -136,7 +141,7 @@ impl<'a> Creation<'a> {
                 true,
             )?;
             if !is_there {
-                // SAFETY: where there is one, it is the program's.
+                // SAFETY: the program's pointer is null or valid.
                 let features = unsafe { self.info.p_enabled_features.as_ref() };
                 let features = features.copied().unwrap_or_default();
                 self.features = Some(Box::new(required.core_features(&features)));
@@ -145,7 +150,7 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// What the next in the chain gets. It points into this.
+    /// Returns the structure for the next in the chain. It points into `self`.
     pub(crate) fn info(&mut self) -> vk::DeviceCreateInfo<'_> {
         let mut info = self.info;
         if let Some(chain) = &mut self.chain {
@@ -159,7 +164,7 @@ impl<'a> Creation<'a> {
         info
     }
 
-    /// Whether it is the program's own, word for word.
+    /// Whether it equals the program's own.
     #[cfg(test)]
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()

@@ -1,4 +1,4 @@
-//! Devices: what is known of each, and the commands that create and destroy them.
+//! Devices: the state that the layer keeps for each, and the commands that create and destroy them.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -17,26 +17,27 @@ use crate::recording::Recording;
 use crate::registry::{Key, Registry};
 use crate::translate::Translation;
 
-/// Every device that lives.
+/// All live devices.
 static DEVICES: Registry<DeviceData> = Registry::new();
 
-/// What is known of a device.
+/// The state of a device.
 pub(crate) struct DeviceData {
-    /// The next in the chain's `vkGetDeviceProcAddr`, for commands that the layer does not have.
+    /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not
+    /// have.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
-    /// The next in the chain's.
+    /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
-    /// Whether transform feedback is the layer's to give there, if a program wants it.
+    /// Whether the layer gives transform feedback on this device if a program enables it.
     pub(crate) gives: bool,
-    /// Where passes are withheld.
+    /// Present where passes may be withheld.
     pub(crate) recording: Option<Recording>,
 }
 
 impl DeviceData {
-    /// Has a device that is none, for tests of hooks.
+    /// Registers a device that does not exist, for tests of hooks.
     ///
     /// # Safety
-    /// As [`Key::of`], and for [`Recording::load`].
+    /// As [`Key::of`] and [`Recording::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -53,17 +54,17 @@ impl DeviceData {
         }
     }
 
-    /// Where transform feedback is emulated.
+    /// The emulation; `None` where transform feedback is not emulated.
     pub(crate) fn emulation(&self) -> Option<&Arc<Emulation>> {
         self.recording.as_ref()?.emulation.as_ref()
     }
 
-    /// The same.
+    /// The translation; `None` where transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.recording.as_ref()?.translation.as_ref()
     }
 
-    /// That of a device, a queue or a command buffer.
+    /// Finds the state of the device of a handle, which is a device, a queue or a command buffer.
     ///
     /// # Safety
     /// As [`Key::of`].
@@ -120,7 +121,7 @@ unsafe fn create(
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
-    // Before the chain is copied, and the link with it.
+    // Before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match means {
         // SAFETY: the caller's contract.
@@ -128,7 +129,7 @@ unsafe fn create(
         None => None,
     };
     let below = creation.as_mut().map(Creation::info);
-    // SAFETY: the caller's contract, and the name says the type.
+    // SAFETY: the caller's contract; the function has the type of the command.
     let create: vk::PFN_vkCreateDevice = unsafe {
         let create = get_instance_proc_addr(instance.next.handle(), c"vkCreateDevice".as_ptr());
         std::mem::transmute(create.ok_or(Error::NoCommand("vkCreateDevice"))?)
@@ -138,7 +139,8 @@ unsafe fn create(
         .result()
         .map_err(Error::Below)?;
 
-    // SAFETY: it was created, so it is there and has a key; the name says the type.
+    // SAFETY: the device was created, so its handle has a key; the function has the type of the
+    // command.
     let (created, key, destroy_device) = unsafe {
         let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
         let destroy: vk::PFN_vkDestroyDevice =
@@ -146,11 +148,12 @@ unsafe fn create(
         (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
     let emulation = emulated.map(|means| {
-        // SAFETY: it was created with what the means require by the next in the chain, whose function it is.
+        // SAFETY: the next in the chain created the device with what the means require, and the
+        // function is its own.
         unsafe { Emulation::load(&instance, physical_device, created, get_device_proc_addr, means) }
     });
     let emulation = emulation.transpose().inspect_err(|_| {
-        // SAFETY: it was just created, and nobody has it.
+        // SAFETY: the device was just created, and no one else has its handle.
         unsafe {
             destroy_device(created, allocator);
             *device = vk::Device::null();
@@ -166,7 +169,7 @@ unsafe fn create(
         (Activity::Dormant(_), None) => tracing::debug!("device created"),
     }
     let records = emulation.is_some() || instance.withholds(&activity);
-    // SAFETY: the device was created by the next in the chain, whose function it is.
+    // SAFETY: the next in the chain created the device, and the function is its own.
     let recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     let recording = match (recording, emulation) {
         (Some(recording), Some(emulation)) => {
@@ -181,13 +184,13 @@ unsafe fn create(
     Ok(())
 }
 
-/// Whether a program sees what it enables.
+/// Checks that the layer shows the program the extensions that it enables.
 ///
-/// The loader itself does not hold programs to that: it takes what a manifest promises, and drops what the driver does
-/// not have.
+/// The loader does not check this: it accepts extensions that a manifest promises, and drops those
+/// that the driver does not have.
 ///
 /// # Safety
-/// The device is of the instance, which is live.
+/// The physical device belongs to the instance, which is live.
 unsafe fn check_extensions(
     instance: &InstanceData,
     activity: &Activity,
@@ -206,7 +209,7 @@ unsafe fn check_extensions(
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
         Activity::Dormant(Reason::DriverHasIt) => None,
-        // Whether the layer would be active is not known.
+        // The driver could not be asked, so whether the layer is active is not known.
         Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {
             return Err(Error::Below(*result));
         }

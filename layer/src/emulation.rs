@@ -1,4 +1,5 @@
-//! What captures by compute take of a device: found out for a physical device, made ready on a device.
+//! Captures by compute: what they need of a physical device, and the objects that they use on a
+//! device.
 
 mod captures;
 mod commands;
@@ -33,7 +34,8 @@ use crate::instance::InstanceData;
 use crate::translate::Kind;
 use crate::withheld::Templates;
 
-/// The commands of `VK_EXT_transform_feedback`, in order. Programs find them where they enabled it.
+/// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
+/// them.
 pub(crate) const COMMANDS: [&CStr; 6] = [
     c"vkCmdBeginQueryIndexedEXT",
     c"vkCmdBeginTransformFeedbackEXT",
@@ -43,52 +45,53 @@ pub(crate) const COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
-/// What takes the place of a command on a device whose transform feedback is emulated.
+/// Returns the hook for a command on a device whose transform feedback is emulated.
 pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     commands::hook(name).or_else(|| creation::hook(name))
 }
 
-/// By what captures work on a physical device.
+/// The means to capture on a physical device.
 #[derive(Debug)]
 pub(crate) struct Means {
-    /// What it can do.
+    /// What the physical device can do.
     pub(crate) capabilities: Capabilities,
-    /// What its devices are created with.
+    /// The features and extensions that devices are created with for captures.
     pub(crate) required: RequiredFeatures,
 }
 
 impl Means {
     /// # Errors
-    /// What is missing.
+    /// What the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
         let required = required_features(&capabilities, &[Backend::Compute])?;
         Ok(Self { capabilities, required })
     }
 
-    /// What programs are told of transform feedback, all of it:
-    /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html),
-    /// whose least values are among the
-    /// [required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-required).
+    /// Returns the properties that programs see:
+    /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
+    /// The specification requires minimum values ([required
+    /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-required)).
     pub(crate) fn properties(&self) -> vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Others than stream 0 are written by geometry shaders, which are not captured.
+            // Only geometry shaders can write to streams other than 0, and they are not captured.
             .max_transform_feedback_streams(1)
             .transform_feedback_streams_lines_triangles(false)
             .transform_feedback_rasterization_stream_select(false)
             .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
             .max_transform_feedback_buffer_size(self.max_capture_buffer())
-            // A record may be as long as what is reserved for it, in each of the buffers.
+            // A record may fill its whole stride, in each of the buffers.
             .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
             .transform_feedback_queries(true)
-            // The byte count becomes the arguments of an indirect draw.
+            // The layer turns the byte count into the arguments of an indirect draw.
             .transform_feedback_draw(!workarounds.any(|w| w.effect == Effect::NoIndirectDraws))
     }
 
-    /// As [`Context::max_capture_buffer`] says of devices: a storage buffer's range where there are no addresses.
+    /// Returns the size in bytes that [`Context::max_capture_buffer`] would return on a device:
+    /// without addresses, the maximum range of a storage buffer.
     fn max_capture_buffer(&self) -> u64 {
         match self.required.uses_descriptors() {
             true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),
@@ -97,21 +100,21 @@ impl Means {
     }
 }
 
-/// What a device has whose transform feedback is emulated.
+/// The objects of a device whose transform feedback is emulated.
 pub(crate) struct Emulation {
-    /// What captures are made with: by [`Context::capabilities`] what the device can do, with the version of Vulkan in
-    /// effect, by [`Context::enabled`] what it was created with beside what the program wants, and by
-    /// [`Context::resource_plan`] how captures reach memory.
+    /// The context of all captures. [`Context::capabilities`] says what the device can do, with the
+    /// version of Vulkan in effect, [`Context::enabled`] which features were enabled for captures,
+    /// and [`Context::resource_plan`] how captures access memory.
     context: Context,
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
-    /// By which descriptors are pushed.
+    /// The descriptor update templates with which programs push descriptors.
     templates: Arc<Templates>,
     next: Next,
 }
 
-/// The next in the chain's commands that are there only sometimes.
+/// Commands of the next in the chain that not every device has.
 struct Next {
     begin_conditional_rendering: Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
     end_conditional_rendering: Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
@@ -121,11 +124,13 @@ struct Next {
 
 impl Emulation {
     /// # Errors
-    /// A command is missing that comes with what the device was created with, or one fails.
+    /// A Vulkan command fails, or the device lacks a command that it must have with what was
+    /// enabled.
     ///
     /// # Safety
-    /// The device was created with what the means require by the next in the chain, whose function it is, and outlives
-    /// the emulation, which is [closed](Self::close) before.
+    /// The next in the chain created the device with what the means require, and the function is
+    /// its own. The device outlives the emulation, which must be [closed](Self::close) before the
+    /// device is destroyed.
     pub(crate) unsafe fn load(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -134,7 +139,7 @@ impl Emulation {
         means: &Means,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // Commands of the device come from the link of its own chain.
+        // Commands of the device come from the next in its own chain.
         let functions = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
@@ -185,15 +190,15 @@ impl Emulation {
         }
     }
 
-    /// With the descriptor update templates of the device.
+    /// Sets the descriptor update templates of the device.
     pub(crate) fn with_templates(self, templates: &Arc<Templates>) -> Self {
         Self { templates: Arc::clone(templates), ..self }
     }
 
-    /// Gives everything back that is of the device.
+    /// Destroys all objects of the device.
     ///
     /// # Safety
-    /// The device is live and idle, and no command buffer has captures of it any more.
+    /// The device is live and idle, and no command buffer contains captures any more.
     pub(crate) unsafe fn close(&self) {
         self.objects.clear();
         // SAFETY: the caller's contract.
@@ -234,7 +239,8 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
-    /// Orders a capture behind those before it, in whose buffers and counters it may go on.
+    /// Records a barrier between captures: a capture may continue in the buffers and counters of an
+    /// earlier one.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -262,7 +268,8 @@ impl Emulation {
     }
 
     /// # Safety
-    /// The command buffer is being recorded, with conditional rendering that was begun where this ends it.
+    /// The command buffer is being recorded, and conditional rendering that may be ended here is
+    /// active.
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
         if let Some(end) = self.next.end_conditional_rendering {
             // SAFETY: the caller's contract.
@@ -271,7 +278,7 @@ impl Emulation {
     }
 
     /// # Safety
-    /// The command buffer is being recorded, without conditional rendering.
+    /// The command buffer is being recorded, and conditional rendering is not active.
     unsafe fn begin_conditional_rendering(
         &self,
         cmd: vk::CommandBuffer,

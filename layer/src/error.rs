@@ -1,4 +1,4 @@
-//! Why a command of the layer fails, and what Vulkan calls that.
+//! Errors of the layer's commands, and the results that programs get for them.
 
 use ash::vk;
 use vkxfb::runtime::RuntimeError;
@@ -6,39 +6,40 @@ use vkxfb::runtime::RuntimeError;
 /// Why a command fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    /// A pointer that must not be null is.
+    /// A pointer is null that must not be.
     #[error("{0} is null")]
     Null(&'static str),
-    /// The chain has no link for the layer: the caller is no loader.
+    /// The chain has no link for the layer: the caller is not a loader.
     #[error("the chain of {0} has no link for the layer")]
     NoLink(&'static str),
-    /// The next in the chain has not what every one has.
+    /// The next in the chain lacks a command that every driver must have.
     #[error("the next in the chain has no {0}")]
     NoCommand(&'static str),
-    /// A handle was made without the layer.
-    #[error("{0} is none that the layer knows")]
+    /// A handle of an object that was not created through the layer.
+    #[error("{0} is unknown to the layer")]
     Unknown(&'static str),
-    /// A device extension that programs are not shown.
-    #[error("{0} is enabled, which the layer does not show on this device")]
+    /// A program enables a device extension that the layer does not show.
+    #[error("{0} is enabled, but the layer does not show it on this device")]
     Extension(String),
-    /// A structure that is not the program's to keep as it is stands where it cannot be reached by copying.
+    /// A structure has to be changed, but the chain cannot be copied up to it because it comes
+    /// after an unknown structure.
     #[error(
-        "the structure {structure:?} of the chain of VkDeviceCreateInfo would have to be changed, and stands behind \
-         {unknown:?}, of which nothing is known"
+        "the structure {structure:?} in the chain of VkDeviceCreateInfo has to be changed, but comes after \
+         the unknown structure {unknown:?}"
     )]
     Behind { structure: vk::StructureType, unknown: vk::StructureType },
-    /// Captures cannot be made ready on a new device.
-    #[error("no captures on the device: {0}")]
+    /// The objects that captures use cannot be created on a new device.
+    #[error("captures are not possible on the device: {0}")]
     Runtime(String, vk::Result),
-    /// Memory cannot be managed on a new device.
-    #[error("no captures on the device: {0}")]
+    /// The allocator cannot be created on a new device.
+    #[error("captures are not possible on the device: {0}")]
     Allocator(String),
-    /// The next in the chain failed; it has said why, if anyone has.
+    /// The next in the chain failed. It may have logged why.
     #[error("{0}")]
     Below(vk::Result),
 }
 
-/// What a command returns that can fail for reasons of the device alone, where it fails for another one.
+/// What a command returns for errors of the layer that have no result of their own.
 const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {
@@ -48,7 +49,7 @@ impl From<RuntimeError> for Error {
 }
 
 impl Error {
-    /// What the caller gets, after the log was told of what is the layer's own.
+    /// Logs the error, if it is the layer's own, and returns the result for the program.
     pub(crate) fn report(self, command: &'static str) -> vk::Result {
         match self {
             Self::Below(result) => result,

@@ -1,12 +1,13 @@
-//! A panic ends at the entry point where it would leave the layer: it is a Vulkan error, and no abort.
+//! Stops panics at the entry points of the layer. The program gets a Vulkan error, and is not
+//! aborted.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls `command`, and returns `otherwise` if it panics.
 ///
-/// What it was about to change may be half changed; nothing here holds a lock while it calls anything that could
-/// panic, and a lock that was poisoned all the same is taken as it is.
+/// A value that `command` was changing may be left in between. The layer holds no lock while it
+/// calls code that could panic, and it ignores that a lock is poisoned.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {
@@ -20,11 +21,11 @@ pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() 
 
 #[cold]
 fn panicked(name: &'static str, payload: Box<dyn Any + Send>) {
-    // Whatever is told or dropped from here on could panic again.
+    // Logging and dropping the payload could panic again.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        tracing::error!(command = name, "panicked: {}", text.unwrap_or("for no reason given"));
+        tracing::error!(command = name, "panicked: {}", text.unwrap_or("without a message"));
     }));
     std::mem::forget(payload);
 }

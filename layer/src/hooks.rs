@@ -15,16 +15,16 @@ use crate::translate::external;
 use crate::withheld::KNOWN_COMMANDS;
 use crate::{advertise, device, emulation, instance, properties, recording, translate};
 
-/// What a command is called with, by which it is found.
+/// The object that a command is called with. It decides which function finds the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// Nothing: without an instance, too.
+    /// None: found without an instance, too.
     Global,
     /// An instance.
     Instance,
     /// A physical device.
     PhysicalDevice,
-    /// A device, or what was made of it: by `vkGetDeviceProcAddr`, too.
+    /// A device, or an object of a device: found by `vkGetDeviceProcAddr`, too.
     Device,
 }
 
@@ -32,21 +32,23 @@ enum Level {
 struct Hook {
     level: Level,
     function: unsafe extern "system" fn(),
-    /// Whether it is there: commands of extensions are only where the next in the chain has them.
+    /// Whether the command exists: a command of an extension exists only if the next in the chain
+    /// has it.
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// A function without its type, which must be the one that is given: what Vulkan says of the command.
+/// Casts a function to an untyped pointer. The type that is given is that of the command, and is
+/// checked.
 macro_rules! untyped {
     ($function:path as $ty:ty) => {{
         let function: $ty = $function;
-        // SAFETY: whoever calls it by the command's name gives it its type again.
+        // SAFETY: the caller casts the pointer back to the type of the command.
         unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
     }};
 }
 
 impl Hook {
-    /// What the layer has for a command.
+    /// Finds the hook for a command.
     fn find(name: &CStr) -> Option<Self> {
         let always = |_: &InstanceData| true;
         let hook = |level, function| Some(Self { level, function, is_there: always });
@@ -171,7 +173,7 @@ impl Hook {
 /// `vkNegotiateLoaderLayerInterfaceVersion`
 ///
 /// # Safety
-/// The pointer is null or of a structure that may be written.
+/// The pointer is null or to a structure that may be written.
 pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Result {
     const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
     guard("vkNegotiateLoaderLayerInterfaceVersion", FAILED, || {
@@ -191,7 +193,7 @@ pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Res
 }
 
 /// # Safety
-/// The pointer is null or of a text that ends in a zero, which outlives the result.
+/// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
     // SAFETY: the caller's contract.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
@@ -207,7 +209,7 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         match Hook::find(command) {
             Some(hook) if hook.level == Level::Global => Some(hook.function),
-            // The loader asks with an instance that it has not begun to create.
+            // The loader also asks with an instance that has not been created yet.
             Some(hook) if data.as_ref().is_none_or(|data| (hook.is_there)(data)) => {
                 (instance != vk::Instance::null()).then_some(hook.function)
             }
@@ -234,16 +236,16 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     })
 }
 
-/// What a device has for a command that is not one of the layer's on every device.
+/// Finds a command of a device that the layer does not hook on every device.
 ///
 /// # Safety
-/// The device is live, and the data is its own.
+/// The device is live, and `data` is its state.
 unsafe fn command_of(
     data: &DeviceData,
     device: vk::Device,
     command: &CStr,
 ) -> vk::PFN_vkVoidFunction {
-    // Those of the extension are the layer's, wherever a program may have enabled it.
+    // Where the layer gives the extension, its commands are never the driver's.
     if data.gives && emulation::COMMANDS.binary_search(&command).is_ok() {
         return data.emulation().and_then(|_| emulation::hook(command));
     }
@@ -256,21 +258,25 @@ unsafe fn command_of(
     let translates = || data.translation().and_then(|_| translate::hook(command));
     match emulates.or_else(translates).or_else(|| recording::hook(command)) {
         None if !is_known(command) => {
-            // It would land outside of its pass, where it stands in one.
-            tracing::warn!("{} is withheld: nothing is known of it", command.to_string_lossy());
+            // Inside of a withheld pass, the command would be recorded before the pass.
+            tracing::warn!(
+                "{} is hidden: the layer does not know the command",
+                command.to_string_lossy()
+            );
             None
         }
         hook => Some(hook.unwrap_or(next)),
     }
 }
 
-/// Whether it is known where a command may stand, if it is one that is recorded.
+/// Whether a command is not recorded into command buffers, or the layer knows where it may be
+/// recorded.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }
 
-/// `vk_layerGetPhysicalDeviceProcAddr`: by it a loader finds out which commands of extensions that it does not know
-/// take a physical device.
+/// `vk_layerGetPhysicalDeviceProcAddr`: a loader calls it to find out which commands of unknown
+/// extensions take a physical device.
 pub(crate) unsafe extern "system" fn get_physical_device_proc_addr(
     instance: vk::Instance,
     name: *const c_char,

@@ -1,29 +1,30 @@
-//! What the layer calls itself. The manifest says the same, which a test holds.
+//! The layer's name, description and versions. A test checks that the manifest has the same.
 
 use std::ffi::CStr;
 
 use ash::{ext, vk};
 
-/// Its name, by which programs and the loader's variables ask for it.
+/// The name by which programs and the environment variables of the loader enable the layer.
 pub(crate) const NAME: &CStr = c"VK_LAYER_VKXFB_transform_feedback";
 
 /// The name as `vk_layer_settings.txt` has it: without its prefix, in lower case.
 pub(crate) const SETTINGS_NAME: &str = "vkxfb_transform_feedback";
 
-/// One line.
+/// The description, in one line.
 pub(crate) const DESCRIPTION: &CStr = c"Transform feedback for every Vulkan device, by compute";
 
-/// The Vulkan that it was written for.
+/// The version of Vulkan that the layer was written for.
 pub(crate) const SPEC_VERSION: u32 = vk::HEADER_VERSION_COMPLETE;
 
-/// Raised with every release that behaves otherwise.
+/// Raised with every release that changes the behaviour.
 pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
 
-/// Instance extensions that the layer has itself.
+/// Instance extensions that the layer implements.
 pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::layer_settings::NAME, ext::layer_settings::SPEC_VERSION)];
 
-/// Device extensions that the layer has itself. `VK_EXT_tooling_info` is answered where it is there without the layer.
+/// Device extensions that the layer implements. The layer answers `VK_EXT_tooling_info` too, but
+/// only where others implement it.
 pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 

@@ -1,4 +1,5 @@
-//! Instances: what is known of each, and the commands that create and destroy them.
+//! Instances: the state that the layer keeps for each, and the commands that create and destroy
+//! them.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -16,21 +17,22 @@ use crate::registry::{Key, Registry};
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
-/// Every instance that lives.
+/// All live instances.
 static INSTANCES: Registry<InstanceData> = Registry::new();
 
-/// What is known of an instance.
+/// The state of an instance.
 ///
-/// All that is to be called is fetched when it is created. Behind that, the loader of Debian 12 answers from the
-/// table of the whole chain, whose top may be this layer.
+/// All functions are fetched while the instance is created. After that the loader of Debian 12
+/// returns functions of the top of the chain, which may be this layer.
 pub(crate) struct InstanceData {
     /// The next in the chain.
     pub(crate) next: ash::Instance,
-    /// Its `vkGetInstanceProcAddr`, for commands that the layer does not have.
+    /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not
+    /// have.
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// The `vk_layerGetPhysicalDeviceProcAddr` of the next that has one.
+    /// The `vk_layerGetPhysicalDeviceProcAddr` of the next in the chain that has one.
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
-    /// The version of Vulkan that the program asks for.
+    /// The version of Vulkan that the program requests.
     api_version: u32,
     /// `vkGetPhysicalDeviceFeatures2`, of Vulkan 1.1.
     pub(crate) features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
@@ -48,14 +50,14 @@ pub(crate) struct InstanceData {
     pub(crate) external_buffers: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
     /// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`, of `VK_KHR_external_memory_capabilities`.
     pub(crate) external_buffers_khr: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
-    /// What the user wants.
+    /// The user's settings.
     pub(crate) settings: Settings,
-    /// What was decided for each physical device.
+    /// The decision for each physical device.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
 }
 
 impl InstanceData {
-    /// That of an instance or of a physical device.
+    /// Finds the state of the instance of a handle, which is an instance or a physical device.
     ///
     /// # Safety
     /// As [`Key::of`].
@@ -64,7 +66,8 @@ impl InstanceData {
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
-    /// Whether passes are withheld on a device, and the driver's own captures with them: for tests.
+    /// Whether all passes are withheld on a device, including the driver's own captures in them.
+    /// For tests.
     pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
@@ -72,8 +75,8 @@ impl InstanceData {
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
-    /// The instance was just created by the next in the chain, whose function it is, and `vkCreateInstance` has not
-    /// returned.
+    /// The next in the chain has just created the instance, the functions are its own, and
+    /// `vkCreateInstance` has not returned.
     unsafe fn new(
         instance: vk::Instance,
         link: &LayerInstanceLink,
@@ -126,23 +129,25 @@ impl InstanceData {
         }
     }
 
-    /// Whether the layer is active on a physical device. The first to ask has it decided and logged.
+    /// Returns whether the layer is active on a physical device. The first call decides and logs
+    /// that.
     ///
     /// # Safety
-    /// The device is of the instance, which is live.
+    /// The physical device belongs to the instance, which is live.
     pub(crate) unsafe fn activity(&self, device: vk::PhysicalDevice) -> Activity {
         let known = || self.activities.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // Without the lock, for it calls down the chain. Two threads that come first decide the same.
+        // Without the lock, because this calls the next in the chain. Two threads at the same time
+        // decide the same.
         // SAFETY: the caller's contract.
         let activity = unsafe { Activity::decide(self, device) };
         // SAFETY: the caller's contract.
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         match &activity {
-            // Asked again, it may answer.
+            // The driver may answer if it is asked again.
             Activity::Dormant(Reason::Unknown(_)) => tracing::warn!(device = %name, "{activity}"),
             _ => {
                 if known().insert(device, activity.clone()).is_none() {
@@ -153,18 +158,18 @@ impl InstanceData {
         activity
     }
 
-    /// What a physical device can do.
+    /// Queries what a physical device can do.
     ///
     /// # Errors
     /// As [`Capabilities::query`].
     ///
     /// # Safety
-    /// The device is of the instance, which is live.
+    /// The physical device belongs to the instance, which is live.
     pub(crate) unsafe fn capabilities(
         &self,
         device: vk::PhysicalDevice,
     ) -> Result<Capabilities, RuntimeError> {
-        // SAFETY: the function is one that finds commands; the rest is the caller's contract.
+        // SAFETY: `fetched` is a `vkGetInstanceProcAddr`; the rest is the caller's contract.
         unsafe {
             let entry =
                 ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr: fetched });
@@ -173,17 +178,17 @@ impl InstanceData {
     }
 }
 
-/// `vkGetInstanceProcAddr` for the runtime, which asks by it for commands of
-/// `VK_KHR_get_physical_device_properties2`: the next in the chain's, as they were fetched. Asked now, the loader may
-/// answer with this layer's own. A device of Vulkan 1.0 is asked by the same commands where the instance has them by
-/// another name.
+/// `vkGetInstanceProcAddr` for the runtime, which asks for the commands of
+/// `VK_KHR_get_physical_device_properties2`. Returns those of the next in the chain that were
+/// fetched earlier: if the loader were asked now, it might return this layer's own. If the instance
+/// has the commands only under their Vulkan 1.1 names, the runtime gets those.
 unsafe extern "system" fn fetched(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     guard("vkGetInstanceProcAddr", None, || {
-        // SAFETY: Vulkan's contract, which is the caller's; whoever calls a function by its name gives it its type
-        // again.
+        // SAFETY: Vulkan's contract, which is the caller's; the caller casts the pointer back to
+        // the type of the command.
         unsafe {
             let data = InstanceData::of(instance)?;
             match CStr::from_ptr(name).to_bytes() {
@@ -237,14 +242,14 @@ unsafe fn create(
 
     // SAFETY: the caller's contract; the link does not leave this call.
     let mut own = unsafe { chain::instance_link(create_info.p_next) }?;
-    // SAFETY: the caller's contract: where there is an application's info, it is valid.
+    // SAFETY: the caller's contract: the pointer to the application info is null or valid.
     let api_version = unsafe { create_info.p_application_info.as_ref() }
         .map(|application| application.api_version)
         .filter(|version| *version != 0)
         .unwrap_or(vk::API_VERSION_1_0);
     // SAFETY: the caller's contract.
     unsafe { create_below(create_info, api_version, allocator, instance, &mut own) }?;
-    // SAFETY: it was created, so it is there and has a key.
+    // SAFETY: the instance was created, so its handle has a key.
     let (data, key) = unsafe {
         let data = InstanceData::new(*instance, own.link(), api_version, settings);
         (data, Key::of(*instance).ok_or(Error::Null("the new instance"))?)
@@ -259,7 +264,7 @@ unsafe fn create(
     Ok(())
 }
 
-/// Has the next in the chain create the instance, with what the layer needs.
+/// Has the next in the chain create the instance, with the extensions that the layer needs.
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.
@@ -274,7 +279,7 @@ unsafe fn create_below(
     // SAFETY: the caller's contract.
     let create = unsafe { get(vk::Instance::null(), c"vkCreateInstance".as_ptr()) };
     let create = create.ok_or(Error::NoCommand("vkCreateInstance"))?;
-    // SAFETY: the name says the type.
+    // SAFETY: the function has the type of the command.
     let create: vk::PFN_vkCreateInstance = unsafe { std::mem::transmute(create) };
     let mut call = |create_info: &vk::InstanceCreateInfo<'_>| {
         own.advance();
@@ -282,8 +287,9 @@ unsafe fn create_below(
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };
 
-    // Instances of Vulkan 1.0 are asked for features by an extension, and devices depend on another. No loader lists
-    // extensions to layers in a way that works everywhere, so whether they are there is found by trying.
+    // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create
+    // devices. Loaders do not let layers list extensions in a way that works everywhere, so the
+    // layer tries to enable them.
     // SAFETY: the caller's contract.
     let enabled = unsafe { enabled_extensions(create_info) };
     let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
@@ -332,7 +338,7 @@ pub(crate) unsafe extern "system" fn destroy_instance(
     });
 }
 
-/// A version as people write it.
+/// A version of Vulkan, formatted as major.minor.patch.
 struct Version(u32);
 
 impl std::fmt::Display for Version {

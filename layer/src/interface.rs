@@ -1,9 +1,11 @@
-//! What loader and layers hand each other: [`vk_layer.h`](https://github.com/KhronosGroup/Vulkan-Headers/blob/v1.4.341/include/vulkan/vk_layer.h)
-//! of the Vulkan headers, of which `ash` has nothing. How it is used says the loader's
+//! The interface between loader and layers:
+//! [`vk_layer.h`](https://github.com/KhronosGroup/Vulkan-Headers/blob/v1.4.341/include/vulkan/vk_layer.h)
+//! of the Vulkan headers, which `ash` does not contain. Its use is described in the loader's
 //! [`LoaderLayerInterface.md`](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
 //!
-//! These structures are the loader's: the layer reads them and never makes one. Of each that ends in a union only
-//! the member that the layer reads is here, with when it is valid.
+//! The loader makes these structures, and the layer only reads them. Where a structure ends in a
+//! union, only the member that the layer reads is defined here, with the condition under which it
+//! is valid.
 
 use std::ffi::{c_char, c_void};
 
@@ -24,11 +26,11 @@ pub type PFN_GetPhysicalDeviceProcAddr =
 #[repr(C)]
 #[derive(Debug)]
 pub struct NegotiateLayerInterface {
-    /// `VkNegotiateLayerStructType`, which is no `VkStructureType`.
+    /// `VkNegotiateLayerStructType`, which is not a `VkStructureType`.
     pub s_type: i32,
-    /// Null so far.
+    /// Always null in this version of the interface.
     pub p_next: *mut c_void,
-    /// In: the newest that the loader knows. Out: the one that both know.
+    /// In: the newest version that the loader supports. Out: the version that both use.
     pub loader_layer_interface_version: u32,
     /// Out.
     pub get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
@@ -56,9 +58,10 @@ pub struct LayerInstanceCreateInfo {
     pub s_type: vk::StructureType,
     /// The rest of the chain.
     pub p_next: *const c_void,
-    /// What this one is for.
+    /// The function that this structure is for.
     pub function: LayerFunction,
-    /// Of [`LayerFunction::LINK_INFO`]: the link of the layer that is called. It moves it on for the next.
+    /// Valid for [`LayerFunction::LINK_INFO`]: the link of the layer that is called. The layer
+    /// advances this pointer before it calls the next in the chain.
     pub layer_info: *mut LayerInstanceLink,
 }
 
@@ -68,9 +71,9 @@ pub struct LayerInstanceCreateInfo {
 pub struct LayerInstanceLink {
     /// The link of the layer below.
     pub p_next: *mut Self,
-    /// Of the next in the chain.
+    /// The function of the next in the chain.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// Of the next that has one.
+    /// The function of the next in the chain that has one.
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
@@ -82,9 +85,10 @@ pub struct LayerDeviceCreateInfo {
     pub s_type: vk::StructureType,
     /// The rest of the chain.
     pub p_next: *const c_void,
-    /// What this one is for.
+    /// The function that this structure is for.
     pub function: LayerFunction,
-    /// Of [`LayerFunction::LINK_INFO`]: the link of the layer that is called. It moves it on for the next.
+    /// Valid for [`LayerFunction::LINK_INFO`]: the link of the layer that is called. The layer
+    /// advances this pointer before it calls the next in the chain.
     pub layer_info: *mut LayerDeviceLink,
 }
 
@@ -94,8 +98,8 @@ pub struct LayerDeviceCreateInfo {
 pub struct LayerDeviceLink {
     /// The link of the layer below.
     pub p_next: *mut Self,
-    /// Of the next in the chain.
+    /// The function of the next in the chain.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// Of the next in the chain.
+    /// The function of the next in the chain.
     pub next_get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
 }

@@ -1,62 +1,73 @@
-//! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer, to give programs `VK_EXT_transform_feedback` where the
-//! driver has none.
+//! `VK_LAYER_VKXFB_transform_feedback`: a Vulkan layer that gives programs
+//! `VK_EXT_transform_feedback` where the driver does not have it.
 //!
-//! It finds out for each physical device whether it is active, and says so by `VK_EXT_tooling_info`. Where it is,
-//! programs see the extension with its features and properties, and its commands work on devices that enable the
-//! feature: captures are dispatched by compute, outside of the render pass that they were recorded in. They come behind
-//! it where nothing in it can wait for them; otherwise its commands are withheld until it ends, and captures come before.
-//! Of each command buffer the layer knows what a captured draw reads and what captures disturb.
-//! With the setting `withhold_passes`, for tests, passes are withheld, and what they capture is the driver's own work.
+//! The layer decides for each physical device whether it is active, and reports that through
+//! `VK_EXT_tooling_info`. Where it is active, programs see the extension with its features and
+//! properties, and its commands work on devices that enable the feature. Captures are compute
+//! dispatches, which the layer records outside of the render pass in which the program recorded the
+//! draws. If nothing in the pass can depend on its captures, they are recorded after it. Otherwise
+//! the layer withholds the commands of the pass until it ends, and records the captures before it.
+//! For each command buffer the layer tracks the state that captured draws read and the state that
+//! captures disturb. The setting `withhold_passes`, for tests, withholds all passes, and leaves
+//! captures to the driver.
 //!
 //! ```text
 //! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver
 //! ```
 //!
-//! * [`interface`] mirrors what the loader and its layers hand each other, `chain` walks `pNext` and finds it there.
-//! * `hooks` has the one table of the commands that are intercepted. What is not in it goes to the next in the
-//!   chain without a detour: a dormant layer costs nothing from the creation of the device on.
-//! * `instance` and `device` have what is known of each, with the commands that create and destroy them.
-//!   `registry` finds it by the dispatch key, the word that a dispatchable object begins with and that objects made
-//!   of it share. Handles are never wrapped: they stay the driver's.
-//! * `activity` decides, once for each physical device, `advertise` has what programs see where the layer is active,
-//!   `creation` what the driver's device is created with. `properties` enumerates;
-//!   `settings` reads what the user wants; `log` says what was found; `guard` turns a panic into a Vulkan error at
+//! * [`interface`] has the structures that the loader and its layers exchange. `chain` walks
+//!   `pNext` chains and finds them there.
+//! * `hooks` has the table of the commands that the layer intercepts. Other commands go straight to
+//!   the next in the chain: once the device is created, a dormant layer costs nothing.
+//! * `instance` and `device` have the state of instances and devices, and the commands that create
+//!   and destroy them. `registry` finds that state by the dispatch key: the word that a
+//!   dispatchable object begins with, and that it shares with its child objects. The layer never
+//!   wraps handles: programs see those of the driver.
+//! * `activity` decides, once for each physical device, whether the layer is active. There,
+//!   `advertise` changes what programs see, and `creation` what the driver's device is created
+//!   with. `properties` has the commands that enumerate layers, extensions and tools; `settings`
+//!   reads the user's settings; `log` has the log; `guard` turns a panic into a Vulkan error at
 //!   every entry point.
-//! * `emulation` has the extension's commands, and those that captures are made of: pipelines and descriptors as they
-//!   are created, the state of a command buffer, captures and queries.
-//! * `withheld` has the commands of a pass while they are withheld, generated from the registry of Vulkan;
-//!   `command_buffers` knows of each command buffer where it stands, and `recording` has the commands by which they
-//!   come, begin, end and go.
-//! * `translate` says to a driver without the extension what applications mean where they say it of the extension:
-//!   barriers, usages.
+//! * `emulation` has the commands of the extension, and those on which captures depend: the
+//!   creation of pipelines and descriptors, the state of a command buffer, captures and queries.
+//! * `withheld` stores the commands of a pass that is withheld; it is generated from the registry
+//!   of Vulkan. `command_buffers` has the recording state of each command buffer, and `recording`
+//!   the commands that allocate, begin, end, reset and free command buffers.
+//! * `translate` replaces arguments that belong to the extension, such as access masks and buffer
+//!   usages, for a driver that does not have it.
 //!
 //! # Words
 //!
-//! Those of the library `vkxfb` are in its own documentation. The layer has these besides:
+//! The words of the library `vkxfb` are in its documentation. The layer also uses these:
 //!
-//! * *active*, *dormant*: whether it gives a device the extension (`activity`).
-//! * *below*, *the next in the chain*: the layer or driver that its calls go to; *above* is whoever calls it (`chain`).
-//! * *program*: the application; a layer above is one to this layer.
-//! * *hook*: a function that takes the place of a command (`hooks`).
-//! * *pass*: a render pass instance, from its begin to its end.
-//! * *withheld*: of a pass, that its commands are kept and go to the driver when it has ended, so that captures can come
-//!   before it (`withheld`: `commands` and `structures` are generated, with `extensions`, whose commands they know;
-//!   `by_hand` has commands that point to more or less than the registry says).
-//! * *hoisted*: of captures and of the arguments of draws, that they are recorded outside of the pass that they are
-//!   part of, before or after it (`emulation/captures`).
-//! * *around*: the barriers that come with hoisted captures, in place of what the render pass says (`translate/passes`).
-//! * *to disturb*: to bind or set what the program has bound or set otherwise, which is *restored* after captures
-//!   (`emulation/state`).
-//! * *translate*: to say to a driver without the extension what a program means with it (`translate`).
+//! * *active*, *dormant*: the layer gives the extension to a physical device, or does not
+//!   (`activity`).
+//! * *below*, *the next in the chain*: the layer or driver that this layer calls; *above* is the
+//!   layer or program that calls it (`chain`).
+//! * *program*: the application, or a layer above, which looks the same to this layer.
+//! * *hook*: a function of the layer that replaces a command (`hooks`).
+//! * *pass*: a render pass instance, from its beginning to its end.
+//! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it
+//!   ends, so that captures can be recorded before it (`withheld`). `commands`, `structures` and
+//!   `extensions` are generated from the registry of Vulkan; `by_hand` has the commands whose
+//!   arguments the registry does not describe completely.
+//! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
+//!   outside of the pass that they belong to, before or after it (`emulation/captures`).
+//! * *around*: the barriers that are recorded around hoisted captures, because the dependencies of
+//!   the render pass cannot include them (`translate/passes`).
+//! * *to disturb*: to overwrite state that the program has set or bound. It is *restored* after
+//!   captures (`emulation/state`).
+//! * *translate*: to replace arguments that belong to the extension by equivalent ones that a
+//!   driver without it accepts (`translate`).
 //!
 //! # Entry points
 //!
-//! Commands of the next in the chain are fetched while the instance is created, for the loader of Debian 12 answers
-//! later questions with the top of the chain: the layer would call itself. Those of a device are the device's own,
-//! and can be fetched at any time.
+//! The layer fetches the instance commands of the next in the chain while the instance is created.
+//! Later the loader of Debian 12 returns commands of the top of the chain, and the layer would call
+//! itself. Device commands can be fetched at any time.
 //!
-//! Only the functions below are exported. What is handed to the loader are private twins of them, because a symbol
-//! of that name may well be found in the loader first.
+//! Only the functions below are exported. The loader gets pointers to private functions that do the
+//! same, because the dynamic linker may resolve the exported names to the symbols of the loader.
 
 mod activity;
 mod advertise;
@@ -85,11 +96,11 @@ use ash::vk;
 
 use self::interface::NegotiateLayerInterface;
 
-/// The loader's first call: both sides settle on a version of the interface, and the loader gets the functions to
-/// begin with.
+/// The loader's first call: both sides agree on a version of the interface, and the loader gets the
+/// `vkGet*ProcAddr` functions of the layer.
 ///
 /// # Safety
-/// As the loader calls it: the pointer is null or of a structure that may be written.
+/// The pointer is null or to a structure that may be written.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is Vulkan's")]
 pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(

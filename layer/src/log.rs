@@ -1,16 +1,16 @@
-//! The log: to standard error, silent but for warnings until somebody asks.
+//! The log, which goes to standard error. By default it contains only warnings and errors.
 
 use std::sync::Once;
 
 use tracing_subscriber::EnvFilter;
 
-/// Whether a text is a filter of the log.
+/// Whether a text is a valid filter for the log.
 pub(crate) fn is_filter(text: &str) -> bool {
     EnvFilter::builder().parse(text).is_ok()
 }
 
-/// Starts the log of this library, where the first instance of the process was created. The globals of `tracing`
-/// are the library's own copy: a program in Rust keeps its own subscriber.
+/// Starts the log of this library; only the first call in a process has an effect. This library has
+/// its own copy of the globals of `tracing`, so a program in Rust keeps its own subscriber.
 pub(crate) fn start(filter: &str) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -19,10 +19,10 @@ pub(crate) fn start(filter: &str) {
             .with_env_filter(filter)
             .with_writer(std::io::stderr)
             .with_ansi(false)
-            // Where standard error is closed nobody can be told.
+            // If standard error is closed, errors of the log cannot be reported.
             .log_internal_errors(false)
             .finish();
-        // It fails only where there is one, which is as good.
+        // This fails only if there is a subscriber already, which is then used.
         let _ = tracing::subscriber::set_global_default(subscriber);
     });
 }

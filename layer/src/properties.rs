@@ -1,4 +1,4 @@
-//! What the layer tells of itself: layers, extensions and tools.
+//! The commands by which the layer describes itself: layers, extensions and tools.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -10,11 +10,11 @@ use crate::guard::guard;
 use crate::identity;
 use crate::instance::InstanceData;
 
-/// Vulkan's idiom of two calls: how many there are where `items` is null, otherwise as many of them as `count` says
-/// there is room for. `put` writes one.
+/// Vulkan's idiom of two calls. If `items` is null, writes the number of items to `count`.
+/// Otherwise writes items up to the number in `count`. `put` writes one item.
 ///
 /// # Safety
-/// `count` can be written; `items` is null or has room for so many.
+/// `count` can be written; `items` is null or has room for `count` items.
 unsafe fn enumerate<S, T>(
     found: &[S],
     count: *mut u32,
@@ -38,10 +38,10 @@ unsafe fn enumerate<S, T>(
     if *count < all { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS }
 }
 
-/// Whether a name is this layer's.
+/// Whether a name is that of this layer.
 ///
 /// # Safety
-/// The pointer is null or of a text that ends in a zero.
+/// The pointer is null or to a null-terminated string.
 unsafe fn names_the_layer(name: *const c_char) -> bool {
     // SAFETY: the caller's contract.
     !name.is_null() && unsafe { CStr::from_ptr(name) } == identity::NAME
@@ -55,7 +55,7 @@ unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties
         .implementation_version(identity::IMPLEMENTATION_VERSION)
         .layer_name(identity::NAME)
         .and_then(|layer| layer.description(identity::DESCRIPTION));
-    // It fails where a text is too long, of which a test sees that it is not.
+    // This fails only if a text is too long, which a test excludes.
     let layers: Vec<_> = layer.into_iter().collect();
     // SAFETY: the caller's contract.
     unsafe { enumerate(&layers, count, properties, |layer, place| place.write(*layer)) }
@@ -77,7 +77,7 @@ unsafe fn enumerate_extensions(
     unsafe { enumerate(&extensions, count, properties, |item, place| place.write(*item)) }
 }
 
-/// `vkEnumerateInstanceLayerProperties`: a layer tells of itself alone; the loader collects.
+/// `vkEnumerateInstanceLayerProperties`: a layer returns only itself.
 pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     count: *mut u32,
     properties: *mut vk::LayerProperties,
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     })
 }
 
-/// `vkEnumerateDeviceLayerProperties`, which Vulkan deprecates: the same.
+/// `vkEnumerateDeviceLayerProperties`, which Vulkan deprecates: likewise.
 pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     _physical_device: vk::PhysicalDevice,
     count: *mut u32,
@@ -100,7 +100,8 @@ pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     })
 }
 
-/// `vkEnumerateInstanceExtensionProperties`: of this layer; no other is any of its business, nor is the driver.
+/// `vkEnumerateInstanceExtensionProperties`: only the extensions of this layer, not those of other
+/// layers or of the driver.
 pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     layer: *const c_char,
     count: *mut u32,
@@ -117,7 +118,8 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     })
 }
 
-/// `vkEnumerateDeviceExtensionProperties`: of this layer, or what programs see of those of the device.
+/// `vkEnumerateDeviceExtensionProperties`: the extensions of this layer, or those of the device as
+/// programs see them.
 pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     physical_device: vk::PhysicalDevice,
     layer: *const c_char,
@@ -174,7 +176,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     })
 }
 
-/// The layer, and behind it what the next in the chain has.
+/// Returns the layer, followed by the tools of the next in the chain.
 ///
 /// # Safety
 /// The contract of `vkGetPhysicalDeviceToolProperties`.
@@ -192,8 +194,8 @@ unsafe fn tools(
     // SAFETY: the caller's contract.
     let mut tools: Vec<_> = unsafe { this_tool(&instance, physical_device) }.into_iter().collect();
     if let Some(next) = next(&instance) {
-        // Into memory of its own, where there is room for all: the validation layer of Debian 12 writes itself
-        // whether there is room or not.
+        // The layer passes memory of its own with room for all tools, because the validation layer
+        // of Debian 12 writes its entry even if there is no room.
         // SAFETY: the caller's contract.
         match unsafe { tools_below(next, physical_device) } {
             Ok(below) => tools.extend(below),
@@ -202,7 +204,7 @@ unsafe fn tools(
     }
     let put = |tool: &vk::PhysicalDeviceToolProperties<'_>,
                place: *mut vk::PhysicalDeviceToolProperties<'_>| {
-        // SAFETY: the caller's contract. The caller's chain stays as it is.
+        // SAFETY: the caller's contract. `pNext` of the caller's structure is not changed.
         unsafe {
             (*place).name = tool.name;
             (*place).version = tool.version;
@@ -215,7 +217,7 @@ unsafe fn tools(
     unsafe { enumerate(&tools, count, properties, put) }
 }
 
-/// What the layer is to a physical device.
+/// Describes the layer as a tool for a physical device.
 ///
 /// # Safety
 /// The device is of the instance, which is live.
@@ -226,7 +228,7 @@ unsafe fn this_tool(
     // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
-    // There is room for 255 characters, and one reason may be long.
+    // The description has room for 255 bytes, and a reason may be longer.
     let description: String = activity.to_string().chars().take(200).collect();
     let description = CString::new(description).ok()?;
     let tool = vk::PhysicalDeviceToolProperties::default()
@@ -237,7 +239,8 @@ unsafe fn this_tool(
 }
 
 /// # Safety
-/// The contract of `vkGetPhysicalDeviceToolProperties`, whose next in the chain this is.
+/// The contract of `vkGetPhysicalDeviceToolProperties`; `next` is that command of the next in the
+/// chain.
 unsafe fn tools_below(
     next: vk::PFN_vkGetPhysicalDeviceToolProperties,
     physical_device: vk::PhysicalDevice,
@@ -247,7 +250,7 @@ unsafe fn tools_below(
     unsafe { next(physical_device, &mut count, std::ptr::null_mut()) }.result()?;
     let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
     if count > 0 {
-        // SAFETY: the caller's contract; there is room for so many.
+        // SAFETY: the caller's contract; `tools` has room for `count` elements.
         match unsafe { next(physical_device, &mut count, tools.as_mut_ptr()) } {
             vk::Result::SUCCESS | vk::Result::INCOMPLETE => tools.truncate(count as usize),
             result => return Err(result),

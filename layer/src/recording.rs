@@ -1,4 +1,5 @@
-//! Command buffers of devices whose passes are withheld: the commands by which they come, begin, end and go.
+//! Commands that allocate, begin, end, reset and free command buffers, on devices where passes may
+//! be withheld.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -15,21 +16,21 @@ use crate::guard::guard;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{self, Functions, Templates};
 
-/// What a command returns where nothing is known of its device.
+/// What a command returns for an unknown device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
-/// What recording takes of a device.
+/// The state of a device that recording uses.
 pub(crate) struct Recording {
     functions: Arc<Functions>,
     templates: Arc<Templates>,
-    /// Where transform feedback is emulated.
+    /// Present where transform feedback is emulated.
     pub(crate) translation: Option<Translation>,
-    /// The same.
+    /// Present where transform feedback is emulated.
     pub(crate) emulation: Option<Arc<Emulation>>,
     next: Next,
 }
 
-/// The next in the chain's. Those of Vulkan 1.0 are always there.
+/// Commands of the next in the chain. Those of Vulkan 1.0 are always present.
 struct Next {
     allocate: Option<vk::PFN_vkAllocateCommandBuffers>,
     free: Option<vk::PFN_vkFreeCommandBuffers>,
@@ -47,12 +48,13 @@ impl Recording {
     pub(crate) fn device_destroyed(&self) {
         device_destroyed(&self.functions);
         if let Some(emulation) = &self.emulation {
-            // SAFETY: by Vulkan's rules the device is idle, and its command buffers are forgotten.
+            // SAFETY: Vulkan requires that the device is idle, and the layer has forgotten its
+            // command buffers.
             unsafe { emulation.close() };
         }
     }
 
-    /// Transform feedback is emulated.
+    /// Sets the emulation of transform feedback.
     ///
     /// # Safety
     /// As [`load`](Self::load).
@@ -69,7 +71,7 @@ impl Recording {
         Self { emulation: Some(Arc::new(emulation)), ..this }
     }
 
-    /// What the application says of transform feedback is translated, for it is emulated.
+    /// Sets the translation of arguments, for emulated transform feedback.
     ///
     /// # Safety
     /// As [`load`](Self::load).
@@ -87,7 +89,7 @@ impl Recording {
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
-    /// The device is live, and the function is the next in the chain's.
+    /// The device is live, and the function belongs to the next in the chain.
     pub(crate) unsafe fn load(device: vk::Device, get: vk::PFN_vkGetDeviceProcAddr) -> Self {
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
@@ -126,7 +128,7 @@ impl Recording {
     }
 }
 
-/// What takes the place of a command of a device whose passes are withheld.
+/// Returns the hook for a command of a device where passes may be withheld.
 pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     let function: *const () = match name.to_bytes() {
         b"vkAllocateCommandBuffers" => allocate as _,
@@ -144,14 +146,15 @@ pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
         }
         _ => return withheld::hook(name),
     };
-    // SAFETY: pointers to functions are of one size; whoever calls it by the command's name gives it its type again.
+    // SAFETY: all function pointers have the same size; the caller casts the pointer back to the
+    // type of the command.
     unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
 }
 
-/// Does something with what recording takes of a device, and one of its commands.
+/// Calls `command` with the recording state of a device and a command of the next in the chain.
 ///
 /// # Safety
-/// The handle is of a live object, as the loader hands them to layers.
+/// The handle is that of a live object, as the loader passes it to layers.
 unsafe fn with<H: vk::Handle, F, R: Copy>(
     name: &'static str,
     otherwise: R,

@@ -1,33 +1,34 @@
-//! What the layer knows of instances and devices, found by the dispatch key of any object that was made of them.
+//! The state of instances and devices, found by the dispatch key of any of their objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk::Handle;
 
-/// The word that a dispatchable object begins with: the loader's table. An instance shares it with its physical
-/// devices, a device with its queues and command buffers, and no two instances or devices that live at the same
-/// time have the same.
+/// The word that a dispatchable object begins with: the pointer to the loader's table. An instance
+/// shares it with its physical devices, and a device with its queues and command buffers. No two
+/// live instances or devices have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(usize);
 
 impl Key {
-    /// The key of a handle; `None` for the null handle.
+    /// Returns the key of a handle; `None` for the null handle.
     ///
     /// # Safety
-    /// The handle is null or of a live dispatchable object, as the loader hands them to layers.
+    /// The handle is null, or that of a live dispatchable object, as the loader passes it to
+    /// layers.
     pub(crate) unsafe fn of<H: Handle>(handle: H) -> Option<Self> {
-        // The loader's objects are where their handles say.
+        // The handle of a dispatchable object is its address.
         let object = handle.as_raw() as usize as *const usize;
         // SAFETY: the caller's contract: the object begins with a pointer.
         (!object.is_null()).then(|| Self(unsafe { object.read() }))
     }
 }
 
-/// What is known of each object of a kind, from its creation to its destruction.
+/// The state of each object of a kind, from its creation to its destruction.
 ///
-/// What is found is shared: it outlives its removal while another thread still reads it. No lock is held beyond a
-/// call of these methods.
+/// Values are shared: a removed value lives on while another thread still uses it. No method
+/// returns with the lock held.
 #[derive(Debug)]
 pub(crate) struct Registry<T>(RwLock<BTreeMap<Key, Arc<T>>>);
 
@@ -45,7 +46,8 @@ impl<T> Registry<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    /// Before the object itself is destroyed: from then on another may have its key.
+    /// To be called before the object itself is destroyed: after that another object may get its
+    /// key.
     pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }

@@ -26,7 +26,7 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     assert!(matches!(of(&capabilities, false), Activity::Active(Cause::Missing, _)));
     assert!(matches!(of(&capabilities, true), Activity::Active(Cause::Forced, _)));
 
-    // Without addresses there are descriptors.
+    // Without addresses, captures use descriptors.
     capabilities.buffer_device_address = None;
     let Activity::Active(_, means) = of(&capabilities, false) else { panic!("dormant") };
     assert!(means.required.uses_descriptors());

@@ -36,7 +36,7 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     assert_eq!(shown[2].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
-    // Without addresses the old extension is in nobody's way.
+    // Captures without addresses do not conflict with the old extension.
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
     let shown = super::shown(listed(&ALL), &Activity::of(capabilities, false), false);

@@ -1,4 +1,4 @@
-//! Copies of chains, to be changed in the program's stead.
+//! Copies of chains, which the layer changes instead of the program's own.
 
 use std::ffi::c_void;
 
@@ -9,8 +9,8 @@ use super::structures;
 use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 
-/// The size in bytes of a structure that the chain of a `VkDeviceCreateInfo` may have, or of
-/// `VkPipelineRasterizationStateCreateInfo` and `VkPipelineShaderStageCreateInfo`.
+/// Returns the size in bytes of a structure that may be in the chain of `VkDeviceCreateInfo`,
+/// `VkPipelineRasterizationStateCreateInfo` or `VkPipelineShaderStageCreateInfo`.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     use vk::StructureType as Type;
     Some(match s_type {
@@ -51,15 +51,15 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
     })
 }
 
-/// A structure of any kind, aligned as all are.
+/// A structure of any type, with the alignment that all structures of chains have.
 struct Structure(Box<[u64]>);
 
 impl Structure {
     /// # Safety
-    /// There are so many bytes, of a structure.
+    /// The pointer is to a structure of `size` bytes.
     unsafe fn copied(structure: *const c_void, size: usize) -> Self {
         let mut words = vec![0_u64; size.div_ceil(size_of::<u64>())].into_boxed_slice();
-        // SAFETY: the caller's contract; there is room for so many.
+        // SAFETY: the caller's contract; the copy has room for `size` bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 structure.cast::<u8>(),
@@ -71,7 +71,7 @@ impl Structure {
     }
 
     fn start(&mut self) -> &mut vk::BaseInStructure<'static> {
-        // SAFETY: every structure begins so.
+        // SAFETY: every structure of a chain begins with these members.
         unsafe { &mut *self.0.as_mut_ptr().cast() }
     }
 
@@ -83,10 +83,10 @@ impl Structure {
     }
 }
 
-/// A chain of which all is copied up to the first structure whose size is not known. That one and all behind it are
-/// the program's.
+/// A copy of a chain, up to the first structure whose size is not known. That structure and all
+/// after it remain the program's.
 ///
-/// Copies are shallow: what structures point to is the program's, too.
+/// Copies are shallow: memory that the structures point to is also the program's.
 pub(crate) struct Chain {
     copies: Vec<Structure>,
     rest: *const c_void,
@@ -94,7 +94,8 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// # Safety
-    /// The chain is a valid one of the structures that [`size`] names, and outlives the copy.
+    /// The chain is a valid chain of one of the structures that [`size`] names, and outlives the
+    /// copy.
     pub(crate) unsafe fn copy(first: *const c_void) -> Self {
         let mut chain = Self { copies: Vec::new(), rest: first };
         // SAFETY: the caller's contract.
@@ -111,7 +112,7 @@ impl Chain {
 
     /// The first structure of a type among those that are not copied.
     fn rest<T: vk::TaggedStructure + Copy + 'static>(&self) -> Option<T> {
-        // SAFETY: the contract of the function that made the chain.
+        // SAFETY: the contract of [`Self::copy`].
         unsafe { super::all_of::<T>(self.rest) }.next().copied()
     }
 
@@ -123,10 +124,11 @@ impl Chain {
         Error::Behind { structure: T::STRUCTURE_TYPE, unknown: unknown.unwrap_or_default() }
     }
 
-    /// Has a feature be that value, in the first structure of a type, if there is one. Returns whether there is.
+    /// Sets a feature to a value, in the first structure of a type. Returns whether the chain
+    /// contains such a structure.
     ///
     /// # Errors
-    /// There is one that would have to be changed, and is not copied.
+    /// [`Error::Behind`] if the structure would have to be changed, but was not copied.
     pub(crate) fn set<T: vk::TaggedStructure + Copy + 'static>(
         &mut self,
         feature: impl Fn(&mut T) -> &mut vk::Bool32,
@@ -142,10 +144,10 @@ impl Chain {
         if is_so { Ok(true) } else { Err(self.behind::<T>()) }
     }
 
-    /// Takes out all structures of a type.
+    /// Removes all structures of a type.
     ///
     /// # Errors
-    /// There is one that is not copied.
+    /// [`Error::Behind`] if one of them was not copied.
     pub(crate) fn remove<T: vk::TaggedStructure + Copy + 'static>(&mut self) -> Result<(), Error> {
         self.copies.retain_mut(|structure| structure.start().s_type != T::STRUCTURE_TYPE);
         match self.rest::<T>() {
@@ -154,14 +156,15 @@ impl Chain {
         }
     }
 
-    /// Puts a structure first.
+    /// Inserts a structure at the beginning.
     pub(crate) fn push<T: vk::TaggedStructure>(&mut self, structure: &T) {
-        // SAFETY: a structure is as large as it is.
+        // SAFETY: the size is that of the structure's type.
         let copy = unsafe { Structure::copied((&raw const *structure).cast(), size_of::<T>()) };
         self.copies.insert(0, copy);
     }
 
-    /// Links it all. Until the chain is changed or dropped the result is valid.
+    /// Links the structures and returns the first. The result is valid until the chain is changed
+    /// or dropped.
     pub(crate) fn link(&mut self) -> *const c_void {
         let mut next = self.rest;
         for structure in self.copies.iter_mut().rev() {

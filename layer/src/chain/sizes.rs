@@ -1,7 +1,7 @@
 // Generated from the registry of Vulkan 1.4.359 by tests/registry. Changes belong there.
 
-/// Structures that the chain of a `VkDeviceCreateInfo` may have and that consist of words of 4 bytes: the
-/// value of `sType`, in order, and the number of words behind `pNext`.
+/// Structures in the chain of `VkDeviceCreateInfo` that consist of words of 4 bytes: the value of
+/// `sType`, sorted, and the number of words after `pNext`.
 pub(super) const WORDS: &[(i32, usize)] = &[
     (49, 12),         // VkPhysicalDeviceVulkan11Features
     (51, 47),         // VkPhysicalDeviceVulkan12Features

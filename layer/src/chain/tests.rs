@@ -2,7 +2,7 @@ use std::ptr;
 
 use super::*;
 
-/// Two layers' links, the upper one first.
+/// The links of two layers, the upper one first.
 fn links() -> [LayerInstanceLink; 2] {
     unsafe extern "system" fn none(
         _: vk::Instance,
@@ -59,7 +59,7 @@ fn the_link_is_that_of_link_info_and_moves_on() {
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
 
-    // The layer below has moved it on, and is called once more.
+    // The layer below has advanced the link, and is called once more.
     link_info.layer_info = ptr::null_mut();
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));

@@ -1,9 +1,10 @@
-//! The command buffers of all devices, by handle.
+//! The state of the command buffers of all devices, by handle.
 //!
-//! Each command that is recorded begins with a search here. So the search takes no lock and no thread-local storage,
-//! which a shared library reaches by a call: it looks first at what was found last for the hash of the handle. Another
-//! thread may free that command buffer meanwhile, so the memory of a [`Slot`] is never given back to the allocator,
-//! only to the next command buffer that is allocated, and the slot says whose it is.
+//! Every command that is recorded begins with a lookup here. So the lookup takes no lock, and uses
+//! no thread-local storage, which in a shared library costs a function call: it first looks at the
+//! slot that was found last for the hash of the handle. Another thread may free that command buffer
+//! at the same time. So the memory of a [`Slot`] is never freed: the slot is reused by the next
+//! command buffer that is allocated, and says which command buffer it belongs to.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -17,16 +18,17 @@ use ash::vk::Handle;
 use super::Recorded;
 use crate::withheld::Functions;
 
-/// Where what is known of a command buffer lies.
+/// Holds the state of a command buffer.
 struct Slot {
-    /// The command buffer's, or 0 while the slot is free.
+    /// The handle of the command buffer, or 0 while the slot is free.
     handle: AtomicU64,
     recorded: UnsafeCell<Option<Recorded>>,
 }
 
-// SAFETY: what is in the cell is replaced while the lock of all slots is held, and otherwise reached by commands of
-// that command buffer, which Vulkan has the application synchronize, and by those that execute it when it is recorded:
-// these read what it captures, which may be shared, and nothing else. What threads hand on so can be sent.
+// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise it
+// is accessed by commands of that command buffer, which the application must synchronize, and by
+// command buffers that execute it after it was recorded. Those only read what it captures, which is
+// `Sync`. Whatever moves between threads this way is `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {
@@ -36,9 +38,9 @@ const _: () = {
     can_be_shared::<crate::emulation::Hoisted>();
 };
 
-/// Of which device and pool a command buffer is.
+/// The device and the pool that a command buffer belongs to.
 struct Owned {
-    /// Those of the device, which tell devices apart.
+    /// The functions of the device. Their address identifies the device.
     device: Arc<Functions>,
     pool: vk::CommandPool,
     slot: &'static Slot,
@@ -52,44 +54,46 @@ struct All {
 
 static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 
-/// The bits of a hash.
+/// The number of bits of a hash.
 const HASH_BITS: u32 = 9;
 
-/// What was found last for a handle of each hash: null, or a slot. The next one to it has what was found before, so
-/// that two threads that record by turns into command buffers of one hash both find theirs.
+/// For each hash, the slot that was found last, or null. The neighbouring element (index ^ 1) has
+/// the slot that was found before that, so that two threads that alternately record into command
+/// buffers of the same hash both find theirs.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(null_mut()) }; 1 << HASH_BITS];
 
-/// What is known of a command buffer; null if it was not allocated through the layer.
+/// Returns the state of a command buffer; null if it was not allocated through the layer.
 #[inline]
 pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let found = find_recent(handle);
     if found.is_null() { search(handle) } else { found }
 }
 
-/// The same, and null unless it is what was found last for the hash of the handle.
+/// As [`find`], but also null unless it was the last that was found for the hash of the handle.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     of_handle(&RECENT[hash(handle)], handle)
 }
 
-/// What is known of a command buffer, if that is what is remembered there.
+/// Returns the state of a command buffer, if `recent` points to it.
 #[inline]
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    // SAFETY: it is null or a slot, which lives forever.
+    // SAFETY: it is null or points to a slot, and slots are never freed.
     match unsafe { recent.load(Ordering::Acquire).as_ref() } {
         Some(slot) if slot.handle.load(Ordering::Relaxed) == handle.as_raw() => slot.recorded.get(),
         _ => null_mut(),
     }
 }
 
-/// Handles are addresses, whose low bits are all alike. The multiplication makes the high bits depend on all.
+/// Handles are addresses, whose low bits are all alike. After the multiplication the high bits
+/// depend on all bits.
 #[inline]
 fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// What is known of a command buffer that is not what was found last for its hash.
+/// Looks for a command buffer that is not the last that was found for its hash.
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
@@ -112,14 +116,15 @@ pub(super) fn insert(
     new: impl Fn() -> Recorded,
 ) {
     change(|all| {
-        // A driver may reuse the handle of a command buffer whose end the layer was not told of.
+        // A driver may reuse the handle of a command buffer whose destruction the layer did not
+        // see.
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
             let slot = all.free.pop().unwrap_or_else(|| {
                 let (handle, recorded) = (AtomicU64::new(0), UnsafeCell::new(None));
                 Box::leak(Box::new(Slot { handle, recorded }))
             });
-            // SAFETY: nobody else has a slot that was free, and the lock is held.
+            // SAFETY: no other thread uses a slot that was free, and the lock is held.
             unsafe { *slot.recorded.get() = Some(new()) };
             slot.handle.store(handle.as_raw(), Ordering::Release);
             all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, slot });
@@ -133,7 +138,7 @@ pub(super) fn remove(handles: &[vk::CommandBuffer]) {
     change(|all| handles.iter().filter_map(|handle| all.take(*handle)).collect());
 }
 
-/// The command buffers of a device, or of one of its pools, are about to go.
+/// The command buffers of a device, or of one of its pools, are about to be destroyed.
 pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPool>) {
     change(|all| {
         let handles: Vec<_> = all.of(device, pool).map(|(handle, _)| *handle).collect();
@@ -141,7 +146,7 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
     });
 }
 
-/// Changes what there is. What is removed is dropped when others may go on.
+/// Changes the table. Removed values are dropped after the lock is released.
 fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     let removed = which(&mut all);
@@ -149,7 +154,7 @@ fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     drop(removed);
 }
 
-/// Does something with the command buffers of a pool.
+/// Calls `f` with the state of each command buffer of a pool.
 ///
 /// # Safety
 /// The application synchronizes access to all of them.
@@ -160,7 +165,7 @@ pub(super) unsafe fn for_each_of(
 ) {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let slots: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.slot).collect();
-    // What is done may take its time, while others allocate.
+    // `f` may take long, and other threads may allocate meanwhile.
     drop(all);
     for slot in slots {
         // SAFETY: the caller's contract.
@@ -181,12 +186,13 @@ impl All {
         })
     }
 
-    /// Frees the slot of a command buffer. Gives what was there.
+    /// Frees the slot of a command buffer. Returns what it contained.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);
         self.free.push(slot);
-        // SAFETY: by Vulkan's rules nothing is recorded in a command buffer that is freed, and the lock is held.
+        // SAFETY: no thread may record into a command buffer that is being freed, and the lock is
+        // held.
         unsafe { (*slot.recorded.get()).take() }
     }
 }

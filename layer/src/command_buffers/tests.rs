@@ -1,4 +1,5 @@
-//! Commands against a driver that writes down what it is given: withheld and not, it is given the same.
+//! Records commands with a driver that logs its arguments. The log is the same whether or not
+//! commands are withheld.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -16,7 +17,7 @@ use super::*;
 use crate::withheld::hook;
 
 thread_local! {
-    /// What the driver was given.
+    /// The calls of the driver, with their arguments.
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -45,7 +46,7 @@ unsafe fn chain(mut next: *const c_void) -> String {
     text
 }
 
-/// The driver's functions, in the order of what is generated.
+/// The driver's functions, in the order of the generated code.
 mod driver {
     use super::*;
 
@@ -218,7 +219,7 @@ mod driver {
         log("end".to_owned());
     }
 
-    /// The driver's function of a name.
+    /// Returns the driver's function of a name.
     pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
         let function: *const () = match name.to_bytes() {
             b"vkCmdDraw" => draw as _,
@@ -243,13 +244,14 @@ mod driver {
 
 const TEMPLATE_SIZE: usize = 8 + 2 * 24 + size_of::<vk::DescriptorBufferInfo>();
 
-/// Nobody may rely on what an argument pointed to once the command has returned.
+/// Overwrites memory that an argument pointed to: the layer must not read it after the command has
+/// returned.
 fn overwrite<T: Copy>(values: &mut [T], value: T) {
     values.fill(value);
     std::hint::black_box(values);
 }
 
-/// What takes the place of a command, as its own type.
+/// The layer's hook for a command, with the type of the command.
 macro_rules! hook {
     ($name:literal: $pfn:ident) => {
         std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(hook($name)).unwrap()
@@ -288,7 +290,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
                 let mut places = [vk::SampleLocationEXT { x: from(0) as f32, y: 0.5 }; 3];
                 let mut samples = vk::SampleLocationsInfoEXT::default();
                 (samples.p_sample_locations, samples.sample_locations_count) = (places.as_ptr(), 3);
-                // A structure that nobody knows is between.
+                // The chain contains a structure of an unknown type.
                 let unknown = vk::BaseInStructure {
                     s_type: vk::StructureType::from_raw(77_777),
                     p_next: (&raw const samples).cast(),
@@ -368,7 +370,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
                 let write = |ty, count| vk::WriteDescriptorSet {
                     descriptor_type: ty,
                     descriptor_count: count,
-                    // What the type does not read may be anything.
+                    // Pointers that the descriptor type does not use may have any value.
                     p_image_info: std::ptr::without_provenance(8),
                     p_buffer_info: dangling,
                     p_texel_buffer_view: std::ptr::without_provenance(8),
@@ -405,7 +407,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
     }
 }
 
-/// Begins a pass in one of two ways, and overwrites what it was begun with.
+/// Begins a pass in one of two ways, and overwrites the arguments.
 fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
     unsafe {
         if seed.is_multiple_of(2) {
@@ -414,7 +416,7 @@ fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
             let mut begin = vk::RenderPassBeginInfo::default();
             begin.render_area.extent.width = seed;
             (begin.p_clear_values, begin.clear_value_count) = (clears.as_ptr(), 2);
-            // A structure that holds one with pointers.
+            // A structure that contains one with pointers.
             let mut places = [vk::SampleLocationEXT { x: seed as f32, y: 0.25 }; 2];
             let mut subpasses = [vk::SubpassSampleLocationsEXT::default(); 2];
             for subpass in &mut subpasses {
@@ -483,14 +485,15 @@ fn logged() -> Vec<String> {
     LOG.take()
 }
 
-/// Handles of command buffers that no two tests share.
+/// Returns a handle that no other test uses.
 fn handle() -> vk::CommandBuffer {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     vk::CommandBuffer::from_raw(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 proptest! {
-    /// In a pass and outside of one the driver is given the same, whatever becomes of the arguments meanwhile.
+    /// The driver gets the same arguments inside and outside of a pass, even if they are
+    /// overwritten meanwhile.
     #[test]
     fn what_is_withheld_is_what_was_recorded(
         commands in proptest::collection::vec((0..10u32, any::<u32>()), 0..40),
@@ -523,7 +526,7 @@ proptest! {
             prop_assert_eq!(begin, expected);
             let end = withheld.pop();
             prop_assert_eq!(end.as_deref(), Some("end"));
-            // What nobody knows is not repeated.
+            // Unknown structures are not repeated.
             let known: Vec<String> = direct.iter().map(|text| text.replace("77777 ", "")).collect();
             prop_assert_eq!(withheld, known);
         }
@@ -541,7 +544,7 @@ fn commands_go_to_their_own_command_buffer() {
     begin_pass(a, 2);
     issue(a, 0, 1);
     issue(b, 0, 2);
-    assert_eq!(logged().len(), 1, "what is recorded in another command buffer is not withheld");
+    assert_eq!(logged().len(), 1, "commands of another command buffer are not withheld");
     unsafe { reset(a, &Default::default()) };
     issue(a, 0, 3);
     assert_eq!(logged().len(), 1, "the pass was forgotten");
@@ -578,7 +581,7 @@ fn threads_record_at_once() {
                     let direct = logged();
                     end_pass(a, 2);
                     let withheld = logged();
-                    // What is not known is not repeated.
+                    // Unknown structures are not repeated.
                     let direct = direct.iter().map(|text| text.replace("77777 ", ""));
                     assert_eq!(withheld[1..11], direct.collect::<Vec<_>>());
                     match round % 2 {
@@ -607,7 +610,7 @@ fn what_fails_is_told_at_the_end() {
         with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
-        // How much a template reads that nobody created is not known.
+        // The template was never created, so how much it reads is not known.
         reset(cmd, &Default::default());
         begin_pass(cmd, 2);
         let push = hook!(

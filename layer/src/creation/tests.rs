@@ -10,29 +10,29 @@ use crate::emulation::tests::capabilities;
 
 type Type = vk::StructureType;
 
-/// A structure of a program, with room for the largest.
+/// A structure in the program's chain, with room for the largest.
 #[derive(Clone, PartialEq, Debug)]
 struct Structure(Vec<u64>);
 
 impl Structure {
     fn new<T: vk::TaggedStructure>(structure: T) -> Self {
         let mut words = vec![0_u64; size_of::<T>().div_ceil(8)];
-        // SAFETY: there is room for it, aligned as it must be.
+        // SAFETY: the words have room for the structure, and its alignment.
         unsafe { words.as_mut_ptr().cast::<T>().write(structure) };
         Self(words)
     }
 
     fn link(&mut self, next: *const c_void) -> *const c_void {
         let base = self.0.as_mut_ptr().cast::<vk::BaseInStructure<'_>>();
-        // SAFETY: every structure begins so.
+        // SAFETY: every structure of a chain begins with these members.
         unsafe { (*base).p_next = next.cast() };
         base.cast_const().cast()
     }
 }
 
-/// What a program may chain; numbers say with what.
+/// How many kinds of structures a program may chain. A number selects one.
 const KINDS: usize = 8;
-/// One that nobody knows.
+/// A structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
 const UNKNOWN_TYPE: Type = Type::from_raw(1_999_999_000);
 
@@ -79,7 +79,7 @@ fn chained(structures: &mut [Structure]) -> *const c_void {
     structures.iter_mut().rev().fold(ptr::null(), |next, structure| structure.link(next))
 }
 
-/// What a program asks of a device.
+/// What a program requests of a device.
 #[derive(Debug, Clone)]
 struct Program {
     /// Kinds, each with whether its feature is set.
@@ -109,7 +109,7 @@ fn program() -> impl Strategy<Value = Program> {
     )
 }
 
-/// What the next in the chain would see.
+/// What the next in the chain sees.
 #[derive(Debug, Default)]
 struct Seen {
     types: Vec<Type>,
@@ -158,7 +158,7 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
     seen
 }
 
-/// Creates as a device of a kind would, and hands back what the next in the chain would see.
+/// Prepares the creation of a device, and returns what the next in the chain sees.
 fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     let mut structures: Vec<_> =
         program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();
@@ -224,7 +224,8 @@ proptest! {
         }
     }
 
-    /// What stands in front of an unknown structure is changed, what stands behind it is refused where it would be.
+    /// Structures before an unknown one are changed. If one after it would have to be changed,
+    /// there is an error.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
         let at = at.min(program.structures.len());
@@ -274,7 +275,8 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // It hands back what it was told, and the driver never said so.
+    // The program enables the feature that it was told of, without the extension. The driver does
+    // not have the feature.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);

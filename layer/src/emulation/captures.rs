@@ -1,4 +1,5 @@
-//! The captures of a command buffer: collected as its passes are recorded, played before them or after them.
+//! The captures of a command buffer. They are collected while a pass is recorded, and played before
+//! or after it.
 
 mod active_queries;
 pub(super) mod binds;
@@ -20,45 +21,47 @@ use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
 use super::state::State;
 
-/// What an arena has before it grows.
+/// The initial size of an arena.
 const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
 
-/// What is recorded outside of a pass, in the order of the pass.
+/// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Capture>>),
-    /// The arguments of a draw of what was captured.
+    /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
 
-/// What becomes of a command behind the layer.
+/// What the layer passes on for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forward {
-    /// It goes on as it is.
+    /// The command itself.
     Yes,
-    /// It ends here.
+    /// Nothing.
     No,
-    /// A `vkCmdDrawIndirect` of one draw takes its place.
+    /// A `vkCmdDrawIndirect` with one draw instead.
     DrawIndirect(vk::Buffer, u64),
-    /// A `vkCmdBeginQuery` does: for its own queries the driver need not know the indexed command.
+    /// A `vkCmdBeginQuery` instead: the driver may not have the indexed command, which programs may
+    /// use for the driver's own queries.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
-    /// A `vkCmdEndQuery` does.
+    /// A `vkCmdEndQuery` instead, likewise.
     EndQuery(vk::QueryPool, u32),
 }
 
-/// What the layer knows of a command buffer that may capture.
+/// The state that the layer keeps for a command buffer that may capture.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(super) state: State,
     active: Option<Active>,
     queries: [Option<ActiveQuery>; 2],
-    /// Queries of the driver that are active: draws that rasterize nothing count for them.
+    /// The number of active queries of the driver. Draws count for them even with rasterizer
+    /// discard.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// Values to collect in.
+    /// Empty captures, to be reused.
     spare: Vec<Capture>,
     arena: Option<Arena>,
-    /// Of sets with descriptors that were pushed.
+    /// Pools of the sets from which captures read pushed descriptors.
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
@@ -66,9 +69,9 @@ pub(crate) struct Captures {
     pass: Option<Pass>,
     /// Whether the whole command buffer is part of a pass.
     continues: bool,
-    /// Why it cannot be recorded.
+    /// Why the command buffer cannot be recorded.
     failed: Option<vk::Result>,
-    /// The last variant, of the state as it is.
+    /// The variant for the current pipeline and vertex input.
     variant: Option<vkxfb::runtime::Pipeline>,
 }
 
@@ -97,9 +100,9 @@ impl Captures {
         &self.emulation
     }
 
-    /// Recording begins anew: the device is done with what was recorded before.
+    /// Recording begins. The device has finished executing what was recorded before.
     ///
-    /// `is_counted`: whether a query of the driver's is active that a secondary command buffer inherits.
+    /// `is_counted`: whether a secondary command buffer inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
         self.state = State::default();
         self.queries = [None, None];
@@ -114,7 +117,7 @@ impl Captures {
         }
         self.forget();
         if let Some(arena) = &mut self.arena {
-            // SAFETY: by Vulkan's rules no submission of the command buffer is under way.
+            // SAFETY: Vulkan requires that the command buffer is not pending execution.
             unsafe { arena.reset() };
         }
         // SAFETY: as above.
@@ -122,12 +125,13 @@ impl Captures {
         self.command_count = 0;
     }
 
-    /// Gives back the memory that is kept for what is recorded next. Nothing uses it any more.
+    /// Frees the memory that is kept for the next recording. The device no longer uses it.
     pub(crate) fn release(&mut self) {
         self.spare = Vec::new();
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
-        // SAFETY: by Vulkan's rules no submission of the command buffer is under way when it is reset or freed.
+        // SAFETY: Vulkan requires that the command buffer is not pending execution when it is reset
+        // or freed.
         unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
             // SAFETY: as above.
@@ -142,7 +146,7 @@ impl Captures {
         });
     }
 
-    /// Forgets what was hoisted, and keeps what it was collected in.
+    /// Clears the list of hoisted work, and keeps the captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture) = hoisted
@@ -155,7 +159,7 @@ impl Captures {
         }
     }
 
-    /// Something cannot be captured: the command buffer's end returns why.
+    /// Something cannot be captured. `vkEndCommandBuffer` returns the error.
     fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
         let error = error.into();
         tracing::error!("{what}: {error}");
@@ -163,13 +167,14 @@ impl Captures {
             result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
             | vk::Result::ERROR_DEVICE_LOST
             | vk::Result::ERROR_UNKNOWN) => result,
-            // vkEndCommandBuffer has no others.
+            // vkEndCommandBuffer must not return other errors.
             _ => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
         });
     }
 
-    /// Whether a command says the pipeline layout. `VK_EXT_device_generated_commands` lets its chain say what of one
-    /// there is instead; the extension is hidden, so that is refused.
+    /// Whether a command has a pipeline layout. Recording fails without one: only
+    /// `VK_EXT_device_generated_commands`, which is hidden, allows a null layout with a structure
+    /// in the chain instead.
     pub(super) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
@@ -178,7 +183,7 @@ impl Captures {
         has_it
     }
 
-    /// Why the command buffer cannot be recorded, if so.
+    /// Why the command buffer cannot be recorded, if recording failed.
     pub(crate) const fn failed(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -187,10 +192,10 @@ impl Captures {
         self.continues || self.pass.is_some()
     }
 
-    /// Does something with the arena, which is made where there is none, and grows.
+    /// Calls `call` with the arena, which is created first if necessary, and can grow.
     ///
     /// # Errors
-    /// A failed allocation, or what the call says.
+    /// A failed allocation, or the error of `call`.
     ///
     /// # Safety
     /// The device is live.
@@ -210,19 +215,20 @@ impl Captures {
         }
     }
 
-    /// A capture to collect in.
+    /// Returns an empty capture to collect in.
     fn spare_capture(&mut self) -> Capture {
         let spare = self.spare.pop();
         spare.unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()))
     }
 
-    /// What a command buffer finds behind others that it executed.
+    /// Resets the state that is undefined after `vkCmdExecuteCommands`.
     pub(super) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
     }
 
-    /// Records something of the layer's own outside of a pass: with an arena, and what it disturbs bound again.
+    /// Records commands of the layer outside of a pass, with the arena, and restores the state that
+    /// they disturb.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.

@@ -1,4 +1,4 @@
-//! What takes the place of commands that are recorded and that captures are made of.
+//! Hooks for the commands of which captures consist: draws, and commands that set state for them.
 
 use std::ffi::{CStr, c_void};
 
@@ -19,7 +19,7 @@ use crate::translate::Around;
 use crate::withheld::OutOfMemory;
 use crate::withheld::macros::direct;
 
-/// What a command comes to behind the layer.
+/// Says what the layer passes on for a command.
 trait Outcome {
     fn forward(self) -> Forward;
 }
@@ -36,7 +36,8 @@ impl Outcome for Forward {
     }
 }
 
-/// What is observed while transform feedback is active alone goes straight to the driver otherwise.
+/// Commands that are observed only while transform feedback is active go straight to the driver
+/// otherwise.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident $arguments:tt) => { direct!(record $name $arguments); };
@@ -47,7 +48,7 @@ macro_rules! observed {
         |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // Of its own, so that what goes straight to the driver saves no registers.
+            // A separate function, so that the path straight to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn observe(
                 command_buffer: vk::CommandBuffer,
@@ -79,7 +80,7 @@ macro_rules! observed {
     )*};
 }
 
-/// Commands that change state which captures see, and nothing else: they go on as they are.
+/// Commands that only change state that captures use. They are passed on unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -107,12 +108,12 @@ macro_rules! tracked {
 /// Records what takes the place of a command.
 ///
 /// # Safety
-/// As the command's.
+/// The contract of the command.
 unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forward) {
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            // The beginning and the end of a capture are among them.
+            // The command may have begun or ended a capture.
             Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
@@ -442,10 +443,10 @@ ending! {
     end_rendering();
 }
 
-/// What a render pass asks of captures.
+/// Returns the barriers around captures that a render pass asks for.
 ///
 /// # Safety
-/// The structure is valid, of the command buffer's device.
+/// The structure is valid, and its render pass belongs to the device of the command buffer.
 unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_>) -> Around {
     // SAFETY: the caller's contract.
     unsafe {
@@ -458,7 +459,7 @@ unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_
     }
 }
 
-/// Where sets are bound for stages.
+/// Returns the bind points that stages belong to.
 fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::{PipelineBindPoint as Point, ShaderStageFlags as Stage};
     let graphics = Stage::ALL_GRAPHICS | Stage::TASK_EXT | Stage::MESH_EXT;
@@ -467,7 +468,7 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
-/// Counters by the number of the capture buffer.
+/// Returns the counters, indexed by the number of the capture buffer.
 fn counters(
     first: u32,
     buffers: &[vk::Buffer],
@@ -484,14 +485,14 @@ fn counters(
     counters
 }
 
-/// What takes the place of a command.
+/// Returns the hook for a command.
 pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     macro_rules! hooks {
         ($($($name:literal)|+ => $function:ident,)*) => {
             match name.to_bytes() {
                 $($($name)|+ => {
-                    // SAFETY: pointers to functions are of one size; whoever calls it by the command's name gives it
-                    // its type again.
+                    // SAFETY: all function pointers have the same size; the caller casts the
+                    // pointer back to the type of the command.
                     unsafe {
                         std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($function as *const ())
                     }

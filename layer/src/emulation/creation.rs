@@ -1,4 +1,4 @@
-//! What takes the place of the commands that create and destroy objects of which captures need to know.
+//! Hooks for the commands that create and destroy objects that captures use.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -17,7 +17,7 @@ use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::translate;
 
-/// What a command returns where nothing is known of its device, or where a panic ended it.
+/// What a command returns for an unknown device, or after a panic.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
 /// # Safety
@@ -136,15 +136,15 @@ unsafe extern "system" fn create_shader_module(
                     }
                     result
                 }
-                // What is no module is for the driver to refuse.
+                // The driver reports an invalid module.
                 Ok(Cow::Borrowed(_)) | Err(_) => next(device, info, allocator, module),
             }
         })
     }
 }
 
-/// A command that destroys something: what is known of it goes first, for another thread may create one of the same
-/// handle as soon as it is gone.
+/// A command that destroys an object. The layer forgets the object first, because another thread
+/// may create an object with the same handle as soon as it is destroyed.
 macro_rules! destroys {
     ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
         unsafe extern "system" fn $function(
@@ -232,10 +232,12 @@ unsafe extern "system" fn create_query_pool(
     }
 }
 
-/// A pipeline as it goes on to the driver: structures that are copied, as pointers into them are.
+/// The parts of a pipeline's create info that are changed for the driver. The create info points
+/// into them.
 #[derive(Default)]
 struct Below {
-    /// Stages whose modules are in their chains, with the chains and the words without transform feedback.
+    /// Stages with a `VkShaderModuleCreateInfo` in the chain, with the changed chains and the words
+    /// without transform feedback.
     stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
     modules: Vec<(Chain, Vec<u32>)>,
     rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
@@ -254,7 +256,7 @@ unsafe extern "system" fn create_graphics_pipelines(
     unsafe {
         with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
             let given = slice(infos.cast::<vk::GraphicsPipelineCreateInfo<'static>>(), count);
-            // What a driver leaves as it is where it fails is no pipeline.
+            // A driver may leave an element unchanged if it fails to create that pipeline.
             std::slice::from_raw_parts_mut(pipelines, count as usize).fill(vk::Pipeline::null());
             let mut own = Vec::with_capacity(given.len());
             for info in given {
@@ -271,7 +273,7 @@ unsafe extern "system" fn create_graphics_pipelines(
             let next = emulation.context().device().fp_v1_0().create_graphics_pipelines;
             let result = next(device, cache, count, below.as_ptr(), allocator, pipelines);
             drop(kept);
-            // Also where some failed, those that are there can be used.
+            // Even if some pipelines failed, the others can be used.
             for (pipeline, own) in slice(pipelines.cast_const(), count).iter().zip(own) {
                 let objects = emulation.objects();
                 match own {
@@ -286,7 +288,7 @@ unsafe extern "system" fn create_graphics_pipelines(
     }
 }
 
-/// What of a pipeline is the extension's own goes.
+/// Removes everything from a pipeline that belongs to the extension.
 ///
 /// # Safety
 /// The structure is valid.
@@ -346,20 +348,20 @@ unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Belo
     }
 }
 
-/// What is to be known of a pipeline.
+/// What the layer keeps for a pipeline.
 enum Own {
     Nothing,
     Library(Parts),
     Pipeline(Pipeline),
 }
 
-/// Finds out what that is.
+/// Finds out what the layer has to keep for a pipeline.
 ///
 /// # Errors
-/// It captures what cannot be captured.
+/// The pipeline captures, in a way that is not supported.
 ///
 /// # Safety
-/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+/// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn capturing(
     emulation: &Emulation,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
@@ -381,7 +383,7 @@ unsafe fn capturing(
             }
             parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
         }
-        // What stands there for a mesh shader is ignored, and may be anything.
+        // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
         if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
             parts.input = Some(Arc::new(InputPart::new(info)));
         }
@@ -393,7 +395,8 @@ unsafe fn capturing(
         if is_library {
             return Ok(Own::Library(parts));
         }
-        // The compute pipeline of one that may not be compiled now is made when something is drawn, if at all.
+        // If the program does not want to compile now, the variant is made by the first captured
+        // draw.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
@@ -411,11 +414,12 @@ unsafe fn capturing(
 const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
     vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
 
-/// The flags of a pipeline: those of its chain, if it has some, or its own, whose bits are
-/// [the same](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
+/// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
+/// contains it, otherwise the 32-bit flags, which have [the same
+/// values](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
 ///
 /// # Safety
-/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+/// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn flags_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> vk::PipelineCreateFlags2KHR {
     // SAFETY: the caller's contract.
     let chained =
@@ -424,10 +428,11 @@ unsafe fn flags_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> vk::PipelineCre
     chained.map_or(own, |chained| chained.flags)
 }
 
-/// Which parts a pipeline has of its own, its libraries, and whether it is one.
+/// Returns the parts that a pipeline defines itself, the libraries that it links, and whether it is
+/// a library.
 ///
 /// # Safety
-/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+/// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::Pipeline], bool) {
     // SAFETY: the caller's contract.
     unsafe {
@@ -437,7 +442,7 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let has = match library {
             Some(library) => library.flags,
-            // Of what links them all parts are the libraries'.
+            // Of a pipeline that links libraries, all parts come from the libraries.
             None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
             None => Has::empty(),
         };
@@ -452,13 +457,13 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// The words of the vertex shader, where it may capture.
+/// Returns the words of the vertex shader, if it may capture.
 ///
 /// # Errors
-/// Another stage captures.
+/// [`PipelineError::Stage`] if another stage captures.
 ///
 /// # Safety
-/// The structures are valid ones of `vkCreateGraphicsPipelines`.
+/// The structures are valid for `vkCreateGraphicsPipelines`.
 unsafe fn captured_words(
     emulation: &Emulation,
     stages: &[vk::PipelineShaderStageCreateInfo<'_>],
@@ -480,10 +485,10 @@ unsafe fn captured_words(
     Ok(words(vertex))
 }
 
-/// The words of a stage, as the application gave them, where its module has transform feedback.
+/// Returns the words of a stage as the application gave them, if its module has transform feedback.
 ///
 /// # Safety
-/// The structure is a valid one of `vkCreateGraphicsPipelines`.
+/// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn words_of(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
@@ -499,14 +504,14 @@ unsafe fn words_of(
     }
 }
 
-/// What takes the place of a command.
+/// Returns the hook for a command.
 pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     macro_rules! hooks {
         ($($name:literal => $function:ident as $ty:ident,)*) => {
             match name.to_bytes() {
                 $($name => {
                     let function: vk::$ty = $function;
-                    // SAFETY: whoever calls it by the command's name gives it its type again.
+                    // SAFETY: the caller casts the pointer back to the type of the command.
                     Some(unsafe {
                         std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function)
                     })

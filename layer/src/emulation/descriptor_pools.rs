@@ -1,4 +1,4 @@
-//! Descriptor sets of a command buffer's own, in which captures read what was pushed.
+//! Descriptor sets that belong to a command buffer, from which captures read pushed descriptors.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -8,32 +8,33 @@ use vkxfb::runtime::RuntimeError;
 
 use super::objects::SetLayout;
 
-/// Sets of the first pool of a layout. Each further one has twice as many as the last, up to the most.
+/// The number of sets of the first pool of a layout. Each further pool has twice as many as the
+/// last, up to `MOST`.
 const FEWEST: u32 = 4;
 const MOST: u32 = 256;
 
 /// A pool of sets of one layout.
 struct Pool {
     raw: vk::DescriptorPool,
-    /// Its address tells layouts apart: it is no other's as long as this is here.
+    /// Identifies the layout by its address, which is not reused while this reference exists.
     layout: Weak<SetLayout>,
-    /// Sets that it has room for, and that were allocated.
+    /// The number of sets that the pool has room for, and the number that were allocated.
     capacity: u32,
     allocated: u32,
 }
 
-/// The pools of a command buffer, which grow in number, and are reset with it.
+/// The pools of a command buffer. Pools are added when needed, and reset with the command buffer.
 #[derive(Default)]
 pub(super) struct DescriptorPools(Vec<Pool>);
 
 impl DescriptorPools {
-    /// A set of a layout, whose descriptors are to be written.
+    /// Allocates a set of a layout. The caller writes its descriptors.
     ///
     /// # Errors
     /// A failed Vulkan command.
     ///
     /// # Safety
-    /// The device is live, and the layout is its own.
+    /// The device is live, and the layout belongs to it.
     pub(super) unsafe fn allocate(
         &mut self,
         device: &ash::Device,
@@ -57,14 +58,14 @@ impl DescriptorPools {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(pool.raw)
             .set_layouts(&layouts);
-        // SAFETY: the caller's contract; the pool has room for one more.
+        // SAFETY: the caller's contract; the pool has room for another set.
         let sets = unsafe { device.allocate_descriptor_sets(&info) };
         let sets = sets.map_err(|result| failed("vkAllocateDescriptorSets", result))?;
         pool.allocated += 1;
         Ok(sets.first().copied().unwrap_or_default())
     }
 
-    /// Takes all sets back, and destroys the pools of layouts that are gone.
+    /// Returns all sets to their pools, and destroys the pools of layouts that no longer exist.
     ///
     /// # Safety
     /// The device is live, and no submission uses the sets any more.
@@ -74,7 +75,7 @@ impl DescriptorPools {
             // SAFETY: the caller's contract.
             unsafe {
                 match is_kept {
-                    // It has no way to fail.
+                    // vkResetDescriptorPool cannot fail.
                     true if pool.allocated > 0 => {
                         let flags = vk::DescriptorPoolResetFlags::empty();
                         _ = device.reset_descriptor_pool(pool.raw, flags);

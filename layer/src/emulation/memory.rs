@@ -1,4 +1,4 @@
-//! Memory of what captures need: of all arenas, queries and arguments of a device.
+//! The memory of captures: of all arenas, queries and draw commands of a device.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,19 +7,20 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes};
 use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator, RuntimeError};
 
-/// Bytes of a block, of which a device has few: a capture takes some kilobytes.
+/// The size in bytes of a block. A capture takes some kilobytes, so a device has few blocks.
 const BLOCK: u64 = 4 << 20;
 
-/// The allocator of a device, shared by whoever has memory of it.
+/// The allocator of a device, shared by everything that has memory from it.
 #[derive(Clone)]
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 
 impl Memory {
     /// # Errors
-    /// The allocator's.
+    /// The error of the allocator.
     ///
     /// # Safety
-    /// All of them are live and belong together; buffer device addresses are enabled if so said.
+    /// The instance and the devices are live and belong together. If `addresses`, the feature
+    /// `bufferDeviceAddress` is enabled.
     pub(super) unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -37,7 +38,7 @@ impl Memory {
         Ok(Self(Arc::new(Mutex::new(Some(allocator)))))
     }
 
-    /// Does something with the allocator; nothing once the device is gone.
+    /// Calls `f` with the allocator. Returns `None` after [`close`](Self::close).
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut Allocator) -> R) -> Option<R> {
         self.lock().as_mut().map(f)
     }
@@ -52,8 +53,9 @@ impl Memory {
     }
 }
 
-/// It is locked for each piece of memory, and not while a capture is recorded with what grows by it.
-// SAFETY: what it gives is the allocator's.
+/// Locks the allocator for each allocation, and not for the whole time in which a capture is
+/// recorded with a growing arena.
+// SAFETY: the memory comes from the allocator, which fulfils the contract.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(
         &mut self,
@@ -65,7 +67,7 @@ unsafe impl MemoryAllocator for Memory {
             None => Err(RuntimeError::Allocation {
                 name: request.name.to_owned(),
                 size: request.requirements.size,
-                source: "the device is gone".into(),
+                source: "the device was destroyed".into(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of an application's objects, by handle.
+//! The state that the layer keeps for an application's objects, by handle.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +22,8 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Gives what was there before, and went without a word. It is dropped once others may go on.
+    /// Returns the value that the handle had before, for an object whose destruction the layer did
+    /// not see. The caller drops it, after the lock is released.
     pub(super) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -45,9 +46,9 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(super) struct Objects {
     pub(super) buffers: Table<vk::Buffer, Buffer>,
-    /// How many of them are for indirect draws.
+    /// The number of buffers with indirect usage.
     indirect_buffers: AtomicUsize,
-    /// Whether there were pipelines that capture, rasterize, and store to memory.
+    /// Whether there was a pipeline that captures, rasterizes, and stores to memory.
     side_effects: AtomicBool,
     pub(super) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(super) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
@@ -57,7 +58,7 @@ pub(super) struct Objects {
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
-    /// Query pools that are the layer's.
+    /// Query pools that the layer emulates.
     pub(super) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
@@ -66,15 +67,15 @@ pub(super) struct Objects {
 pub(super) struct Buffer {
     /// In bytes.
     pub(super) size: u64,
-    /// Whether indirect draws may read it.
+    /// Whether it has indirect usage.
     pub(super) is_indirect: bool,
 }
 
-/// Stands in `set_layouts` for sets of which nothing is known or used.
+/// The key in `set_layouts` for sets that are unknown or not used.
 const EMPTY: vk::DescriptorSetLayout = vk::DescriptorSetLayout::null();
 
 impl Objects {
-    /// With a layout for sets of which nothing is known or used.
+    /// `empty` is the layout for sets that are unknown or not used.
     pub(super) fn new(empty: Arc<SetLayout>) -> Self {
         let this = Self::default();
         _ = this.set_layouts.insert(EMPTY, empty);
@@ -100,32 +101,33 @@ impl Objects {
         }
     }
 
-    /// There is a pipeline that captures, rasterizes, and stores to memory.
+    /// A pipeline was created that captures, rasterizes, and stores to memory.
     pub(super) fn repeat_side_effects(&self) {
         if !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a shader that captures stores to memory: where its draws rasterize, it runs twice for each vertex"
+                "a shader that is captured stores to memory: it runs twice for each vertex of draws that rasterize"
             );
         }
     }
 
-    /// Whether captures have to come before their pass, whatever that is:
+    /// Whether captures have to come before every pass, for one of these reasons:
     ///
     /// * A draw may take the count of its vertices
     ///   [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
     ///   for indirect draws, and its arguments are computed among the captures.
-    /// * Captured vertices have to see memory as it is before their shader runs for the draw itself.
+    /// * A vertex shader that stores to memory must be captured before it runs for the draw itself,
+    ///   so that the capture sees memory as it was before.
     pub(super) fn order_captures(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
             || self.side_effects.load(Ordering::Relaxed)
     }
 
-    /// The layout of a set as it was defined.
+    /// Returns a set layout, or the empty layout if it is unknown.
     pub(super) fn set_layout(&self, layout: vk::DescriptorSetLayout) -> Option<Arc<SetLayout>> {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }
 
-    /// Forgets all: the device is about to be destroyed.
+    /// Forgets all objects, because the device is about to be destroyed.
     pub(super) fn clear(&self) {
         self.pipelines.clear();
         self.libraries.clear();
@@ -140,16 +142,17 @@ impl Objects {
 
 /// A descriptor set layout as the application defined it.
 ///
-/// It may destroy its own as soon as there is a pipeline layout, while pipelines that capture may be made later: so
-/// this is another one, of the same definition. Descriptor sets are compatible with both. Of a set whose descriptors
-/// are pushed it is the layout of sets that are allocated: captures read what was pushed from those.
+/// The application may destroy its layout as soon as it has created a pipeline layout with it, and
+/// variants are made later. So the layer creates an identically defined layout of its own, with
+/// which descriptor sets are compatible, too. For push descriptors, the layer's layout is for
+/// allocated sets: captures read pushed descriptors from those.
 pub(super) struct SetLayout {
     pub(super) raw: vk::DescriptorSetLayout,
-    /// Descriptors that take a dynamic offset.
+    /// The number of descriptors with a dynamic offset.
     pub(super) dynamic_count: u32,
-    /// In the order of their numbers.
+    /// Sorted by number.
     pub(super) bindings: Box<[Binding]>,
-    /// Those of [`raw`](Self::raw).
+    /// The flags of [`raw`](Self::raw).
     pub(super) flags: vk::DescriptorSetLayoutCreateFlags,
     pub(super) device: ash::Device,
 }
@@ -159,19 +162,19 @@ pub(super) struct SetLayout {
 pub(super) struct Binding {
     pub(super) number: u32,
     pub(super) ty: vk::DescriptorType,
-    /// Descriptors; bytes of an inline uniform block.
+    /// The number of descriptors, or the size in bytes of an inline uniform block.
     pub(super) count: u32,
     pub(super) has_immutable_samplers: bool,
 }
 
 impl SetLayout {
-    /// One without bindings.
+    /// A layout without bindings.
     pub(super) fn empty(raw: vk::DescriptorSetLayout, device: ash::Device) -> Self {
         let flags = vk::DescriptorSetLayoutCreateFlags::empty();
         Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
     }
 
-    /// One that was made of that structure, whose [`flags`](Self::flags) are those.
+    /// A layout that was created with that structure.
     ///
     /// # Safety
     /// The structure is valid.
@@ -189,7 +192,7 @@ impl SetLayout {
                 number: binding.binding,
                 ty: binding.descriptor_type,
                 count: binding.descriptor_count,
-                // Of other types the pointer is ignored.
+                // For other types the pointer is ignored.
                 has_immutable_samplers: !binding.p_immutable_samplers.is_null()
                     && [Type::SAMPLER, Type::COMBINED_IMAGE_SAMPLER]
                         .contains(&binding.descriptor_type),
@@ -212,13 +215,15 @@ impl fmt::Debug for SetLayout {
 
 impl Drop for SetLayout {
     fn drop(&mut self) {
-        // SAFETY: it was created without callbacks and is used by pipelines that are made, which do not need it.
+        // SAFETY: the layout was created without callbacks. Pipelines that were created with it do
+        // not need it any more.
         unsafe { self.device.destroy_descriptor_set_layout(self.raw, None) };
     }
 }
 
 /// A pipeline layout.
 pub(super) struct PipelineLayout {
-    /// Of each set. What a pipeline library leaves to others is empty.
+    /// The layout of each set. A set that a pipeline library leaves to other libraries has the
+    /// empty layout.
     pub(super) sets: Vec<Arc<SetLayout>>,
 }

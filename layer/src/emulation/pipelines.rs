@@ -1,4 +1,5 @@
-//! Graphics pipelines that capture: what of them a capture needs, and the compute pipelines that stand for them.
+//! Graphics pipelines that capture: the parts of them that a capture needs, and their variants,
+//! which are compute pipelines.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -19,24 +20,26 @@ use crate::chain::{all_of, slice};
 /// Why a graphics pipeline cannot capture.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
-    #[error("transform feedback of the {0} shader: captures by compute are of vertex shaders")]
+    #[error(
+        "transform feedback of the {0} shader is not supported: only vertex shaders are captured"
+    )]
     Stage(&'static str),
-    #[error("the name of the vertex shader's entry point is no UTF-8")]
+    #[error("the name of the vertex shader's entry point is not UTF-8")]
     EntryPoint,
-    #[error("the pipeline layout is none that the layer knows")]
+    #[error("the pipeline layout is unknown to the layer")]
     Layout,
     #[error("{0}")]
     VertexInput(String),
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
-        "it is in a part of dynamic rendering that is resumed and suspended again, of which neither the beginning nor \
-         the end is in this command buffer: nothing may come before it or after it"
+        "it is in a part of dynamic rendering that was resumed and is suspended again: it can be recorded \
+         neither before nor after, because the rendering neither begins nor ends in this command buffer"
     )]
     SuspendedElsewhere,
     #[error(
-        "its pass was begun before there was a buffer for indirect draws, or was suspended in another command buffer: \
-         its arguments cannot be computed before the pass"
+        "its arguments cannot be computed before the pass, which began before a buffer with indirect usage was \
+         created, or was suspended in another command buffer"
     )]
     LateByteCount,
     #[error(transparent)]
@@ -46,7 +49,7 @@ pub(super) enum PipelineError {
 }
 
 impl PipelineError {
-    /// What Vulkan calls it: out of memory, or that something cannot be captured.
+    /// Returns the result for the application: out of memory, or that something cannot be captured.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
@@ -56,7 +59,7 @@ impl PipelineError {
     }
 }
 
-/// State that commands set in place of the pipeline.
+/// Which state is dynamic: set by commands instead of the pipeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dynamic {
     pub(super) vertex_input: bool,
@@ -67,20 +70,21 @@ pub(super) struct Dynamic {
     pub(super) provoking_vertex: bool,
 }
 
-/// What a graphics pipeline, or a library of one, says of vertex input and of how primitives are put together.
+/// The vertex input state and input assembly state of a graphics pipeline or library.
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
-    /// Or why nothing can be captured with it.
+    /// The vertex input, or why nothing can be captured with it.
     vertex_input: Result<VertexInput, String>,
     topology: vk::PrimitiveTopology,
     restart: bool,
     dynamic: Dynamic,
 }
 
-/// What it says of the shaders before rasterization.
+/// The pre-rasterization shader state of a graphics pipeline or library.
 #[derive(Clone)]
 pub(super) struct ShaderPart {
-    /// The words of the vertex shader, where its module has transform feedback and no other stage comes behind it.
+    /// The words of the vertex shader, if its module has transform feedback and it is the last
+    /// stage before rasterization.
     words: Option<Arc<[u32]>>,
     entry_point: String,
     specialization: Vec<(u32, Vec<u8>)>,
@@ -90,7 +94,7 @@ pub(super) struct ShaderPart {
     dynamic: Dynamic,
 }
 
-/// The parts that a pipeline has, its own and those of libraries.
+/// The parts of a pipeline, its own and those of its libraries.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) input: Option<Arc<InputPart>>,
@@ -98,7 +102,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Takes over what another one has.
+    /// Takes over the parts of a library that are missing here.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
         self.shader = self.shader.take().or_else(|| library.shader.clone());
@@ -107,7 +111,7 @@ impl Parts {
 
 impl InputPart {
     /// # Safety
-    /// The structure is a valid one of `vkCreateGraphicsPipelines`, and has this part.
+    /// The structure is valid for `vkCreateGraphicsPipelines`, and contains this part.
     pub(super) unsafe fn new(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Self {
         // SAFETY: the caller's contract.
         unsafe {
@@ -132,7 +136,7 @@ impl InputPart {
 
 impl ShaderPart {
     /// # Errors
-    /// What cannot be read.
+    /// The name of the entry point is not UTF-8.
     ///
     /// # Safety
     /// As [`InputPart::new`]; the words are those of the vertex stage.
@@ -182,17 +186,17 @@ pub(super) struct Pipeline {
     restart: bool,
     pub(super) discard: bool,
     variants: Variants,
-    /// That of the pipeline's own vertex input.
+    /// The variant for the pipeline's own vertex input.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
     ctx: Context,
 }
 
 impl Pipeline {
-    /// Puts together what a capture needs; `None` where nothing is captured. The layout is that of the whole pipeline,
-    /// if it has one.
+    /// Collects what a capture needs. Returns `None` if the pipeline does not capture. `layout` is
+    /// the layout of the whole pipeline, if it has one.
     ///
     /// # Errors
-    /// What a capture by compute cannot be made of.
+    /// The pipeline cannot be captured by compute.
     pub(super) fn new(
         ctx: &Context,
         parts: &Parts,
@@ -222,8 +226,10 @@ impl Pipeline {
         }))
     }
 
-    /// Makes what can be made before anything is drawn, so that recording need not wait for a compiler, unless the
-    /// creation of the pipeline may not wait for one either. Gives whether the shader captures.
+    /// Makes the variant, so that recording need not wait for a compiler. Only checks that the
+    /// shader can be captured if its vertex input is dynamic, or if `compiles` is false because the
+    /// creation of the pipeline must not wait for a compiler either. Returns whether the shader
+    /// captures.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -238,7 +244,7 @@ impl Pipeline {
         let prepared = match compiles && !self.dynamic.vertex_input {
             // SAFETY: the caller's contract.
             true => unsafe { self.static_variant(cache) }.map(drop),
-            // Of what is captured nothing depends on vertex input.
+            // What is captured does not depend on vertex input.
             false => self.layout_of_captures(),
         };
         match prepared {
@@ -250,7 +256,7 @@ impl Pipeline {
         }
     }
 
-    /// The compute pipeline for the pipeline's own vertex input.
+    /// Returns the variant for the pipeline's own vertex input.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -269,7 +275,7 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
-    /// Finds out whether what the shader captures can be captured.
+    /// Checks that the outputs that the shader captures can be captured.
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
         let specialization = self.specialization();
         let shader = self.shader(&specialization);
@@ -282,10 +288,10 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
-    /// Whether draws that capture run a shader twice that stores to memory.
+    /// Whether captured draws run the shader twice, although it stores to memory.
     ///
     /// # Errors
-    /// What lowering says of the module.
+    /// The error of lowering, for an invalid module.
     pub(super) fn repeats_side_effects(&self) -> Result<bool, PipelineError> {
         if self.discard && !self.dynamic.discard {
             return Ok(false);
@@ -313,13 +319,13 @@ impl Pipeline {
         }
     }
 
-    /// The compute pipeline for a vertex input state, which is made where there is none.
+    /// Returns the variant for a vertex input state, and makes it if necessary.
     ///
     /// # Errors
-    /// What lowering or Vulkan says.
+    /// The error of lowering, or of a Vulkan command.
     ///
     /// # Safety
-    /// The device is live, and the cache is its own or null.
+    /// The device is live, and the cache belongs to it or is null.
     pub(super) unsafe fn variant(
         &self,
         vertex_input: &VertexInput,
@@ -347,8 +353,8 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        // SAFETY: by Vulkan's rules no submission uses the application's pipeline any more when it is destroyed; who
-        // recorded with it has its own reference.
+        // SAFETY: Vulkan requires that no submission uses the application's pipeline when it is
+        // destroyed. Command buffers that recorded with it have a reference of their own.
         unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
     }
 }

@@ -1,9 +1,12 @@
-//! Descriptors that are pushed: kept by value, for draws that are captured, and to be pushed again behind captures.
+//! Push descriptors. They are kept by value, for draws that are captured, and to be pushed again
+//! after captures.
 //!
-//! [The specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
-//! has a set's pushed descriptors updated one by one; they stay until another set is bound there, or descriptors of
-//! another set layout are pushed. A capture reads them from a descriptor set that is allocated and written for it, as
-//! the layout of its own compute pipeline is of such sets.
+//! [The
+//! specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
+//! lets a program update the descriptors of a set one by one. They stay valid until another set is
+//! bound at that number, or descriptors are pushed with another set layout. A capture reads them
+//! from a descriptor set that is allocated and written for it, because the layout of a variant has
+//! no push descriptors.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -19,7 +22,7 @@ use super::objects::{Binding, SetLayout};
 use crate::chain::{all_of, slice};
 use crate::withheld::Template;
 
-/// What a descriptor is written with.
+/// The value of a descriptor.
 #[derive(Debug, Clone, Copy)]
 enum Value {
     Buffer(vk::DescriptorBufferInfo),
@@ -38,21 +41,22 @@ pub(super) struct Pushed {
 }
 
 impl Pushed {
-    /// By what descriptors of a set are told apart.
+    /// Identifies the descriptor within its set: (binding, array element).
     const fn place(&self) -> (u32, u32) {
         (self.binding, self.element)
     }
 }
 
-/// How the values of a descriptor type are found.
+/// How the value of a descriptor type is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,
     Image,
     TexelBuffer,
     AccelerationStructure,
-    /// Not pushed, or read by no shader that captures: inline uniform blocks
-    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208) and those of `VK_NV_ray_tracing`.
+    /// Cannot be pushed, or not readable by a shader that captures: inline uniform blocks
+    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208) and acceleration structures of
+    /// `VK_NV_ray_tracing`.
     Other,
 }
 
@@ -77,10 +81,10 @@ impl Kind {
         }
     }
 
-    /// Reads a value of a template's data, wherever it lies.
+    /// Reads a value from the data of a template, at any alignment.
     ///
     /// # Safety
-    /// A value of the kind is there.
+    /// The pointer is to a value of this kind.
     unsafe fn read(self, data: *const c_void) -> Option<Value> {
         // SAFETY: the caller's contract.
         unsafe {
@@ -103,9 +107,9 @@ impl Kind {
     }
 }
 
-/// The descriptors from one on, in the order in which
-/// [consecutive binding updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive)
-/// write them: behind the last of a binding comes the first of the next.
+/// Iterates over descriptors from one on, in the order in which [consecutive binding
+/// updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive)
+/// write them: after the last element of a binding comes the first of the next binding.
 fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Item = (u32, u32)> {
     let first = bindings.partition_point(|known| known.number < binding);
     bindings[first..]
@@ -114,13 +118,13 @@ fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Ite
         .skip(element as usize)
 }
 
-/// What a `VkWriteDescriptorSet` pushes.
+/// Returns the descriptors that a `VkWriteDescriptorSet` pushes.
 ///
 /// # Safety
-/// The structure is a valid one of `vkCmdPushDescriptorSet`.
+/// The structure is valid for `vkCmdPushDescriptorSet`.
 unsafe fn of_write(write: &vk::WriteDescriptorSet<'_>, bindings: &[Binding]) -> Vec<Pushed> {
     let count = write.descriptor_count;
-    // SAFETY: the caller's contract; which of the arrays is there, the type says.
+    // SAFETY: the caller's contract; the descriptor type says which of the arrays is valid.
     let values: Vec<Value> = unsafe {
         match Kind::of(write.descriptor_type) {
             Kind::Buffer => {
@@ -151,10 +155,10 @@ unsafe fn of_write(write: &vk::WriteDescriptorSet<'_>, bindings: &[Binding]) -> 
         .collect()
 }
 
-/// What a template pushes.
+/// Returns the descriptors that a template pushes.
 ///
 /// # Safety
-/// The template can be pushed from the data.
+/// The data is valid for the template.
 unsafe fn of_template(
     template: &Template,
     data: *const c_void,
@@ -177,18 +181,19 @@ unsafe fn of_template(
 /// A set whose descriptors were pushed.
 #[derive(Debug, Clone)]
 pub(super) struct PushedSet {
-    /// That they were pushed with last.
+    /// The pipeline layout of the last push.
     pub(super) layout: vk::PipelineLayout,
     set_layout: Arc<SetLayout>,
-    /// In the order of their places.
+    /// Sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// When something was pushed last, among sets that are bound.
+    /// When the last push was: a sequence number, shared with [`BoundSet`](super::state::BoundSet).
     pub(super) order: u32,
-    /// The set that captures read them from; null where something was pushed since it was written.
+    /// The set from which captures read the descriptors. Null if descriptors were pushed after it
+    /// was written.
     pub(super) written: vk::DescriptorSet,
 }
 
-/// Those of a bind point, by number.
+/// The pushed sets of a bind point, by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PushedSets(BTreeMap<u32, PushedSet>);
 
@@ -205,7 +210,8 @@ impl PushedSets {
         self.0.keys().copied()
     }
 
-    /// Pushes descriptors into a set. Those that were pushed for another set layout become undefined.
+    /// Pushes descriptors into a set. Descriptors that were pushed with another set layout become
+    /// undefined.
     pub(super) fn push(
         &mut self,
         number: u32,
@@ -236,13 +242,14 @@ impl PushedSets {
         }
     }
 
-    /// Has the descriptors of a set in one that captures can read, if there are any.
+    /// Writes the pushed descriptors of a set into a descriptor set that captures can read. Does
+    /// nothing if none were pushed, or if they are written already.
     ///
     /// # Errors
     /// A failed Vulkan command.
     ///
     /// # Safety
-    /// The device is live, and what was pushed is valid.
+    /// The device is live, and the pushed descriptors are valid.
     pub(super) unsafe fn write(
         &mut self,
         number: u32,
@@ -256,7 +263,8 @@ impl PushedSets {
         // SAFETY: the caller's contract; the set is new.
         unsafe {
             set.written = pools.allocate(device, &set.set_layout)?;
-            // What the layout has itself is not written (VUID-VkWriteDescriptorSet-descriptorType-02752).
+            // Immutable samplers must not be written
+            // (VUID-VkWriteDescriptorSet-descriptorType-02752).
             let is_immutable = |pushed: &Pushed| {
                 pushed.ty == vk::DescriptorType::SAMPLER
                     && set.set_layout.bindings.iter().any(|binding| {
@@ -273,7 +281,7 @@ impl PushedSets {
     }
 }
 
-/// The values of descriptors of one type, as a write points to them.
+/// The values of descriptors of one type, in arrays that a write can point to.
 #[derive(Default)]
 struct Values {
     buffers: Vec<vk::DescriptorBufferInfo>,
@@ -297,8 +305,9 @@ impl Values {
     }
 }
 
-/// The structures that write descriptors, in the order of their places, into a set or, of a null one, pushed. Those of
-/// an array are written together: lavapipe 22.3 begins each write that is pushed with element 0.
+/// Calls `call` with the structures that write descriptors into a set, or that push them if the set
+/// is null. `descriptors` is sorted by place. The elements of an array are written by one
+/// structure, because lavapipe 22.3 begins each pushed write at element 0.
 fn with_writes<R>(
     descriptors: &[Pushed],
     set: vk::DescriptorSet,
@@ -333,10 +342,10 @@ fn with_writes<R>(
 }
 
 impl PushedSet {
-    /// Pushes all of it again.
+    /// Pushes all descriptors of the set again.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and what was pushed is valid there.
+    /// The command buffer is being recorded, and the pushed descriptors are valid there.
     pub(super) unsafe fn restore(
         &self,
         emulation: &Emulation,
@@ -359,7 +368,7 @@ impl Captures {
     /// `vkCmdPushDescriptorSet`
     ///
     /// # Safety
-    /// Its contract.
+    /// The contract of the command.
     pub(super) unsafe fn push_descriptors(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -377,7 +386,7 @@ impl Captures {
     /// `vkCmdPushDescriptorSetWithTemplate`
     ///
     /// # Safety
-    /// Its contract.
+    /// The contract of the command.
     pub(super) unsafe fn push_with_template(
         &mut self,
         template: vk::DescriptorUpdateTemplate,
@@ -387,7 +396,9 @@ impl Captures {
     ) {
         let Some(set_layout) = self.set_layout(layout, number) else { return };
         let Some(template) = self.emulation().templates().get(template) else {
-            return tracing::error!("descriptors are pushed by a template that was not created");
+            return tracing::error!(
+                "descriptors are pushed with an unknown descriptor update template"
+            );
         };
         // SAFETY: the caller's contract.
         let pushed = unsafe { of_template(&template, data, &set_layout.bindings) };

@@ -1,13 +1,14 @@
-//! Query pools of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, whose queries are the layer's.
+//! Query pools of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, whose queries the layer emulates.
 //!
-//! The handle is of a pool of the driver's own, of a type that it has: so it is as unique as all of its handles.
+//! The handle is that of a pool of the driver, of a query type that the driver has. So it is as
+//! unique as the driver's other handles.
 
 use ash::vk;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
 
-/// The queries behind a handle.
+/// The queries that a handle stands for.
 pub(super) struct Queries {
     /// `None` only while it is dropped.
     pool: Option<QueryPool>,
@@ -41,13 +42,13 @@ impl Queries {
 impl Drop for Queries {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            // SAFETY: by Vulkan's rules no submission uses the pool any more.
+            // SAFETY: Vulkan requires that no submission uses the pool any more.
             self.memory.with(|allocator| unsafe { pool.destroy(&self.ctx, allocator) });
         }
     }
 }
 
-/// Which of a command buffer's active queries one of the type is.
+/// Returns the kind of the layer's queries of a type. `None` for types that are the driver's.
 pub(super) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),

@@ -1,4 +1,5 @@
-//! What takes the place of commands with queries that stand outside of passes, and of those of the host.
+//! Hooks for query commands that are valid only outside of passes, and for query commands of the
+//! host.
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -11,16 +12,17 @@ use crate::command_buffers::with;
 use crate::device::DeviceData;
 use crate::guard::guard;
 
-/// How long a wait for queries goes on before the driver is asked whether the device is lost.
+/// How long to wait for queries before asking the driver whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// What a command returns where nothing is known of its device.
+/// What a command returns for an unknown device.
 const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
-/// Does something with a query pool: with one of the layer's, or what the driver does with one of its own.
+/// Handles a command for a query pool: by `command` for a pool that the layer emulates, by `below`
+/// for one of the driver.
 ///
 /// # Safety
-/// The handle is of a live object, as the loader hands them to layers.
+/// The handle is that of a live object, as the loader passes it to layers.
 unsafe fn with_queries<H: vk::Handle + Copy, R: Copy>(
     name: &'static str,
     failed: R,
@@ -145,7 +147,8 @@ pub(super) unsafe extern "system" fn get_query_pool_results(
                     match queries.results(first, count, data, stride, flags, WAIT) {
                         Ok(true) => break vk::Result::SUCCESS,
                         Ok(false) => break vk::Result::NOT_READY,
-                        // A device that is lost ends no query. The driver tells, of its pool behind the handle.
+                        // On a lost device no query becomes available. The driver reports that for
+                        // its own pool, which has the handle.
                         Err(RuntimeError::QueryTimeout { .. }) => {
                             let next =
                                 emulation.context().device().fp_v1_0().get_query_pool_results;

@@ -1,4 +1,5 @@
-//! What is bound in a command buffer: for draws that are captured, and to be bound again behind captures.
+//! The state that is bound in a command buffer, for draws that are captured, and to be restored
+//! after captures.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use super::objects::SetLayout;
 use super::pipelines::Pipeline;
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 
-/// Capture buffers.
+/// The number of capture buffers.
 pub(super) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// What changed since the last draw that was captured.
+/// Which state has changed since the last captured draw.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     pub(super) vertex_input: bool,
@@ -37,25 +38,26 @@ impl Changed {
     };
 }
 
-/// A descriptor set that is bound.
+/// A bound descriptor set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoundSet {
-    /// That it was bound with.
+    /// The pipeline layout that it was bound with.
     layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
-    /// When: a set may disturb those that were bound before it.
+    /// When it was bound, as a sequence number: a set may disturb sets that were bound before it.
     order: u32,
 }
 
-/// A vertex buffer binding. Nothing is looked up when it is bound, for most draws are not captured.
+/// A vertex buffer binding. Nothing is looked up when it is bound, because most draws are not
+/// captured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BoundVertexBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
     /// In bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
-    /// Where it is dynamic.
+    /// The dynamic stride, if it was set.
     pub(super) stride: Option<u32>,
 }
 
@@ -69,7 +71,7 @@ pub(super) struct BoundIndexBuffer {
     pub(super) index_type: IndexType,
 }
 
-/// What `vkCmdPushConstants` was given.
+/// The arguments of `vkCmdPushConstants`.
 #[derive(Debug, Clone)]
 struct Push {
     layout: vk::PipelineLayout,
@@ -78,24 +80,24 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// What captures take the place of, and is bound again behind them.
+/// The state that captures disturb, and that is restored after them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
-    /// Of the compute bind point, by number.
+    /// The sets of the compute bind point, by number.
     sets: Vec<Option<BoundSet>>,
-    /// Of the compute bind point.
+    /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
-    /// What was pushed, for all stages.
+    /// Push constants, of all stages.
     pushes: Vec<Push>,
 }
 
-/// What captures disturb, as it is now and as the pass that is being recorded found it: captures come before the pass,
-/// and what it binds comes behind them.
+/// The state that captures disturb, now and at the beginning of the pass that is being recorded:
+/// captures are recorded before the pass, so the state that the pass sets is not in effect there.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
-    /// As the pass found it, if that is not as it is now.
+    /// The state at the beginning of the pass, if it has changed since.
     before: Option<Disturbed>,
     is_inside: bool,
 }
@@ -111,7 +113,7 @@ impl Tracked {
         (self.is_inside, self.before) = (false, None);
     }
 
-    /// It is about to change.
+    /// Returns the state, which is about to be changed.
     #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
         if self.is_inside && self.before.is_none() {
@@ -120,12 +122,12 @@ impl Tracked {
         &mut self.now
     }
 
-    /// The push constants that the vertex stage finds.
+    /// Returns the push constants of the vertex stage.
     pub(super) fn vertex_constants(&self) -> Vec<u8> {
         self.now.vertex_constants()
     }
 
-    /// What is bound where captures are recorded.
+    /// Returns the state that is in effect where captures are recorded.
     pub(super) fn before(&self) -> &Disturbed {
         self.before.as_ref().unwrap_or(&self.now)
     }
@@ -135,21 +137,21 @@ impl Tracked {
 pub(super) struct State {
     /// Of the graphics bind point.
     pub(super) bound_pipeline: vk::Pipeline,
-    /// What is known of it if it captures. It is looked up while transform feedback is active.
+    /// That pipeline, if it captures. It is only looked up while transform feedback is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     /// Of the graphics bind point, by number.
     pub(super) sets: Vec<Option<BoundSet>>,
     /// Of the graphics bind point.
     pub(super) pushed_sets: PushedSets,
     pub(super) disturbed: Tracked,
-    /// How many sets were bound.
+    /// How many sets were bound or pushed so far: the last sequence number.
     bound_sets: u32,
     /// By binding.
     pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
     pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
-    /// Or why nothing can be captured with it.
+    /// The dynamic vertex input, or why nothing can be captured with it.
     pub(super) vertex_input: Result<VertexInput, String>,
     pub(super) topology: vk::PrimitiveTopology,
     pub(super) restart: bool,
@@ -182,7 +184,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Other command buffers were executed, behind which most of the state is undefined.
+    /// Secondary command buffers were executed. After that most of the state is undefined.
     pub(super) fn forget(&mut self) {
         *self.disturbed.change() = Disturbed::default();
         *self = Self {
@@ -193,7 +195,7 @@ impl State {
         };
     }
 
-    /// Sets are bound. `dynamic_counts`: of each of them.
+    /// Sets are bound. `dynamic_counts` has the number of dynamic offsets of each set.
     pub(super) fn bind_sets(
         &mut self,
         bind_point: vk::PipelineBindPoint,
@@ -250,7 +252,7 @@ impl State {
             }
             _ => return,
         };
-        // What was pushed before another set was bound there is undefined.
+        // Descriptors that were pushed before a set was bound at that number are undefined.
         if pushed.over(number, bound).is_none() {
             pushed.remove(number);
         }
@@ -270,7 +272,7 @@ impl State {
         self.disturbed.change().push(layout, stages, offset, bytes);
     }
 
-    /// A vertex buffer binding, which is there from now on.
+    /// Returns a vertex buffer binding, which is added if necessary.
     pub(super) fn vertex_buffer(&mut self, binding: u32) -> &mut BoundVertexBuffer {
         let binding = binding as usize;
         if binding >= self.vertex_buffers.len() {
@@ -281,7 +283,7 @@ impl State {
 }
 
 impl Disturbed {
-    /// The push constants that the vertex stage finds.
+    /// Returns the push constants of the vertex stage.
     fn vertex_constants(&self) -> Vec<u8> {
         let mut constants = Vec::new();
         for push in &self.pushes {
@@ -301,8 +303,8 @@ impl Disturbed {
         offset: u32,
         bytes: &[u8],
     ) {
-        // Most programs push the same ranges again and again, which are changed in place: unless a later push wrote
-        // over some of it, whose bytes have to stay behind these.
+        // Most programs push the same ranges again and again. So a range is changed in place,
+        // unless a later push overlaps it: pushes must stay in order then.
         let end = offset as usize + bytes.len();
         for push in self.pushes.iter_mut().rev() {
             let push_end = push.offset as usize + push.bytes.len();
@@ -317,7 +319,7 @@ impl Disturbed {
                 break;
             }
         }
-        // What is written over whole need not be pushed again.
+        // A push that is overwritten completely need not be restored.
         self.pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
@@ -329,7 +331,7 @@ impl Disturbed {
 }
 
 impl PushedSets {
-    /// The set under a number, unless one of these was bound there behind it.
+    /// Returns the pushed set at a number, unless a set of `bound` was bound there later.
     pub(super) fn over(&self, number: u32, bound: &[Option<BoundSet>]) -> Option<&PushedSet> {
         let bound = bound.get(number as usize).and_then(Option::as_ref);
         self.get(number).filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
@@ -337,10 +339,11 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds it again.
+    /// Binds everything again.
     ///
     /// # Safety
-    /// The command buffer is being recorded, outside of a render pass, and what is bound is valid there.
+    /// The command buffer is being recorded, outside of a render pass, and everything that is bound
+    /// is valid there.
     pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer) {
         let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
@@ -360,7 +363,7 @@ impl Disturbed {
                     sets.push((pushed.order, number, Restored::Pushed(pushed)));
                 }
             }
-            // Of one layout none disturbs another, if the lower numbers come first.
+            // Sets of the same layout do not disturb each other if lower numbers are bound first.
             let layout = sets.first().map(|(.., first)| first.layout());
             match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
                 true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
@@ -383,7 +386,7 @@ impl Disturbed {
     }
 }
 
-/// A set that is bound, or pushed, again.
+/// A set that is bound or pushed again.
 enum Restored<'a> {
     Bound(&'a BoundSet),
     Pushed(&'a PushedSet),

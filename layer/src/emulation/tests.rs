@@ -52,7 +52,7 @@ pub(crate) fn capabilities() -> Capabilities {
     }
 }
 
-/// A driver's own.
+/// Transform feedback of a driver.
 pub(crate) fn support() -> TransformFeedbackSupport {
     TransformFeedbackSupport {
         geometry_streams: true,
@@ -69,7 +69,7 @@ pub(crate) fn support() -> TransformFeedbackSupport {
     }
 }
 
-/// The required limits of the specification.
+/// The specification requires these minimum values.
 #[test]
 fn properties_are_at_least_what_is_required() {
     for (addresses, size) in [(Some(AddressSource::Core), MAX_BUFFER_SIZE), (None, 1 << 27)] {

@@ -17,14 +17,14 @@ fn offer(s_type: i32, version: u32) -> NegotiateLayerInterface {
 fn the_interface_is_version_2() {
     for version in [2, 3, 9] {
         let mut offer = offer(NEGOTIATE_INTERFACE_STRUCT, version);
-        // SAFETY: it is a structure.
+        // SAFETY: the structure is valid.
         assert_eq!(unsafe { negotiate(&raw mut offer) }, vk::Result::SUCCESS);
         assert_eq!(offer.loader_layer_interface_version, 2);
         assert!(offer.get_instance_proc_addr.is_some() && offer.get_device_proc_addr.is_some());
         assert!(offer.get_physical_device_proc_addr.is_some());
     }
     for mut offer in [offer(NEGOTIATE_INTERFACE_STRUCT, 1), offer(0, 2)] {
-        // SAFETY: it is a structure.
+        // SAFETY: the structure is valid.
         let result = unsafe { negotiate(&raw mut offer) };
         assert_eq!(result, vk::Result::ERROR_INITIALIZATION_FAILED);
         assert!(offer.get_instance_proc_addr.is_none());
@@ -59,7 +59,7 @@ fn commands_that_are_recorded_are_known_by_name() {
     for name in [c"vkCmdDraw", c"vkCmdDispatch", c"vkCmdCopyBuffer2KHR", c"vkCmdPushConstants2"] {
         assert!(is_known(name), "{name:?}");
     }
-    // Whatever is not recorded is nobody's business.
+    // Commands that are not recorded need not be known.
     assert!(is_known(c"vkQueueSubmit") && is_known(c"vkOfTomorrow"));
     for name in [c"vkCmdOfTomorrow", c"vkCmdBindShadersEXT", c"vkCmdBindDescriptorBuffersEXT"] {
         assert!(!is_known(name), "{name:?}");

@@ -2,7 +2,8 @@ use std::ptr;
 
 use super::*;
 
-/// Calls as a program does: how many, then with room for `room` and a guard behind it.
+/// Calls a command twice as a program does: for the count, and then with room for `room` items,
+/// followed by a guard.
 fn list<T: Copy + Default>(
     room: u32,
     call: impl Fn(*mut u32, *mut T) -> vk::Result,
@@ -57,7 +58,7 @@ fn the_layer_enumerates_itself() {
     }
 }
 
-/// Two tools below, the first of which writes itself whether there is room or not.
+/// Two tools below. The first writes its entry even if there is no room.
 unsafe extern "system" fn two_tools(
     _: vk::PhysicalDevice,
     count: *mut u32,

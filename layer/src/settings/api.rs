@@ -1,4 +1,4 @@
-//! `VK_EXT_layer_settings`: what the program says when it creates its instance.
+//! `VK_EXT_layer_settings`: settings that the program gives when it creates its instance.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -8,7 +8,7 @@ use super::{Found, Origin, Value};
 use crate::chain;
 use crate::identity::NAME;
 
-/// The settings for this layer in the chain of a `VkInstanceCreateInfo`.
+/// Reads the settings for this layer from the chain of a `VkInstanceCreateInfo`.
 ///
 /// # Safety
 /// The chain is valid, and so are the settings in it.
@@ -33,7 +33,7 @@ pub(super) unsafe fn read(chain: *const c_void) -> Found {
 }
 
 /// # Safety
-/// The values are as many and of the type that the setting says.
+/// The values have the number and type that the setting says.
 unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
     let other = Value::Other { ty: setting.ty, count: setting.value_count };
     if setting.value_count != 1 || setting.p_values.is_null() {
@@ -54,7 +54,7 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
 }
 
 /// # Safety
-/// The pointer is null or of a text that ends in a zero and outlives the result.
+/// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
     // SAFETY: the caller's contract.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })

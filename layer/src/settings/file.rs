@@ -1,4 +1,4 @@
-//! `vk_layer_settings.txt`: lines `layer.setting = value`, and comments behind `#`.
+//! `vk_layer_settings.txt`: lines `layer.setting = value`, and comments after `#`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use crate::identity::SETTINGS_NAME;
 
 const FILE_NAME: &str = "vk_layer_settings.txt";
 
-/// A settings file that is there.
+/// A settings file that exists.
 pub(super) struct SettingsFile(pub(super) PathBuf);
 
 impl SettingsFile {
-    /// The file that counts.
+    /// Finds the first settings file that exists, in the order of [`super`].
     pub(super) fn find(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         if let Some(named) = sources.variable("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
             let file = if named.is_dir() { named.join(FILE_NAME) } else { named.clone() };
@@ -24,11 +24,12 @@ impl SettingsFile {
         let of_user = data_home(|name| sources.variable(name))
             .map(|home| home.join("vulkan/settings.d").join(FILE_NAME));
         let here = sources.working_directory.join(FILE_NAME);
-        // Only files: a pipe of that name would keep the program waiting.
+        // Only regular files: opening a pipe would block the program.
         of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
     }
 
-    /// The lines for this layer. Of several for a setting the last counts, as in Khronos's layers.
+    /// Reads the lines for this layer. If a setting has several lines, the last one counts, as in
+    /// Khronos's layers.
     pub(super) fn read(&self) -> Result<Found, Problem> {
         let Self(path) = self;
         let bytes = fs::read(path);
@@ -49,7 +50,7 @@ fn parse(text: &str, path: &Path) -> Found {
             found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }
-    // Whoever reads takes the first.
+    // The caller takes the first value.
     found.reverse();
     found
 }

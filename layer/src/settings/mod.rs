@@ -1,17 +1,19 @@
-//! What the user wants of the layer.
+//! The user's settings for the layer.
 //!
-//! A setting is looked for in this order, by the Khronos convention; the first that has a value decides:
+//! The layer looks for a setting in this order, which is the Khronos convention. The first value
+//! that it finds counts:
 //!
-//! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the convention spells
-//!    it. An empty variable is none.
-//! 2. `vk_layer_settings.txt`, where `vkxfb_transform_feedback.force_enable = true` stands: the first file that is
-//!    there of the one that `VK_LAYER_SETTINGS_PATH` names (or of that name in the directory that it names), the one
-//!    in `vulkan/settings.d` below `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the one in the working
-//!    directory.
-//! 3. `VK_EXT_layer_settings`: the structures in `vkCreateInstance`'s chain that name the layer. Whether the program
-//!    enables the extension does not matter, for the loader of Debian 12 does not let it.
+//! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the
+//!   convention spells it. An empty variable does not count.
+//! 2. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
+//!   The layer reads the first of these files that exists: the file that `VK_LAYER_SETTINGS_PATH`
+//!   names (or the file in the directory that it names), the file in `vulkan/settings.d` below
+//!   `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the file in the working directory.
+//! 3. `VK_EXT_layer_settings`: the structures in the chain of `VkInstanceCreateInfo` that name the
+//!   layer. The program need not enable the extension, because the loader of Debian 12 does not
+//!   allow it.
 //!
-//! A value that makes no sense is told of by name and passed over, as if it were not there.
+//! An invalid value is logged with the name of the setting, and ignored.
 
 mod api;
 mod file;
@@ -35,13 +37,13 @@ const WITHHOLD_PASSES: &str = "withhold_passes";
 /// The settings of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Active where the driver has the extension, too.
+    /// The layer is active even if the driver has the extension.
     pub(crate) force_enable: bool,
-    /// What is logged, as `tracing_subscriber` filters. Only the first instance's of a process counts: all share
-    /// the log.
+    /// What is logged: a filter of `tracing_subscriber`. Only the setting of the first instance of
+    /// a process counts, because all instances share the log.
     pub(crate) log: String,
-    /// Passes are withheld and recorded as they end, on devices where the layer is active: what captures will need,
-    /// without any. For tests, and to measure what it costs.
+    /// On devices where the layer is active, all passes are withheld and recorded when they end,
+    /// and the driver captures. For tests, and to measure the cost of withholding.
     pub(crate) withhold_passes: bool,
 }
 
@@ -51,24 +53,24 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with a setting. None of it keeps the layer from working.
+/// What is wrong with a setting. The layer works anyway.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// A value of another type, or one that cannot be read.
     #[error("{name} cannot be {value} ({origin}): it takes {expected}")]
     Value { name: &'static str, value: Value, origin: Origin, expected: &'static str },
-    /// Ours by its prefix, and unknown.
+    /// A setting with the prefix of the layer that does not exist.
     #[error("no setting {name} ({origin}); there are {}", NAMES.join(", "))]
     Name { name: String, origin: Origin },
-    /// A settings file that was found and cannot be read.
+    /// A settings file that exists but cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     File { path: PathBuf, error: std::io::Error },
-    /// The user names a settings file that is not there.
-    #[error("{}, which VK_LAYER_SETTINGS_PATH names, is no settings file, and has none", .0.display())]
+    /// `VK_LAYER_SETTINGS_PATH` names a settings file that does not exist.
+    #[error("{}, which VK_LAYER_SETTINGS_PATH names, is not a settings file and does not contain one", .0.display())]
     NoFile(PathBuf),
 }
 
-/// Where a value stands.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment(String),
@@ -86,12 +88,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value before it is known what it should be.
+/// A value before it is parsed as the type of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
     Bool(bool),
-    /// Neither, or not one: only a program can say that.
+    /// A value of another type, or several values. Only a program can give that.
     Other {
         ty: vk::LayerSettingTypeEXT,
         count: u32,
@@ -146,24 +148,24 @@ impl FromValue for Filter {
     }
 }
 
-/// Values for names, with where they stand; in order, for the first that can be read counts.
+/// Names, values and where they come from. The first value that can be parsed counts.
 type Found = Vec<(String, Value, Origin)>;
 
 /// Where settings are read from.
 pub(crate) struct Sources<'a> {
     /// A variable of the environment.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Where the program runs; empty for the process's own directory.
+    /// The working directory; empty for that of the process.
     working_directory: PathBuf,
-    /// What the program says.
+    /// The settings that the program gives.
     api: Found,
 }
 
 impl Sources<'static> {
-    /// Those of this process, for `vkCreateInstance`.
+    /// Returns the sources of this process, for `vkCreateInstance`.
     ///
     /// # Safety
-    /// The chain is that of a valid `VkInstanceCreateInfo`.
+    /// The chain belongs to a valid `VkInstanceCreateInfo`.
     pub(crate) unsafe fn of_process(chain: *const c_void) -> Self {
         // SAFETY: the caller's contract.
         let api = unsafe { api::read(chain) };
@@ -172,12 +174,12 @@ impl Sources<'static> {
 }
 
 impl Sources<'_> {
-    /// A variable; an empty one is none.
+    /// Returns a variable of the environment, unless it is empty.
     fn variable(&self, name: &str) -> Option<OsString> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// What the environment has for the settings.
+    /// Returns the settings in the environment.
     fn environment(&self) -> Found {
         let mut found = Found::new();
         for name in NAMES {
@@ -192,14 +194,16 @@ impl Sources<'_> {
     }
 }
 
-/// The variables of the environment that a setting has, the shorter first, which wins.
+/// Returns the names of the environment variables of a setting. The first, which is shorter, takes
+/// precedence.
 pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
     let setting = setting.to_uppercase();
     [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
 }
 
 impl Settings {
-    /// Reads them, with what is wrong: to be logged when there is a log.
+    /// Reads the settings. Also returns the problems, for the caller to log once the log is
+    /// started.
     pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut found = sources.environment();
@@ -227,7 +231,7 @@ impl Settings {
     }
 }
 
-/// The first value of that name that can be read.
+/// Returns the first value of a name that can be parsed.
 fn first<T: FromValue>(
     found: &Found,
     name: &'static str,
@@ -243,7 +247,7 @@ fn first<T: FromValue>(
     })
 }
 
-/// Where a user's data is: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// Returns the directory of the user's data: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
 fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {

@@ -44,7 +44,7 @@ impl Machine {
         (settings, problems.iter().map(ToString::to_string).collect())
     }
 
-    /// Whether it is enabled by force, with nothing wrong.
+    /// Whether `force_enable` is set, without problems.
     #[track_caller]
     fn is_forced(&self) -> bool {
         let (settings, problems) = self.read_with(Found::new());

@@ -9,13 +9,14 @@ use crate::chain::slice;
 /// Where a command is recorded: what the specification calls its render pass scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
-    /// Outside of render passes, where captures are: masks get what captures do. In tests it may be left out.
+    /// Outside of render passes, where captures are recorded: the stages and accesses of captures
+    /// are added to masks. Tests may leave them out.
     Outside { also_compute: bool },
-    /// In a render pass. Captures are not there.
+    /// Inside of a render pass, where no captures are recorded.
     Inside,
 }
 
-/// What a dependency of 32-bit masks says of memory: the arguments of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`.
+/// A dependency with 32-bit masks: the arguments of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dependency<'a> {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -35,14 +36,15 @@ impl<'a> Dependency<'a> {
                 RenderPassScope::Outside { also_compute } => scope.outside(side, also_compute),
                 RenderPassScope::Inside => scope.inside(),
             };
-            // Nothing is added that is not among these 32 bits.
+            // The translation adds only bits of 32-bit masks.
             let stages = vk::PipelineStageFlags::from_raw(scope.stages.as_raw() as u32);
             (stages, vk::AccessFlags::from_raw(scope.access.as_raw() as u32))
         };
         let src_stages = of(source, vk::AccessFlags::empty(), Side::Source).0;
         let dst_stages = of(destination, vk::AccessFlags::empty(), Side::Destination).0;
-        // In a pass: of what is captured there, which is over, or for it. Empty masks are valid with
-        // `synchronization2`, and then stay.
+        // A barrier in a pass that only names the stages of captures is dropped, because captures
+        // are not in the pass. An empty mask that the program gave is valid with
+        // `synchronization2`, and stays.
         if is_emptied(source, src_stages) || is_emptied(destination, dst_stages) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a program asks of buffers before it has a device.
+//! Queries about external buffers, which a program makes for a physical device.
 
 use ash::vk;
 
@@ -9,7 +9,8 @@ use crate::instance::InstanceData;
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Asks the next in the chain of a buffer as it would be created, where the layer gives transform feedback.
+/// Asks the next in the chain about a buffer with the usage that the layer would create it with,
+/// where it gives transform feedback.
 ///
 /// # Safety
 /// The device is live, and so are the structures.

@@ -1,4 +1,4 @@
-//! What takes the place of the commands whose arguments are translated.
+//! Hooks for the commands whose arguments are translated.
 
 use std::ffi::CStr;
 
@@ -11,14 +11,15 @@ use crate::chain::slice;
 use crate::device::DeviceData;
 use crate::guard::guard;
 
-/// What takes the place of a command of a device that emulates. Those that are recorded go on to those in `withheld`.
+/// Returns the hook for a command of a device whose transform feedback is emulated. Hooks for
+/// commands that are recorded call the hooks in `withheld`.
 pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     macro_rules! hooks {
         ($($($name:literal)|+ => $function:ident as $ty:ident,)*) => {
             match name.to_bytes() {
                 $($($name)|+ => {
                     let function: vk::$ty = $function;
-                    // SAFETY: whoever calls it by the command's name gives it its type again.
+                    // SAFETY: the caller casts the pointer back to the type of the command.
                     Some(unsafe {
                         std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function)
                     })
@@ -58,13 +59,14 @@ pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     }
 }
 
-/// What a command returns where it cannot be translated.
+/// What a command returns if its arguments cannot be translated.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
-/// Does something with what translation takes of a device, one of its commands, and memory.
+/// Calls `command` with the translation state of a device, a command of the next in the chain, and
+/// memory.
 ///
 /// # Safety
-/// The handle is of a live object, as the loader hands them to layers.
+/// The handle is that of a live object, as the loader passes it to layers.
 pub(super) unsafe fn with<H: vk::Handle, F, R: Copy>(
     name: &'static str,
     otherwise: R,
@@ -130,7 +132,8 @@ unsafe extern "system" fn queue_submit2(
     }
 }
 
-/// A command of a device that creates something of a structure: `name, next's name: how the structure is translated`.
+/// A command of a device that creates an object: the name of the hook, the name of the command, and
+/// how its create info is translated.
 macro_rules! creates {
     ($($(#[$doc:meta])* $function:ident $name:literal $info:ident $made:ident
         |$translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
@@ -198,7 +201,8 @@ unsafe extern "system" fn destroy_render_pass(
             device,
             |n| n.destroy_render_pass,
             |translation, next, _| {
-                // Before it is gone: then another thread may create one of the same handle.
+                // Before the render pass is destroyed: after that another thread may create one
+                // with the same handle.
                 translation.render_passes.destroyed(render_pass);
                 next(device, render_pass, allocator);
             },

@@ -1,20 +1,22 @@
-//! Stage and access masks: those of an application that has `VK_EXT_transform_feedback`, as they are meant where
-//! captures are dispatches.
+//! Translates the stage and access masks of an application that uses `VK_EXT_transform_feedback`
+//! for a driver where captures are dispatches.
 //!
-//! All that a captured draw does on its way to the capture buffers is done by compute shaders: they read indirect
-//! arguments, predicates, counters, indices and vertices, run the application's vertex shader, and write buffers and
-//! counters. So where a mask says one of these stages, it says `COMPUTE_SHADER` too, and for accesses of fixed
-//! functions it says those of shaders. What was in the mask stays, for draws are still drawn; but the extension's own
-//! bits go, as the driver does not have them.
+//! Compute shaders do all the work of a captured draw up to the capture buffers: they read indirect
+//! arguments, predicates, counters, indices and vertices, run the application's vertex shader, and
+//! write capture buffers and counters. So `COMPUTE_SHADER` is added to a mask that contains one of
+//! these stages, and the accesses of shaders are added to a mask that contains accesses of fixed
+//! functions. The other bits of the mask stay, because the draws are still drawn. The extension's
+//! own bits are removed, because the driver does not have them.
 //!
-//! The bits of 32-bit masks mean the same in
-//! [64-bit ones](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html), and
-//! nothing is added that only these have. So there is one translation for both.
+//! The bits of 32-bit masks mean the same in [64-bit
+//! ones](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html),
+//! and the translation adds no bits that only 64-bit masks have. So it is the same for both.
 //!
 //! [Stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages-types)
-//! are translated bit by bit: the translation of a union is the union of the translations. Then
-//! [`vkCmdWaitEvents`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWaitEvents.html) still has the
-//! union of what was given when its events were set (VUID-vkCmdWaitEvents-srcStageMask-01158).
+//! are translated bit by bit: the translation of a union is the union of the translations. So
+//! [`vkCmdWaitEvents`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWaitEvents.html)
+//! still gets the union of the masks with which its events were set
+//! (VUID-vkCmdWaitEvents-srcStageMask-01158).
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
@@ -22,9 +24,9 @@ use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 /// Which side of a dependency a mask is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// What is waited for.
+    /// The first synchronization scope: what is waited for.
     Source,
-    /// What waits.
+    /// The second synchronization scope: what waits.
     Destination,
 }
 
@@ -48,15 +50,16 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
-/// The extension's accesses.
+/// The accesses of the extension.
 const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_WRITE_EXT,
     Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT,
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// Stages which a capture has part in when they wait. A stage that waits has the logically later ones wait, too, so
-/// these are all up to that of transform feedback. Predicates are read in no particular order.
+/// Stages in a second synchronization scope that include captures. A second scope also includes
+/// logically later stages, so these are all stages up to that of transform feedback. The stage that
+/// reads predicates has no order among them.
 const AS_DESTINATION: Stage = stages(&[
     Stage::DRAW_INDIRECT,
     Stage::VERTEX_INPUT,
@@ -72,8 +75,9 @@ const AS_DESTINATION: Stage = stages(&[
     TRANSFORM_FEEDBACK,
 ]);
 
-/// The same when they are waited for. With a stage the logically earlier ones are waited for, too, so these are all
-/// stages of the pipeline: who waits for `COLOR_ATTACHMENT_OUTPUT` may overwrite the vertices.
+/// Stages in a first synchronization scope that include captures. A first scope also includes
+/// logically earlier stages, so these are all stages of the graphics pipeline: after waiting for
+/// `COLOR_ATTACHMENT_OUTPUT`, an application may overwrite the vertices.
 const AS_SOURCE: Stage = stages(&[
     AS_DESTINATION,
     Stage::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
@@ -83,7 +87,7 @@ const AS_SOURCE: Stage = stages(&[
     Stage::COLOR_ATTACHMENT_OUTPUT,
 ]);
 
-/// Accesses of captured draws that are reads by shaders of captures.
+/// Accesses of captured draws that become reads by compute shaders.
 const READS: Access = accesses(&[
     Access::INDIRECT_COMMAND_READ,
     Access::INDEX_READ,
@@ -93,11 +97,11 @@ const READS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// The same of writes.
+/// Accesses of captured draws that become writes by compute shaders.
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
-/// Accesses that compute shaders have without further features.
+/// Accesses of compute shaders that need no feature.
 const OF_COMPUTE: Access = accesses(&[
     Access::UNIFORM_READ,
     Access::SHADER_READ,
@@ -109,7 +113,7 @@ const OF_COMPUTE: Access = accesses(&[
     Access::MEMORY_WRITE,
 ]);
 
-/// Stages, and their accesses to memory.
+/// A synchronization scope: stages, and their accesses to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Scope {
     pub(crate) stages: Stage,
@@ -117,7 +121,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Of 32-bit masks.
+    /// Makes a scope of 32-bit masks.
     pub(crate) const fn new32(stages: vk::PipelineStageFlags, access: vk::AccessFlags) -> Self {
         Self {
             stages: Stage::from_raw(stages.as_raw() as u64),
@@ -125,14 +129,13 @@ impl Scope {
         }
     }
 
-    /// What is meant outside of render passes.
+    /// Translates a scope outside of render passes.
     ///
-    /// `also_compute` is false in tests alone, which look whether leaving out the translation of something is
-    /// noticed.
+    /// `also_compute` is false only in tests, which check that a missing translation is noticed.
     pub(crate) fn outside(self, side: Side, also_compute: bool) -> Self {
         let stages = outside_stages(self.stages, side, also_compute);
-        // An access is only valid where one of the stages can have it. Masks of accesses may say more than the stages
-        // can where a queue family hands over a resource: they are ignored there.
+        // An access is valid only if one of the stages supports it. In a queue family ownership
+        // transfer a mask may contain other accesses, which are ignored there.
         let shaders = Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS;
         let mut access = self.access & !TRANSFORM_FEEDBACK_ACCESS;
         if also_compute && stages.intersects(shaders) {
@@ -146,10 +149,11 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// What remains inside of a render pass, where no capture is: a capture that was recorded there is dispatched
-    /// before the pass. Only
-    /// [stages of graphics](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPipelineBarrier.html) are
-    /// valid (VUID-vkCmdPipelineBarrier-None-07892), and here they stay. Nothing may remain.
+    /// Translates a scope inside of a render pass, where there are no captures: they are dispatched
+    /// outside of the pass. Only [stages of
+    /// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPipelineBarrier.html)
+    /// are valid there (VUID-vkCmdPipelineBarrier-None-07892), and they stay. The result may be
+    /// empty.
     pub(crate) fn inside(self) -> Self {
         Self {
             stages: self.stages & !TRANSFORM_FEEDBACK,
@@ -157,14 +161,16 @@ impl Scope {
         }
     }
 
-    /// What a subpass has part in, of a dependency that is declared with a render pass: stages of graphics alone
+    /// Translates the scope of a subpass in a dependency of a render pass, which contains only
+    /// graphics stages
     /// ([VUID-VkRenderPassCreateInfo-pDependencies-00837](https://docs.vulkan.org/refpages/latest/refpages/source/VkRenderPassCreateInfo.html)
     /// and 00838).
     ///
-    /// The extension's stage becomes `VERTEX_SHADER`, which every device with graphics has: the mask does not become
-    /// empty, which would need `synchronization2`, and what is logically later or earlier than the one is so of the
-    /// other. It is no framebuffer-space stage, and so changes nothing about which masks may go together
-    /// (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). Barriers of the subpass stay within what is declared.
+    /// The extension's stage becomes `VERTEX_SHADER`, which every device with graphics supports. So
+    /// the mask does not become empty, which would need `synchronization2`. The two stages have the
+    /// same logical order relative to others. Neither is a framebuffer-space stage, so the rules
+    /// for such stages hold as before (VUID-VkSubpassDependency-srcSubpass-06809 and 02243).
+    /// Barriers inside of the subpass remain subsets of the declared dependency.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();
@@ -174,26 +180,27 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// The part that captures have in it: of a scope of the application, what of it is done by compute shaders.
-    /// `ALL_COMMANDS` of a subpass dependency means graphics alone, captures included.
+    /// Returns the part of an application's scope that captures do, as a scope of compute shaders.
+    /// In a subpass dependency, `ALL_COMMANDS` means only graphics, but that includes captures.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {
             return Self::default();
         }
         let mut access = outside.access & OF_COMPUTE;
-        // It would need a feature where the stage is compute alone.
+        // With only the compute stage, this access would need a feature.
         if outside.access.intersects(Access::ACCELERATION_STRUCTURE_READ_KHR) {
             access |= Access::MEMORY_READ;
         }
-        // Of descriptor buffers and of binding tables.
+        // Such as accesses of descriptor buffers and of shader binding tables.
         if outside.access.as_raw() >> 32 & !OF_COMPUTE.as_raw() >> 32 != 0 {
             access |= Access::MEMORY_READ;
         }
         Self { stages: Stage::COMPUTE_SHADER, access }
     }
 
-    /// The same in 32-bit masks, or more where these cannot say it: they are valid everywhere.
+    /// Converts the scope to 32-bit masks, which are valid with every device. If they cannot
+    /// express the scope exactly, the result includes more.
     pub(crate) fn to32(self) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         let Self { mut stages, mut access } = self;
         let mut replace = |what: Stage, by: Stage| {
@@ -202,7 +209,7 @@ impl Scope {
             }
         };
         replace(Stage::INDEX_INPUT | Stage::VERTEX_ATTRIBUTE_INPUT, Stage::VERTEX_INPUT);
-        // Of its stages some need features.
+        // PRE_RASTERIZATION_SHADERS includes stages that need features.
         replace(Stage::PRE_RASTERIZATION_SHADERS, Stage::ALL_GRAPHICS);
         let transfer = Stage::COPY | Stage::RESOLVE | Stage::BLIT | Stage::CLEAR;
         replace(transfer, Stage::ALL_TRANSFER);
@@ -222,7 +229,7 @@ impl Scope {
     }
 }
 
-/// Stages where nothing is said of memory, outside of render passes.
+/// Translates a mask of stages without accesses, outside of render passes.
 pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> Stage {
     let kept = stages & !TRANSFORM_FEEDBACK;
     let involved = match side {
@@ -230,11 +237,13 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
         Side::Destination => AS_DESTINATION,
     };
     match stages.intersects(involved) {
-        // Queue families with graphics and without compute may exist in theory
-        // (https://docs.vulkan.org/refpages/latest/refpages/source/VkQueueFlagBits.html): captures cannot be
-        // recorded there at all, and what family a mask is for is not known.
+        // Vulkan allows queue families with graphics but without compute
+        // (https://docs.vulkan.org/refpages/latest/refpages/source/VkQueueFlagBits.html). Captures
+        // are not possible there, and which family a mask is for is not known, so that case is not
+        // handled.
         true if also_compute => kept | Stage::COMPUTE_SHADER,
-        // 32-bit masks must not be empty. This is what comes first, of which nothing is waited for, or last.
+        // 32-bit masks must not be empty. With these stages the mask still includes no work: a
+        // first scope of TOP_OF_PIPE and a second scope of BOTTOM_OF_PIPE are empty.
         true if kept.is_empty() => match side {
             Side::Source => Stage::TOP_OF_PIPE,
             Side::Destination => Stage::BOTTOM_OF_PIPE,
@@ -243,20 +252,21 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
     }
 }
 
-/// The same of a 32-bit mask.
+/// As [`outside_stages`], for a 32-bit mask.
 pub(crate) fn outside_stages32(
     stages: vk::PipelineStageFlags,
     side: Side,
     also_compute: bool,
 ) -> vk::PipelineStageFlags {
     let wide = Stage::from_raw(stages.as_raw().into());
-    // Nothing is added that is not among these 32.
+    // The translation adds only bits of 32-bit masks.
     vk::PipelineStageFlags::from_raw(outside_stages(wide, side, also_compute).as_raw() as u32)
 }
 
-/// Where a timestamp or a marker is written: a
-/// [single stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
-/// (VUID-vkCmdWriteTimestamp2-stage-03859), to which none can be added. Compute is valid in render passes, too.
+/// Translates the stage at which a timestamp or a marker is written: a [single
+/// stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
+/// (VUID-vkCmdWriteTimestamp2-stage-03859), to which no other can be added. `COMPUTE_SHADER` is
+/// valid here in render passes, too.
 pub(crate) fn single(stage: Stage) -> Stage {
     match stage.intersects(TRANSFORM_FEEDBACK) {
         true => stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER,
@@ -264,7 +274,7 @@ pub(crate) fn single(stage: Stage) -> Stage {
     }
 }
 
-/// The same of 32 bits.
+/// As [`single`], for a 32-bit stage.
 pub(crate) fn single32(stage: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
     vk::PipelineStageFlags::from_raw(single(Stage::from_raw(stage.as_raw().into())).as_raw() as u32)
 }

@@ -1,4 +1,4 @@
-//! Where translated structures lie while the next in the chain is called.
+//! The memory for translated structures while the next in the chain is called.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -9,19 +9,20 @@ use bumpalo::Bump;
 use super::sizes;
 
 thread_local! {
-    /// Kept from call to call. A call that is made within another one finds none, and makes one.
+    /// Reused for each call. A call that is made during another one finds none, and creates one.
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
-/// Memory for one call.
+/// Memory that is valid during one call.
 #[derive(Debug)]
 pub(crate) struct Arena(Bump);
 
 impl Arena {
-    /// Calls something with memory that is gone when it returns. Where there is no memory it panics, which `guard`
-    /// makes an error of.
+    /// Calls `call` with memory that is freed when it returns. Panics if memory runs out; `guard`
+    /// turns that into an error.
     pub(crate) fn with<R>(call: impl FnOnce(&Self) -> R) -> R {
-        // A thread that ends has it no longer, and may still call.
+        // A thread that is ending has already destroyed its thread-local value, but may still make
+        // calls.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let mut arena = Self(kept.unwrap_or_default());
         let result = call(&arena);
@@ -30,17 +31,17 @@ impl Arena {
         result
     }
 
-    /// Keeps a value, which is never dropped.
+    /// Stores a value, which is never dropped.
     pub(crate) fn keep<T: Copy>(&self, value: T) -> &mut T {
         self.0.alloc(value)
     }
 
-    /// An array of Vulkan, each element of which is translated.
+    /// Makes a copy of an array, with each element translated by `map`.
     pub(crate) fn map<T: Copy>(&self, values: &[T], mut map: impl FnMut(&T) -> T) -> &[T] {
         self.0.alloc_slice_fill_iter(values.iter().map(&mut map))
     }
 
-    /// As [`map`](Self::map), without those that are `None`.
+    /// As [`map`](Self::map), without the elements that become `None`.
     pub(crate) fn filter_map<T: Copy>(
         &self,
         values: &[T],
@@ -50,14 +51,15 @@ impl Arena {
         self.0.alloc_slice_copy(&kept)
     }
 
-    /// A chain with another structure in place of one that it has: what comes before it is copied, and what comes
-    /// behind stays where it is.
+    /// Returns a chain in which the structure `old` is replaced by `new`. The structures before it
+    /// are copied; those after it are not.
     ///
-    /// How large a structure is, its type says. Where a type is not known the structure cannot be copied, and is left
-    /// out: it is of an extension that is newer than what the layer knows, and those are hidden.
+    /// A structure of an unknown type cannot be copied, because its size is not known, and is left
+    /// out. It belongs to an extension that the layer does not know, and such extensions are
+    /// hidden.
     ///
     /// # Safety
-    /// The chain is valid, and has the structure.
+    /// The chain is valid, and contains `old`.
     pub(crate) unsafe fn replaced<T: vk::TaggedStructure + Copy>(
         &self,
         chain: *const c_void,
@@ -67,7 +69,8 @@ impl Arena {
         let new: *mut vk::BaseOutStructure<'_> = (&raw mut *self.keep(new)).cast();
         let (mut first, mut last) = (new, std::ptr::null_mut::<vk::BaseOutStructure<'_>>());
         let mut append = |copy: *mut vk::BaseOutStructure<'static>| {
-            // SAFETY: copies are this call's alone, and begin as all structures of chains do.
+            // SAFETY: only this call uses the copies, and every structure of a chain begins with
+            // these members.
             match unsafe { last.as_mut() } {
                 Some(last) => last.p_next = copy,
                 None => first = copy.cast(),
@@ -82,11 +85,11 @@ impl Arena {
             // SAFETY: the caller's contract.
             let s_type = unsafe { structure.as_ref() }.s_type;
             let Some(layout) = sizes::layout(s_type) else {
-                tracing::warn!(?s_type, "a structure that is not known is left out");
+                tracing::warn!(?s_type, "a structure of an unknown type is left out");
                 continue;
             };
             let copy = self.0.alloc_layout(layout);
-            // SAFETY: the structure is of that type, and there is room for it.
+            // SAFETY: the structure has that type, and the copy has room for it.
             unsafe {
                 copy.copy_from_nonoverlapping(structure.cast(), layout.size());
             }

@@ -1,12 +1,13 @@
-//! What an application says for `VK_EXT_transform_feedback`, as it is said to a driver that does not have it, while
-//! captures are compute dispatches.
+//! Translates arguments that an application gives for `VK_EXT_transform_feedback` for a driver that
+//! does not have it, where captures are compute dispatches.
 //!
-//! * `masks`: stages and accesses. `barriers`, `passes` and `submits` have the structures and commands that they stand
-//!   in, `passes` also what of a render pass has to be said outside of it.
+//! * `masks`: stages and accesses. `barriers`, `passes` and `submits` have the structures and
+//!   commands that contain masks. `passes` also has the barriers that have to be recorded outside
+//!   of a render pass for its captures.
 //! * `usages`: buffers, memory and descriptor set layouts.
-//! * `memory` is where translated structures lie, `sizes` how large those of chains are. What the application gave is
-//!   never written to.
-//! * `hooks` has what takes the place of the commands, `recorded` of those that are recorded.
+//! * `memory` has the memory for translated structures, and `sizes` the sizes of structures in
+//!   chains. The layer never writes to the application's structures.
+//! * `hooks` has the hooks for commands, `recorded` those for commands that are recorded.
 
 mod barriers;
 pub(crate) mod external;
@@ -29,7 +30,8 @@ pub(crate) use self::passes::Around;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::{Usages, usage_of_buffer};
 
-/// What is said for captures, by where it stands: in what the application gives, or in barriers of the layer's own.
+/// Where stages and accesses of captures are added: in arguments of the application, or in barriers
+/// of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `vkCmdPipelineBarrier*`
@@ -40,7 +42,7 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// Before the captures of a pass, of what its render pass says: [`Around::before`].
+    /// Before the captures of a pass, for the dependencies of its render pass: [`Around::before`].
     BeforeCaptures,
     /// Between captures.
     BetweenCaptures,
@@ -62,8 +64,9 @@ impl Kind {
         ("after-pass", Self::AfterPass),
     ];
 
-    /// Whether it gets what captures do. Tests leave out one kind at a time (`VKXFB_OMIT_TRANSLATION`), to see whether
-    /// it is missed; the extension's own bits go in any case.
+    /// Whether the stages and accesses of captures are added. Tests leave out one kind at a time
+    /// (`VKXFB_OMIT_TRANSLATION`), to check that this is noticed. The extension's own bits are
+    /// removed in any case.
     pub(crate) fn is_translated(self) -> bool {
         static OMITTED: LazyLock<Option<Kind>> = LazyLock::new(|| {
             let name = std::env::var("VKXFB_OMIT_TRANSLATION").ok()?;
@@ -75,17 +78,18 @@ impl Kind {
     }
 }
 
-/// What translation takes of a device.
+/// The state of a device that translation uses.
 pub(crate) struct Translation {
     next: Next,
     usages: Usages,
-    /// What render passes ask of captures.
+    /// The barriers around captures that render passes ask for.
     pub(crate) render_passes: RenderPasses,
 }
 
 macro_rules! next {
     ($($name:ident $pfn:ident $first:literal $(, $alias:literal)?;)*) => {
-        /// The next in the chain's commands that are not in `withheld`. Those of Vulkan 1.0 are always there.
+        /// Commands of the next in the chain that are not in `withheld`. Those of Vulkan 1.0 are
+        /// always present.
         #[derive(Debug)]
         struct Next {
             $($name: Option<vk::$pfn>,)*
@@ -93,12 +97,12 @@ macro_rules! next {
 
         impl Next {
             /// # Safety
-            /// What is found is the command of that name.
+            /// `find` returns the command of the name.
             unsafe fn load(mut find: impl FnMut(&CStr) -> vk::PFN_vkVoidFunction) -> Self {
                 Self {
                     $($name: {
                         let found = find($first)$(.or_else(|| find($alias)))?;
-                        // SAFETY: the caller's contract; pointers to functions are of one size.
+                        // SAFETY: the caller's contract; all function pointers have the same size.
                         unsafe {
                             std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(found)
                         }
@@ -132,7 +136,7 @@ impl Translation {
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
-    /// The device is live, and the function is the next in the chain's.
+    /// The device is live, and the function belongs to the next in the chain.
     pub(crate) unsafe fn load(
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,

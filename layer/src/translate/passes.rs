@@ -1,18 +1,20 @@
-//! Render passes: dependencies of their subpasses, of which what concerns captures moves out of the pass.
+//! Render passes. The part of their subpass dependencies that concerns captures moves out of the
+//! pass.
 //!
-//! Captures are dispatched before the pass that they were recorded in, or after it where nothing in the pass can be
-//! ordered with them. So what a
-//! [dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) says of them the
-//! render pass cannot say: a subpass has stages of graphics alone. It is said by barriers around the captures, which
-//! are found here by the render pass, and are recorded where a pass has captures:
+//! Captures are dispatched before the pass that they were recorded in, or after it if nothing in
+//! the pass can be ordered with them. So the
+//! [dependencies](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
+//! of the render pass cannot include captures: a subpass has only graphics stages. Instead,
+//! barriers around the captures include them. This module computes these barriers when the render
+//! pass is created, and they are recorded for each pass that has captures:
 //!
 //! ```text
 //! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
 //! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after_captures; after_pass
 //! ```
 //!
-//! The other side of a dependency with `VK_SUBPASS_EXTERNAL` may be of any stages, and is translated as barriers are
-//! outside of passes: captures that come before or later are among them.
+//! The `VK_SUBPASS_EXTERNAL` side of a dependency may contain any stages, and is translated like a
+//! barrier outside of passes: it includes captures of earlier or later commands.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -24,7 +26,7 @@ use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// A global memory barrier, with masks that are valid everywhere outside of render passes.
+/// A global memory barrier, with masks that are valid on every device, outside of render passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Barrier {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -34,7 +36,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Nothing, if one of the sides is.
+    /// Makes a barrier, which is empty if one of the scopes is.
     pub(crate) fn new(source: Scope, destination: Scope) -> Self {
         if source.stages.is_empty() || destination.stages.is_empty() {
             return Self::default();
@@ -49,7 +51,7 @@ impl Barrier {
         self.src_stages.is_empty()
     }
 
-    /// One barrier for two.
+    /// Merges another barrier into this one.
     fn add(&mut self, other: Self) {
         self.src_stages |= other.src_stages;
         self.src_access |= other.src_access;
@@ -57,10 +59,11 @@ impl Barrier {
         self.dst_access |= other.dst_access;
     }
 
-    /// Records it as one of that kind, if it is not empty.
+    /// Records the barrier as one of a kind, if it is not empty.
     ///
     /// # Safety
-    /// The function is of the command buffer's device, which is being recorded, outside of a render pass.
+    /// The function belongs to the device of the command buffer, which is being recorded, outside
+    /// of a render pass.
     pub(crate) unsafe fn record(
         &self,
         kind: Kind,
@@ -93,28 +96,30 @@ impl Barrier {
     }
 }
 
-/// What the dependencies of a render pass ask of captures in its passes.
+/// The barriers that the dependencies of a render pass ask for around captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Around {
-    /// Before the first capture, of dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
+    /// Before the first capture: from dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// After the last capture, of dependencies within the pass: draws of it may consume captures.
+    /// After the last capture: from dependencies within the pass, whose draws may read what was
+    /// captured.
     pub(crate) after_captures: Barrier,
-    /// After the pass and its captures, of dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
+    /// After the pass and its captures: from dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after_pass: Barrier,
-    /// Whether a dependency within the pass has captures on both sides. No barrier says it: captures are ordered as
-    /// they come.
+    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here:
+    /// there is one between captures anyway.
     ///
-    /// Where it is false no capture of a pass can be ordered after a draw with a vertex shader in the same pass: neither
-    /// does it overwrite what such a draw reads, nor does it read what shaders of the draw store.
+    /// If it is false, no capture can be ordered after a draw with a vertex shader in the same
+    /// pass. So captures neither overwrite what such a draw reads, nor read what shaders of the
+    /// draw store.
     pub(crate) captures_wait_for_captures: bool,
-    /// Whether there are dependencies within the pass: whatever their stages, captures come before them, and they may
-    /// order a draw of the pass after a capture, which then has to come before the pass.
+    /// Whether there are dependencies within the pass. Whatever their stages, they may order a draw
+    /// of the pass after a capture, which then has to be recorded before the pass.
     pub(crate) orders_captures: bool,
 }
 
 impl Around {
-    /// Takes a dependency in, as the application gave it.
+    /// Adds a dependency, with the scopes that the application gave.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
         let (src, dst) = (external(source.1), external(destination.1));
         let captures = (src.captures(Side::Source), dst.captures(Side::Destination));
@@ -134,9 +139,9 @@ impl Around {
     }
 }
 
-/// `ALL_COMMANDS` of a dependency of subpasses
-/// [means graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html), and not compute:
-/// said as well, captures are.
+/// In a subpass dependency, `ALL_COMMANDS` [means
+/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
+/// excludes compute. `ALL_GRAPHICS` is added, which is translated to include captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {
@@ -145,7 +150,7 @@ fn external(scope: Scope) -> Scope {
     }
 }
 
-/// Source and destination as the driver is given them.
+/// Returns source and destination as the driver gets them.
 fn declared(
     (source, src): (u32, Scope),
     (destination, dst): (u32, Scope),
@@ -179,7 +184,7 @@ pub(crate) unsafe fn render_pass<'a>(
             around.add(source, destination);
         }
         let (src, dst) = declared(source, destination, also_compute);
-        // Nothing is added that is not among 32 bits, and nothing of these is replaced.
+        // The translation adds only bits of 32-bit masks.
         vk::SubpassDependency {
             src_stage_mask: vk::PipelineStageFlags::from_raw(src.stages.as_raw() as u32),
             src_access_mask: vk::AccessFlags::from_raw(src.access.as_raw() as u32),
@@ -211,7 +216,7 @@ pub(crate) unsafe fn render_pass2<'a>(
         let (from, to) = (dependency.src_subpass, dependency.dst_subpass);
         // SAFETY: the caller's contract.
         let barrier = unsafe { all_of::<vk::MemoryBarrier2<'_>>(dependency.p_next) }.next();
-        // With a structure of its own the dependency's masks are ignored.
+        // If the chain contains a VkMemoryBarrier2, the masks of the dependency are ignored.
         let (source, destination) = barrier.map_or(own, |barrier| {
             (
                 Scope { stages: barrier.src_stage_mask, access: barrier.src_access_mask },
@@ -232,7 +237,7 @@ pub(crate) unsafe fn render_pass2<'a>(
                     dst_access_mask: dst.access,
                     ..*barrier
                 };
-                // SAFETY: it was found in that chain.
+                // SAFETY: the structure was found in that chain.
                 unsafe { arena.replaced(dependency.p_next, barrier, new) }
             }
         };
@@ -249,12 +254,12 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, around)
 }
 
-/// The render passes of a device that ask something of captures.
+/// The render passes of a device that ask for barriers around captures.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, Around>>);
 
 impl RenderPasses {
-    /// What a render pass asks.
+    /// Returns the barriers that a render pass asks for.
     pub(crate) fn around(&self, render_pass: vk::RenderPass) -> Around {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
@@ -262,7 +267,7 @@ impl RenderPasses {
 
     pub(super) fn created(&self, render_pass: vk::RenderPass, around: Around) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // A handle may be that of one that is gone.
+        // The handle may be that of a render pass that was destroyed.
         match around == Around::default() {
             true => all.remove(&render_pass),
             false => all.insert(render_pass, around),

@@ -1,4 +1,4 @@
-//! What takes the place of commands that are recorded, and have stages or accesses among their arguments.
+//! Hooks for commands that are recorded and have stages or accesses among their arguments.
 
 use ash::vk;
 
@@ -12,8 +12,8 @@ use crate::command_buffers::{self, Recorded, fail, is_inside};
 use crate::guard::guard;
 use crate::withheld::commands as withheld;
 
-/// Translates a command, and records it by the one in `withheld`, which guards itself. Where it cannot be translated the command
-/// buffer has failed.
+/// Translates the arguments of a command, and records it by the hook in `withheld`, which has its
+/// own guard. If the arguments cannot be translated, recording has failed.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
@@ -32,7 +32,7 @@ unsafe fn record(
     }
 }
 
-/// Where a barrier is recorded.
+/// Returns where a barrier is recorded.
 ///
 /// # Safety
 /// As [`record`].
@@ -44,15 +44,16 @@ unsafe fn pass_scope(command_buffer: vk::CommandBuffer) -> RenderPassScope {
     }
 }
 
-/// Events are set and reset outside of passes, and may be waited for in one. There the masks must be those that the
-/// event was set with, and all stages are valid. So they are translated alike.
+/// Events are set and reset outside of passes, and may be waited for inside of one. A wait must
+/// have the masks that the event was set with, and may contain all stages even inside of a pass. So
+/// masks of events are always translated in the same way.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records that events are waited for: before a pass that is withheld, too, for there are its captures. An event stays
-/// set, and its barriers in a pass change no layouts, so that waiting twice does no harm. What secondary command buffers
-/// wait for in a pass is not repeated.
+/// Records a wait for events. If a pass is withheld, the wait is also recorded before it, where its
+/// captures are. Waiting twice does no harm, because an event stays set, and barriers in a pass do
+/// not change image layouts. Waits of secondary command buffers inside of a pass are not repeated.
 ///
 /// # Safety
 /// As [`record`].
@@ -176,7 +177,7 @@ pub(super) unsafe extern "system" fn wait_events2(
         record("vkCmdWaitEvents2", command_buffer, |arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
-                // Outside of passes nothing is dropped.
+                // The scope is that of outside of passes, where no barrier is dropped.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(command_buffer, |recorded| {

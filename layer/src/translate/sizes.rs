@@ -1,4 +1,4 @@
-//! How large structures are, by their types.
+//! The sizes of structures in chains, by `sType`.
 
 use std::alloc::Layout;
 
@@ -6,7 +6,8 @@ use ash::vk;
 
 macro_rules! layouts {
     ($($structure:ident)*) => {
-        /// What a structure of a chain takes that the layer may have to copy; `None` for one that is not known.
+        /// Returns the layout of a structure that the layer may have to copy; `None` for an unknown
+        /// type.
         pub(super) fn layout(s_type: vk::StructureType) -> Option<Layout> {
             $(
                 if s_type == <vk::$structure<'_> as vk::TaggedStructure>::STRUCTURE_TYPE {
@@ -16,7 +17,7 @@ macro_rules! layouts {
             None
         }
 
-        /// Structures of chains, as Rust calls them.
+        /// The names of the structures in Rust.
         #[cfg(test)]
         pub(super) const KNOWN: &[&str] = &[$(stringify!($structure)),*];
     };

@@ -1,4 +1,4 @@
-//! Waits and signals of submissions.
+//! Semaphore waits and signals of submissions.
 
 use ash::vk;
 
@@ -6,8 +6,8 @@ use super::masks::{Side, outside_stages, outside_stages32};
 use super::memory::Arena;
 use crate::chain::slice;
 
-/// Translates what is given to `vkQueueSubmit`: the stages that wait for semaphores. What signals them there is all
-/// that was submitted.
+/// Translates the arguments of `vkQueueSubmit`: the stages that wait for semaphores. Semaphore
+/// signals have no stages there.
 ///
 /// # Safety
 /// The structures are valid, and outlive the result.
@@ -25,7 +25,7 @@ pub(crate) unsafe fn submits<'a>(
     })
 }
 
-/// The same of `vkQueueSubmit2`, where signals name stages, too.
+/// Translates the arguments of `vkQueueSubmit2`, where semaphore signals have stages, too.
 ///
 /// # Safety
 /// As [`submits`].

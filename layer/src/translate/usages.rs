@@ -1,4 +1,5 @@
-//! What buffers, memory and descriptors have to be made for, so that captures can reach them.
+//! Adds the usages to buffers, memory and descriptor set layouts with which captures can access
+//! them.
 
 use std::ffi::c_void;
 
@@ -7,25 +8,26 @@ use ash::vk;
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// What captures reach buffers by.
+/// How captures access buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usages {
-    /// By device addresses. `bufferDeviceAddress` is enabled then, as all memory gets the flag.
+    /// By device addresses. `bufferDeviceAddress` must be enabled then, because all memory gets the
+    /// flag for it.
     pub(crate) addresses: bool,
     /// By storage buffer descriptors.
     pub(crate) descriptors: bool,
-    /// Whether kernels copy results of queries to where the application wants them: to anything that can be copied
-    /// to.
+    /// Whether kernels copy results of queries to the application's buffers: any buffer with
+    /// `TRANSFER_DST` usage.
     pub(crate) results: bool,
 }
 
-/// The extension's own.
+/// The usages of the extension.
 const TRANSFORM_FEEDBACK: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw(),
 );
 
-/// Buffers that captures read, write, or count in.
+/// Usages of buffers that captures read or write.
 const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     TRANSFORM_FEEDBACK.as_raw()
         | vk::BufferUsageFlags::VERTEX_BUFFER.as_raw()
@@ -34,7 +36,7 @@ const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
         | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT.as_raw(),
 );
 
-/// The usage that a buffer is created with, as the application wants it, of the lower 32 bits.
+/// Returns the lower 32 bits of the usage that the application requests for a buffer.
 ///
 /// # Safety
 /// The structure is valid.
@@ -45,12 +47,13 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// What the layer's captures take of a device, with addresses or without.
+    /// Returns the usages for the layer's captures, with addresses or with descriptors.
     pub(crate) const fn emulating(addresses: bool) -> Self {
         Self { addresses, descriptors: !addresses, results: true }
     }
 
-    /// The usage of a buffer, without the extension's own and with what captures need. It does not become empty.
+    /// Translates the usage of a buffer: removes the extension's usages and adds those that
+    /// captures need. The result is never empty.
     pub(crate) fn buffer(self, usage: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
         let is_reached = usage.intersects(REACHED)
@@ -65,19 +68,20 @@ impl Usages {
         kept
     }
 
-    /// The same with more bits, of which the lower ones are
-    /// [the same](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html).
+    /// As [`buffer`](Self::buffer), for a 64-bit usage, whose lower bits are [the
+    /// same](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html).
     pub(crate) fn buffer2(self, usage: vk::BufferUsageFlags2KHR) -> vk::BufferUsageFlags2KHR {
         let low = self.buffer(vk::BufferUsageFlags::from_raw(usage.as_raw() as u32));
         vk::BufferUsageFlags2KHR::from_raw(usage.as_raw() >> 32 << 32 | u64::from(low.as_raw()))
     }
 
-    /// The usage that a chain has, which is taken in place of the structure's own: a chain with the other one.
+    /// Translates the usage in a chain, if the chain has one that replaces that of the structure.
+    /// Returns the changed chain.
     ///
     /// # Safety
     /// The chain is valid.
     unsafe fn chained(self, chain: *const c_void, arena: &Arena) -> *const c_void {
-        // SAFETY: the caller's contract; the structure was found in that chain.
+        // SAFETY: the caller's contract; the structure was found in the chain.
         unsafe {
             match all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(chain).next() {
                 None => chain,
@@ -92,8 +96,8 @@ impl Usages {
         }
     }
 
-    /// Translates what is given to `vkCreateBuffer`, and to `vkGetDeviceBufferMemoryRequirements`. What a buffer's
-    /// address was in another run stays as it is.
+    /// Translates the create info that is given to `vkCreateBuffer` and
+    /// `vkGetDeviceBufferMemoryRequirements`. An opaque capture address is not changed.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -108,7 +112,8 @@ impl Usages {
             // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
-            // Captures read whole dwords. An odd size is no secret: memory requirements are of the buffer as it is.
+            // Captures read whole dwords. The program can allocate memory for the rounded size,
+            // because the memory requirements that it gets are those of the rounded buffer.
             size: match usage.intersects(REACHED) {
                 true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
                 false => info.size,
@@ -117,8 +122,8 @@ impl Usages {
         }
     }
 
-    /// Translates what is given to `vkGetPhysicalDeviceExternalBufferProperties`: it is asked of a buffer as it will
-    /// be created.
+    /// Translates the argument of `vkGetPhysicalDeviceExternalBufferProperties`, so that the answer
+    /// is for the usage with which the buffer will be created.
     ///
     /// # Safety
     /// As [`buffer_create_info`](Self::buffer_create_info).
@@ -135,10 +140,12 @@ impl Usages {
         }
     }
 
-    /// Translates what is given to `vkAllocateMemory`: buffers with addresses are bound to
-    /// [memory with them](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html) alone
-    /// (VUID-vkBindBufferMemory-bufferDeviceAddress-03339), also to memory that is imported, of which no rule forbids
-    /// it. Memory that is dedicated to an image has no buffers, and stays as it is.
+    /// Translates the argument of `vkAllocateMemory`: a buffer with a device address must be bound
+    /// to [memory with the
+    /// flag](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html) for
+    /// it (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). Imported memory gets the flag, too,
+    /// which no rule forbids. Memory that is dedicated to an image is not changed, because no
+    /// buffer can be bound to it.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -172,12 +179,14 @@ impl Usages {
     }
 }
 
-/// Translates what is given to `vkCreateDescriptorSetLayout` and `vkGetDescriptorSetLayoutSupport`: what vertex shaders
-/// see, their captures see, too. All bindings keep their places, by which a chain may speak of them.
+/// Translates the argument of `vkCreateDescriptorSetLayout` and `vkGetDescriptorSetLayoutSupport`:
+/// bindings that are visible to vertex shaders become visible to compute shaders. All bindings keep
+/// their order, because arrays in the chain refer to it.
 ///
-/// The descriptors count against the limits of the compute stage (`maxPerStageDescriptor*`), beside those of the
-/// application's own compute shaders in a pipeline layout: an application that takes all that a device has of both may
-/// be over them. Push constant ranges stay: `vkCmdPushConstants` would have to name the added stage.
+/// The descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`),
+/// together with those for the application's own compute shaders in the same pipeline layout. An
+/// application that uses up the limits of both stages may exceed them. Push constant ranges are not
+/// changed, because `vkCmdPushConstants` would have to name the added stage.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.

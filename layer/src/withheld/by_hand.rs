@@ -1,4 +1,4 @@
-//! Commands and structures whose arguments say less than is to be copied.
+//! Commands and structures for which the registry does not say what must be copied.
 
 use std::ffi::c_void;
 
@@ -9,7 +9,8 @@ use super::macros::command;
 use super::memory::{Copied, Memory};
 use super::{OutOfMemory, WithheldCommands};
 
-/// Which of the three arrays is read depends on the type; the others may be anything.
+/// Which of the three arrays is read depends on the descriptor type. The other pointers may have
+/// any value.
 impl Copied for vk::WriteDescriptorSet<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         use vk::DescriptorType as Type;
@@ -33,7 +34,7 @@ impl Copied for vk::WriteDescriptorSet<'static> {
                 Type::UNIFORM_TEXEL_BUFFER | Type::STORAGE_TEXEL_BUFFER => {
                     copied.p_texel_buffer_view = memory.values(self.p_texel_buffer_view, count)?;
                 }
-                // In the chain.
+                // These types have their data in the chain.
                 Type::INLINE_UNIFORM_BLOCK
                 | Type::ACCELERATION_STRUCTURE_KHR
                 | Type::ACCELERATION_STRUCTURE_NV => {}
@@ -44,7 +45,7 @@ impl Copied for vk::WriteDescriptorSet<'static> {
     }
 }
 
-/// How much there is, the template says.
+/// The template says how much data there is.
 impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -58,10 +59,10 @@ impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     }
 }
 
-/// The draws of a multi-draw, which may lie `stride` bytes apart, without gaps.
+/// Copies the draws of a multi-draw, which are `stride` bytes apart, into an array without gaps.
 ///
 /// # Safety
-/// There are so many.
+/// There are `count` draws at the pointer.
 unsafe fn draws<T: Copy>(
     memory: &Memory,
     draws: *const T,
@@ -73,7 +74,8 @@ unsafe fn draws<T: Copy>(
     }
     let place = memory.room::<T>(count as usize)?;
     for number in 0..count as usize {
-        // SAFETY: the caller's contract; the stride is a multiple of 4, of which all members are aligned to.
+        // SAFETY: the caller's contract; the stride is a multiple of 4, which is the alignment of
+        // all members.
         unsafe { place.add(number).write(*draws.byte_add(number * stride as usize)) };
     }
     Ok(place)
@@ -110,7 +112,7 @@ command!(record set_sample_mask_ext SetSampleMaskExt (
 
 impl WithheldCommands {
     /// # Safety
-    /// The arguments are valid ones of the command, as for the next functions.
+    /// The arguments are valid for the command, as for the next functions.
     pub(crate) unsafe fn draw_multi_ext(
         &mut self,
         draw_count: u32,
@@ -186,7 +188,7 @@ impl WithheldCommands {
         })
     }
 
-    /// A bit for each sample.
+    /// The mask has one bit per sample.
     pub(crate) unsafe fn set_sample_mask_ext(
         &mut self,
         samples: vk::SampleCountFlags,

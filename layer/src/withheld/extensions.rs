@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-/// Device extensions of which it is known what they may record inside of a pass, in order.
+/// Device extensions whose commands inside of a pass are known, sorted.
 pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[
     c"VK_AMD_buffer_marker",
     c"VK_AMD_device_coherent_memory",
@@ -329,7 +329,8 @@ pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[
     c"VK_VALVE_mutable_descriptor_type",
 ];
 
-/// Commands that are recorded, of which it is known where they may stand, by all of their names, in order.
+/// Commands that are recorded and for which it is known where they are allowed, by all their names,
+/// sorted.
 pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdBeginConditionalRenderingEXT",
     c"vkCmdBeginDebugUtilsLabelEXT",

@@ -1,26 +1,27 @@
-//! What the tables of [`commands`](super::commands) become.
+//! The macros that expand the tables of [`commands`](super::commands).
 
 /// The functions of a device, by name: `name PFN_type [names of the command];`.
 macro_rules! functions {
     ($($name:ident $pfn:ident [$first:literal $(, $alias:literal)*];)*) => {
-        /// Commands of a device that may stand inside of a render pass instance, and those that begin one.
+        /// Commands of a device that are allowed inside of a render pass instance, and those that
+        /// begin one.
         #[derive(Debug)]
         pub(crate) struct Functions {
             $(pub(crate) $name: Option<vk::$pfn>,)*
         }
 
         impl Functions {
-            /// Those that the driver knows.
+            /// Loads the functions that the driver has.
             ///
             /// # Safety
-            /// What is found is the command of that name.
+            /// `find` returns the command of the name.
             pub(crate) unsafe fn load(
                 mut find: impl FnMut(&std::ffi::CStr) -> vk::PFN_vkVoidFunction,
             ) -> Self {
                 Self {
                     $($name: {
                         let found = find($first)$(.or_else(|| find($alias)))*;
-                        // SAFETY: the caller's contract; pointers to functions are of one size.
+                        // SAFETY: the caller's contract; all function pointers have the same size.
                         unsafe {
                             std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(found)
                         }
@@ -29,11 +30,11 @@ macro_rules! functions {
             }
         }
 
-        /// What takes the place of a command that may have to be withheld.
+        /// Returns the hook for a command that may have to be withheld.
         pub(crate) fn hook(name: &std::ffi::CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$first $(, $alias)*].contains(&name) {
-                    // SAFETY: pointers to functions are of one size.
+                    // SAFETY: all function pointers have the same size.
                     return unsafe {
                         std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($name as *const ())
                     };
@@ -44,9 +45,9 @@ macro_rules! functions {
     };
 }
 
-/// Commands, their arguments, and how those are copied that point to something:
-/// `way name Type (parameter: type, parameter: type => copy(count),);`. The way is what it does to a pass: it begins
-/// or ends one, or is recorded.
+/// Commands, their parameters, and how arguments that are pointers are copied: `way name Type
+/// (parameter: type, parameter: type => copy(count),);`. `way` is the method of `Recorded` for the
+/// command: `begin_pass`, `end_pass`, or `record` for commands that neither begin nor end a pass.
 macro_rules! commands {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
@@ -55,8 +56,8 @@ macro_rules! commands {
 
         impl super::WithheldCommands {
             /// # Safety
-            /// The arguments are valid ones of the command.
-            #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not of all")]
+            /// The arguments are valid for the command.
+            #[allow(unused_unsafe, clippy::unnecessary_cast, clippy::too_many_arguments, reason = "not needed for all commands")]
             pub(crate) unsafe fn $name(&mut self, $($parameter: $of),*) -> Result<(), super::OutOfMemory> {
                 $($(
                     // SAFETY: the caller's contract.
@@ -70,7 +71,7 @@ macro_rules! commands {
     )*};
 }
 
-/// The arguments of a command, how they are replayed, and the function that takes the command's place.
+/// The arguments of a command, how they are replayed, and the hook for the command.
 macro_rules! command {
     ($way:ident $name:ident $type:ident ($($parameter:ident: $of:ty),*)) => {
         struct $type {
@@ -87,12 +88,13 @@ macro_rules! command {
         }
 
         impl crate::command_buffers::Recorded {
-            /// The command, withheld or handed to the driver.
+            /// Withholds the command, or calls the driver.
             ///
             /// # Safety
-            /// The application's arguments are valid, and the command buffer is the one that this is known of.
+            /// The application's arguments are valid, and `self` is the state of the command
+            /// buffer.
             #[allow(clippy::too_many_arguments, reason = "as the command has them")]
-            #[allow(unused_unsafe, reason = "of commands that end no pass")]
+            #[allow(unused_unsafe, reason = "only commands that end a pass need it")]
             pub(crate) unsafe fn $name(
                 &mut self,
                 command_buffer: vk::CommandBuffer,
@@ -118,7 +120,7 @@ macro_rules! command {
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // Of its own, so that what goes straight to the driver saves no registers.
+            // A separate function, so that the path straight to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
                 // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
@@ -137,10 +139,11 @@ macro_rules! command {
     };
 }
 
-/// Hands a command to where it goes, where that is all that there is to do. One that begins or ends a pass needs more.
+/// Withholds a command or calls the driver, without further work. Commands that begin or end a pass
+/// need more.
 macro_rules! direct {
     (record $name:ident ($command_buffer:ident, $($parameter:ident: $of:ty),*)) => {
-        // Of its own, so that what goes to the driver saves no registers.
+        // A separate function, so that the path to the driver need not save registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
             withheld: &mut crate::withheld::WithheldCommands,

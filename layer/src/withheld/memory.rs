@@ -1,4 +1,4 @@
-//! Copies of what commands are given, at addresses that stay until all of them are forgotten.
+//! Copies of the arguments of commands. Their addresses stay valid until all are freed together.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -11,42 +11,42 @@ use bumpalo::Bump;
 use super::structures;
 use crate::chain::slice;
 
-/// There is no memory for what is withheld.
+/// There is no memory for a withheld command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 
 impl OutOfMemory {
-    /// What Vulkan calls it.
+    /// The result that the program gets.
     pub(crate) const RESULT: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 }
 
-/// A structure with pointers within.
+/// A structure that contains pointers.
 pub(super) trait Copied: Copy {
-    /// The structure, with copies of all that it points to.
+    /// Copies the structure and everything that it points to.
     ///
     /// # Safety
-    /// The structure is a valid argument of the command that it is given to.
+    /// The structure is valid as an argument of its command.
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
-/// Where they are.
+/// The memory of the copies.
 #[derive(Debug)]
 pub(super) struct Memory {
     bump: Bump,
-    /// How much of what they are given they read.
+    /// The descriptor update templates, which say how much data they read.
     templates: Arc<Templates>,
 }
 
-/// What a descriptor update template reads.
+/// A descriptor update template.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// Of descriptors that are pushed; of others anything.
+    /// For push descriptors; of other templates any value.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
 }
 
 impl Template {
-    /// Bytes of its data.
+    /// Returns the size in bytes of the data that the template reads.
     fn size(&self) -> usize {
         self.entries.iter().map(bytes_of).max().unwrap_or(0)
     }
@@ -79,18 +79,19 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }
 
-    /// What a template reads, if it was created.
+    /// Returns a template, if it was created.
     pub(crate) fn get(&self, template: vk::DescriptorUpdateTemplate) -> Option<Arc<Template>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).cloned()
     }
 }
 
-/// From the start of the data to the end of the last descriptor of an entry.
+/// Returns the size in bytes from the start of the data to the end of the last descriptor of an
+/// entry.
 fn bytes_of(entry: &vk::DescriptorUpdateTemplateEntry) -> usize {
     use vk::DescriptorType as Type;
     let Some(others) = entry.descriptor_count.checked_sub(1) else { return 0 };
     let size = match entry.descriptor_type {
-        // The count is that of bytes, which lie together.
+        // The count is a number of bytes, which are contiguous.
         Type::INLINE_UNIFORM_BLOCK => return entry.offset + entry.descriptor_count as usize,
         Type::UNIFORM_BUFFER
         | Type::STORAGE_BUFFER
@@ -110,24 +111,25 @@ impl Memory {
         Self { bump: Bump::new(), templates }
     }
 
-    /// Forgets all, and keeps the memory for what comes next.
+    /// Frees all copies, and keeps the memory for later ones.
     pub(super) fn reset(&mut self) {
         self.bump.reset();
     }
 
-    /// Keeps a value, which is never dropped.
+    /// Stores a value, which is never dropped.
     pub(super) fn keep<T>(&self, value: T) -> Result<*mut T, OutOfMemory> {
         let place =
             self.bump.try_alloc_layout(Layout::new::<T>()).map_err(|_| OutOfMemory)?.cast::<T>();
-        // SAFETY: it has that layout, and nobody else has it.
+        // SAFETY: the memory has that layout, and nothing else refers to it.
         unsafe { place.write(value) };
         Ok(place.as_ptr())
     }
 
-    /// Copies values without pointers, or whose pointers the command does not follow. Null stays null.
+    /// Copies values without pointers, or with pointers that the command does not dereference. Null
+    /// stays null.
     ///
     /// # Safety
-    /// `values` is null, or of so many.
+    /// `values` is null or points to `count` values.
     pub(super) unsafe fn values<T: Copy>(
         &self,
         values: *const T,
@@ -137,12 +139,12 @@ impl Memory {
             return Ok(std::ptr::null());
         }
         let place = self.room::<T>(count)?;
-        // SAFETY: the caller's contract; there is room for as many.
+        // SAFETY: the caller's contract; the copy has room for `count` values.
         unsafe { place.copy_from_nonoverlapping(values, count) };
         Ok(place)
     }
 
-    /// The same of bytes.
+    /// As [`values`](Self::values), for bytes.
     ///
     /// # Safety
     /// As for [`values`](Self::values).
@@ -151,7 +153,8 @@ impl Memory {
         bytes: *const c_void,
         count: usize,
     ) -> Result<*const c_void, OutOfMemory> {
-        // What they are of is not known: they stay as aligned as anything that they may be of.
+        // The type of the data is not known, so the copy has the largest alignment that any type
+        // may need.
         let copy = self
             .bump
             .try_alloc_layout(Layout::from_size_align(count, 16).map_err(|_| OutOfMemory)?);
@@ -159,18 +162,18 @@ impl Memory {
         if bytes.is_null() {
             return Ok(bytes);
         }
-        // SAFETY: the caller's contract; there is room for as many.
+        // SAFETY: the caller's contract; the copy has room for `count` values.
         unsafe { copy.copy_from_nonoverlapping(bytes.cast(), count) };
         Ok(copy.cast_const().cast())
     }
 
-    /// The same of the data of a template.
+    /// Copies the data of a template.
     ///
     /// # Errors
-    /// As if there were no memory, for a template that was not created.
+    /// [`OutOfMemory`], also for an unknown template.
     ///
     /// # Safety
-    /// The template can be pushed from the data.
+    /// The data is valid for the template.
     pub(super) unsafe fn template_data(
         &self,
         template: vk::DescriptorUpdateTemplate,
@@ -181,10 +184,10 @@ impl Memory {
         unsafe { self.bytes(data, size) }
     }
 
-    /// The same of structures with pointers.
+    /// As [`values`](Self::values), for structures with pointers.
     ///
     /// # Safety
-    /// As for [`values`](Self::values), and [`Copied::copied`] of each.
+    /// As for [`values`](Self::values), and for [`Copied::copied`] of each structure.
     pub(super) unsafe fn structures<T: Copied>(
         &self,
         structures: *const T,
@@ -195,16 +198,16 @@ impl Memory {
         }
         let place = self.room::<T>(count)?;
         for number in 0..count {
-            // SAFETY: the caller's contract; there is room for as many.
+            // SAFETY: the caller's contract; the copy has room for `count` values.
             unsafe { place.add(number).write((*structures.add(number)).copied(self)?) };
         }
         Ok(place)
     }
 
-    /// A string that ends with 0, or null.
+    /// Copies a null-terminated string. Null stays null.
     ///
     /// # Safety
-    /// It is one.
+    /// The pointer is null or to a null-terminated string.
     pub(super) unsafe fn string(
         &self,
         string: *const c_char,
@@ -216,27 +219,27 @@ impl Memory {
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 
-    /// A chain of structures, without those that are not known.
+    /// Copies a chain of structures, without those of unknown types.
     ///
     /// # Safety
-    /// It is valid.
+    /// The chain is valid.
     pub(super) unsafe fn chain(&self, chain: *const c_void) -> Result<*const c_void, OutOfMemory> {
         let mut next = chain.cast::<vk::BaseInStructure<'_>>();
-        // SAFETY: the caller's contract; each structure of a chain begins like that.
+        // SAFETY: the caller's contract; every structure of a chain begins with these members.
         unsafe {
             while let Some(structure) = next.as_ref() {
-                // It copies what is behind it.
+                // This also copies the rest of the chain.
                 if let Some(copied) = structures::copy(next, self)? {
                     return Ok(copied);
                 }
-                tracing::warn!(s_type = ?structure.s_type, "a structure that is not known is left out");
+                tracing::warn!(s_type = ?structure.s_type, "a structure of an unknown type is left out");
                 next = structure.p_next;
             }
         }
         Ok(std::ptr::null())
     }
 
-    /// Room for so many values.
+    /// Allocates room for `count` values.
     pub(super) fn room<T>(&self, count: usize) -> Result<*mut T, OutOfMemory> {
         let layout = Layout::array::<T>(count).map_err(|_| OutOfMemory)?;
         Ok(self.bump.try_alloc_layout(layout).map_err(|_| OutOfMemory)?.cast().as_ptr())

@@ -1,11 +1,13 @@
 //! Commands of a render pass instance that are withheld until it ends.
 //!
-//! Captures come before the pass that contains them where something in it may consume what was captured there. Then
-//! what is recorded between the beginning and the end of the pass goes into a [`WithheldCommands`], with all that its arguments
-//! point to, and is replayed as the pass ends.
+//! If commands in a pass may read what was captured in it, captures are recorded before the pass.
+//! Then the commands from the beginning to the end of the pass are stored in a
+//! [`WithheldCommands`], with copies of all memory that their arguments point to, and replayed when
+//! the pass ends.
 //!
-//! [`commands`] and [`structures`] are generated from the registry of Vulkan (tests/registry): a command that they do
-//! not know would land outside of its pass, so extensions that have such commands are hidden.
+//! [`commands`] and [`structures`] are generated from the registry of Vulkan (tests/registry). An
+//! unknown command would be recorded before the pass, so extensions with unknown commands are
+//! hidden.
 
 mod by_hand;
 pub(crate) mod commands;
@@ -28,40 +30,41 @@ trait Replay {
     /// Records the command.
     ///
     /// # Safety
-    /// The command is valid there, but for its arguments' memory.
+    /// The command is valid at this place in the command buffer.
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// What the arguments of a withheld command begin with: how it is recorded, and the next one.
+/// The header of a withheld command: how it is recorded, and the next command.
 #[derive(Debug)]
 struct Entry {
     replay: unsafe fn(*const Self, &Functions, vk::CommandBuffer),
     next: *mut Self,
 }
 
-/// A withheld command. Commands are linked, so that one allocation is all that it takes to withhold one.
+/// A withheld command. Commands form a linked list, so that withholding one takes a single
+/// allocation.
 #[repr(C)]
 struct Withheld<T> {
     entry: Entry,
     arguments: T,
 }
 
-/// The commands of a pass so far.
+/// The withheld commands of a pass.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// What the arguments are in.
+    /// The memory of the commands and their arguments.
     memory: Memory,
-    /// The commands, first to last; null where there are none.
+    /// The first command; null if there is none.
     first: *mut Entry,
     last: *mut Entry,
     len: usize,
 }
 
-// SAFETY: the pointers are into memory of its own.
+// SAFETY: the pointers are into memory that the value owns.
 unsafe impl Send for WithheldCommands {}
 
 impl WithheldCommands {
-    /// An empty one, of a device with those descriptor update templates.
+    /// An empty list. `templates` are the descriptor update templates of the device.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
         let none = std::ptr::null_mut();
         Self { memory: Memory::new(templates), first: none, last: none, len: 0 }
@@ -69,7 +72,7 @@ impl WithheldCommands {
 
     fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
         /// # Safety
-        /// As for [`Replay::replay`]; the arguments are of that type.
+        /// As for [`Replay::replay`]; the entry is the header of a `Withheld<T>`.
         unsafe fn replay<T: Replay>(
             entry: *const Entry,
             functions: &Functions,
@@ -81,7 +84,7 @@ impl WithheldCommands {
         const { assert!(!std::mem::needs_drop::<T>()) };
         let entry = Entry { replay: replay::<T>, next: std::ptr::null_mut() };
         let withheld = self.memory.keep(Withheld { entry, arguments })?.cast::<Entry>();
-        // SAFETY: the last one is in that memory, which nobody else has.
+        // SAFETY: the last command is in `self.memory`, which nothing else refers to.
         match unsafe { self.last.as_mut() } {
             Some(last) => last.next = withheld,
             None => self.first = withheld,
@@ -91,18 +94,18 @@ impl WithheldCommands {
         Ok(())
     }
 
-    /// Commands that are withheld.
+    /// The number of withheld commands.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Records what was withheld.
+    /// Records the withheld commands.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands where the first of the commands was recorded.
+    /// The command buffer is being recorded, and the first of the commands is valid there.
     pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
         let mut next = self.first.cast_const();
-        // SAFETY: the caller's contract; each is of the type that it was pushed with that function of.
+        // SAFETY: the caller's contract; each entry has the function for its type.
         while let Some(entry) = unsafe { next.as_ref() } {
             // SAFETY: as above.
             unsafe { (entry.replay)(next, functions, command_buffer) };
@@ -110,7 +113,7 @@ impl WithheldCommands {
         }
     }
 
-    /// Forgets all, and keeps the memory for the next pass.
+    /// Removes all commands, and keeps the memory for the next pass.
     pub(crate) fn clear(&mut self) {
         (self.first, self.last) = (std::ptr::null_mut(), std::ptr::null_mut());
         self.len = 0;
@@ -120,7 +123,7 @@ impl WithheldCommands {
 
 /// Where a command goes.
 pub(crate) enum Commands<'a> {
-    /// To those of the pass that is withheld.
+    /// To the commands of the pass that is withheld.
     Withheld(&'a mut WithheldCommands),
     /// To the driver.
     Functions(&'a Functions),
@@ -130,7 +133,7 @@ pub(crate) enum Commands<'a> {
 mod tests {
     use super::*;
 
-    /// They are searched by halves.
+    /// They must be sorted for binary search.
     #[test]
     fn extensions_are_in_order() {
         assert!(KNOWN_EXTENSIONS.is_sorted() && KNOWN_COMMANDS.is_sorted());
@@ -154,7 +157,7 @@ mod tests {
         ] {
             assert!(hook(name).is_some(), "{name:?}");
         }
-        // Outside of passes.
+        // Not allowed in passes.
         assert!(hook(c"vkCmdDispatch").is_none());
     }
 }

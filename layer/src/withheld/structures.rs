@@ -523,7 +523,7 @@ impl Copied for vk::WriteDescriptorSetInlineUniformBlock<'static> {
     }
 }
 
-/// Copies a structure of a chain, and what it points to; `None` for one that is not known.
+/// Copies a structure of a chain, and what it points to. Returns `None` for an unknown structure.
 ///
 /// # Safety
 /// The structure and its chain are valid.

@@ -1,4 +1,5 @@
-//! The layer between this test, which is its loader, and a driver of which one call fails.
+//! Puts the layer between this test, which acts as its loader, and a driver of which one call
+//! fails.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
@@ -12,22 +13,22 @@ use vkxfb_layer::interface::{
     NegotiateLayerInterface,
 };
 
-/// The driver, which is all that a loader finds.
+/// The driver: what the Vulkan loader finds.
 static DRIVER: LazyLock<Entry> = LazyLock::new(|| {
-    // SAFETY: it is a loader of Vulkan.
+    // SAFETY: the library is a Vulkan loader.
     unsafe { Entry::load() }.unwrap()
 });
 
-/// Calls of the driver that could have failed so far.
+/// The number of calls of the driver so far that can fail.
 static CALLS: AtomicU64 = AtomicU64::new(0);
-/// The number of the one that fails.
+/// The number of the call that fails.
 static FAILING: AtomicU64 = AtomicU64::new(u64::MAX);
-/// What it returns.
+/// The result that it returns.
 static RESULT: AtomicI32 = AtomicI32::new(0);
-/// Which it was.
+/// The command that failed.
 static FAILED: Mutex<Option<&'static str>> = Mutex::new(None);
 
-/// Has the call of that number fail, counted from 0 on, of all that are made from now on.
+/// Lets the call with the number `call` fail, counted from 0 from now on.
 pub fn fail(call: u64, result: vk::Result) {
     *FAILED.lock().unwrap() = None;
     RESULT.store(result.as_raw(), Ordering::Relaxed);
@@ -35,21 +36,21 @@ pub fn fail(call: u64, result: vk::Result) {
     CALLS.store(0, Ordering::Relaxed);
 }
 
-/// Calls since then.
+/// Returns the number of calls since [`fail`].
 pub fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
 }
 
-/// The command that failed since then.
+/// Returns the command that failed since [`fail`].
 pub fn failed() -> Option<&'static str> {
     *FAILED.lock().unwrap()
 }
 
-/// Makes all pipelines null, as the specification has it where their creation
+/// Sets all pipelines to null, as the specification requires where their creation
 /// [fails](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 ///
 /// # Safety
-/// There is room for so many.
+/// There is room for `count` pipelines.
 unsafe fn no_pipelines(count: u32, pipelines: Out) {
     // SAFETY: the caller's contract.
     unsafe {
@@ -58,7 +59,7 @@ unsafe fn no_pipelines(count: u32, pipelines: Out) {
     }
 }
 
-/// What a call returns instead of being made, if it is the one that fails.
+/// Returns the error of the call, if it is the one that fails.
 fn count(name: &'static str) -> Option<vk::Result> {
     if CALLS.fetch_add(1, Ordering::Relaxed) != FAILING.load(Ordering::Relaxed) {
         return None;
@@ -67,15 +68,15 @@ fn count(name: &'static str) -> Option<vk::Result> {
     Some(vk::Result::from_raw(RESULT.load(Ordering::Relaxed)))
 }
 
-/// Commands that may return an error, each in front of the driver's.
+/// Commands that may return an error. Each wraps the command of the driver.
 macro_rules! failing {
     ($($name:ident($($parameter:ident: $of:ty),*) $(else $otherwise:ident($($argument:ident),*))?;)*) => {
-        /// What is in front of a command of the driver.
+        /// Returns the wrapper of a command of the driver.
         fn in_front(name: &CStr, function: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
             let driver = function?;
             match name.to_str().unwrap() {
                 $(stringify!($name) => {
-                    // One driver has one function for all of its devices.
+                    // A driver has the same function for all of its devices.
                     static FUNCTION: AtomicUsize = AtomicUsize::new(0);
                     FUNCTION.store(driver as usize, Ordering::Relaxed);
                     unsafe extern "system" fn command($($parameter: $of),*) -> vk::Result {
@@ -87,14 +88,14 @@ macro_rules! failing {
                             return failed;
                         }
                         type Function = unsafe extern "system" fn($($of),*) -> vk::Result;
-                        // SAFETY: it is the command of that name.
+                        // SAFETY: the function is the command of that name.
                         unsafe {
                             let function = FUNCTION.load(Ordering::Relaxed);
                             transmute::<usize, Function>(function)($($parameter),*)
                         }
                     }
                     let command = command as unsafe extern "system" fn($($of),*) -> vk::Result;
-                    // SAFETY: whoever calls it by the command's name gives it its type again.
+                    // SAFETY: the caller casts the pointer back to the type of the command.
                     Some(unsafe { transmute::<*const (), unsafe extern "system" fn()>(command as *const ()) })
                 })*
                 _ => function,
@@ -103,7 +104,7 @@ macro_rules! failing {
     };
 }
 
-/// The allocation callbacks of a command, of which nobody here has any.
+/// The allocation callbacks of a command, which are always null here.
 type Callbacks = *const c_void;
 type In = *const c_void;
 type Out = *mut c_void;
@@ -164,7 +165,8 @@ unsafe extern "system" fn get_instance_proc_addr(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: Vulkan's contract, which is the caller's; whoever calls a command gives it its type again.
+    // SAFETY: Vulkan's contract, which is the caller's; the caller casts the pointer back to the
+    // type of the command.
     unsafe {
         let name = CStr::from_ptr(name);
         let command: *const () = match name.to_bytes() {
@@ -187,7 +189,7 @@ unsafe extern "system" fn get_device_proc_addr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     let null = vk::Instance::null();
-    // SAFETY: Vulkan's contract, which is the caller's; the name says the type.
+    // SAFETY: Vulkan's contract, which is the caller's; the function has the type of the command.
     unsafe {
         let function =
             (DRIVER.static_fn().get_instance_proc_addr)(null, c"vkGetDeviceProcAddr".as_ptr())
@@ -201,13 +203,14 @@ unsafe extern "system" fn get_device_proc_addr(
     }
 }
 
-/// The instance that there is.
+/// The current instance.
 static INSTANCE: Mutex<u64> = Mutex::new(0);
 
-/// A chain without what is for layers, of which the validation layer need not know all.
+/// Returns a chain without the loader's structures for layers, because the validation layer does
+/// not know all of them.
 ///
 /// # Safety
-/// The chain is valid, and what is for layers comes first.
+/// The chain is valid, and the structures for layers come first.
 unsafe fn for_driver(mut chain: *const c_void) -> *const c_void {
     use vk::StructureType as Type;
     let for_layers = [
@@ -257,7 +260,7 @@ unsafe extern "system" fn create_device(
     if let Some(failed) = count("vkCreateDevice") {
         return failed;
     }
-    // SAFETY: Vulkan's contract, which is the caller's; the name says the type.
+    // SAFETY: Vulkan's contract, which is the caller's; the function has the type of the command.
     unsafe {
         let mut info = *info;
         info.p_next = for_driver(info.p_next);
@@ -269,7 +272,7 @@ unsafe extern "system" fn create_device(
     }
 }
 
-/// What a program calls: the layer's functions.
+/// Returns the functions that a program calls, which are the layer's.
 pub fn entry() -> Entry {
     let mut version = NegotiateLayerInterface {
         s_type: NEGOTIATE_INTERFACE_STRUCT,
@@ -279,7 +282,7 @@ pub fn entry() -> Entry {
         get_device_proc_addr: None,
         get_physical_device_proc_addr: None,
     };
-    // SAFETY: the structure is valid, and what it gets are functions of the layer.
+    // SAFETY: the structure is valid, and it gets functions of the layer.
     unsafe {
         let result = vkxfb_layer::vkNegotiateLoaderLayerInterfaceVersion(&raw mut version);
         assert_eq!(result, vk::Result::SUCCESS);
@@ -304,7 +307,7 @@ pub fn with_instance_link<R>(chain: *const c_void, create: impl FnOnce(*const c_
     create((&raw const info).cast())
 }
 
-/// The same for a device.
+/// As [`with_instance_link`], for a device.
 pub fn with_device_link<R>(chain: *const c_void, create: impl FnOnce(*const c_void) -> R) -> R {
     let mut link = LayerDeviceLink {
         p_next: std::ptr::null_mut(),

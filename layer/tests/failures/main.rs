@@ -1,8 +1,10 @@
-//! Each call of the driver fails once, of all that a program and the layer make for it: the program gets the error of
-//! a call of its own, and where it repeats that, nothing is lost and nothing is left behind.
+//! Lets each call of the driver fail once, of all calls that a program and the layer make. The
+//! program gets the error from a command that it called. If it repeats that command, its results
+//! are correct, and nothing is leaked.
 //!
-//! The test is the loader: a driver that fails is between the layer and the one of the machine. It is skipped, with a
-//! reason, where there is none; `tests/setup.sh` brings it.
+//! The test acts as the loader, and puts a driver that fails between the layer and the driver of
+//! the machine. It is skipped, with a reason, if the machine has none; `tests/setup.sh` installs
+//! one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -14,14 +16,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ash::vk;
 
-/// What commands return that find no memory.
+/// The results of commands that run out of memory.
 const MEMORY: [vk::Result; 2] =
     [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY];
 
-/// Panics, wherever they are caught.
+/// The number of panics, including those that are caught.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// The words of the program's shader, where there is a compiler.
+/// Compiles the program's shader. `None` if there is no compiler.
 fn compile() -> Option<Vec<u32>> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("shader.vert"), program::SHADER).unwrap();
@@ -34,7 +36,7 @@ fn compile() -> Option<Vec<u32>> {
     Some(vkxfb::spirv::words_from_bytes(&bytes).unwrap())
 }
 
-/// Whether there is a device, and the validation layer.
+/// Returns `None` if there is no device, otherwise whether there is the validation layer.
 fn survey() -> Option<bool> {
     // SAFETY: the loader is one, and what is created is destroyed.
     unsafe {
@@ -49,7 +51,7 @@ fn survey() -> Option<bool> {
     }
 }
 
-/// Runs the program, and looks at all of it.
+/// Runs the program, and checks its results.
 fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
     let report = program::run(words, validates);
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "{context}: a panic");
@@ -79,12 +81,13 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
     let calls = chain::calls();
     assert!(calls > 100, "{calls}");
     for call in 0..calls {
-        // Both occur with each command, by turns.
+        // Alternates between the two errors.
         chain::fail(call, MEMORY[(call % 2) as usize]);
         let context = format!("call {call} of {calls} fails");
         let report = run(&words, validates, &context);
         let failed = chain::failed().unwrap_or_else(|| panic!("{context}: it was not made"));
-        // The program gets one error, of a command of its own. Or none: a block of memory may do that is smaller.
+        // The program gets one error, from a command that it called. Or none, because the allocator
+        // may try a smaller block.
         let is_right = match &report.failures[..] {
             [(_, error)] => MEMORY.contains(error),
             [] => ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory"].contains(&failed),
@@ -96,7 +99,7 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
 
 #[test]
 fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
-    // The layer reads it once; a process has one loader.
+    // The layer reads the variable once, and a process has one loader.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_call_that_fails_is_an_error_and_nothing_is_lost"])
         .env("VKXFB_HIDE_ADDRESSES", "1")

@@ -1,4 +1,4 @@
-//! A program that captures in every way that takes memory, and repeats whatever fails.
+//! A program that captures in every way that needs memory, and repeats commands that fail.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
@@ -8,11 +8,11 @@ use ash::{Device, Entry, Instance, ext, khr, vk};
 use crate::chain;
 
 const VERTICES: u32 = 12;
-/// Draws of a capture: as many as an arena has no room for at first.
+/// The number of draws of a capture: more than the initial size of an arena has room for.
 const DRAWS: u32 = 600;
-/// Bytes of a buffer that is captured into.
+/// The size in bytes of a capture buffer.
 const CAPTURED: u64 = (DRAWS * VERTICES * 16) as u64;
-/// What is pushed, and what is in the uniform buffer.
+/// The push constant, and the content of the uniform buffer.
 const FACTOR: f32 = 3.0;
 const SUMMAND: f32 = 0.5;
 
@@ -27,29 +27,29 @@ pub const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// What happened to a program.
+/// The results of the program.
 #[derive(Debug)]
 pub struct Report {
     /// The calls of the program that failed, with what they returned.
     pub failures: Vec<(&'static str, vk::Result)>,
-    /// What the validation layer between the driver and what fails says.
+    /// The messages of the validation layer, which is between the failing driver and the real one.
     pub messages: Vec<String>,
-    /// Of each capture.
+    /// The captured values of each capture.
     pub captured: Vec<Vec<f32>>,
-    /// Primitives that were written and needed, of the query and of its copy.
+    /// Primitives written and needed: the results of the query, and of its copy.
     pub queries: [[u64; 2]; 2],
 }
 
-/// What it should be: of captures of the vertices of so many draws.
+/// Returns the values that a capture of `draws` draws must contain.
 pub fn expected(draws: u32) -> Vec<f32> {
     let draw = (0..VERTICES * 4).map(|number| number as f32 * FACTOR + SUMMAND);
     (0..draws).flat_map(|_| draw.clone()).collect()
 }
 
-/// How many draws each capture has.
+/// The number of draws of each capture.
 pub const CAPTURES: [u32; 6] = [DRAWS, 1, 1, 1, 1, 2];
 
-/// Calls until it works, which is the second time if it fails.
+/// Calls a command, and once more if it fails. Keeps the failures.
 struct Attempts(Vec<(&'static str, vk::Result)>);
 
 impl Attempts {
@@ -94,7 +94,7 @@ pub fn run(words: &[u32], validates: bool) -> Report {
         .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
         .pfn_user_callback(Some(collect))
         .user_data((&raw const *messages).cast_mut().cast());
-    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    // SAFETY: everything is used as Vulkan requires, and destroyed.
     let (captured, queries) = unsafe {
         let instance = create_instance(&entry, messenger, validates, &mut attempts);
         let debug_utils = ext::debug_utils::Instance::new(&entry, &instance);
@@ -114,7 +114,7 @@ pub fn run(words: &[u32], validates: bool) -> Report {
 }
 
 /// # Safety
-/// What the messenger has outlives the instance.
+/// The user data of the messenger outlives the instance.
 unsafe fn create_instance(
     entry: &Entry,
     mut messenger: vk::DebugUtilsMessengerCreateInfoEXT<'_>,
@@ -144,13 +144,13 @@ unsafe fn create_instance(
     attempts.make("vkCreateInstance", || {
         chain::with_instance_link(info.p_next, |p_next| {
             let info = vk::InstanceCreateInfo { p_next, ..info };
-            // SAFETY: the layers and extensions are there where the program validates.
+            // SAFETY: the layers and extensions exist if the program validates.
             unsafe { entry.create_instance(&info, None) }
         })
     })
 }
 
-/// Its first device, with a queue family for graphics.
+/// Creates a device of the first physical device, with a queue of a graphics family.
 ///
 /// # Safety
 /// The instance is live.
@@ -208,7 +208,8 @@ struct Buffer {
 /// What is bound while commands are recorded.
 struct Bound {
     pool: vk::QueryPool,
-    /// Into which is captured, then vertices, counters, summands and copied results.
+    /// The capture buffers. The fields after this one are for vertices, counters, summands and
+    /// copied results.
     captured: [Buffer; CAPTURES.len()],
     vertices: Buffer,
     counters: Buffer,
@@ -217,7 +218,8 @@ struct Bound {
     set: vk::DescriptorSet,
     layout: vk::PipelineLayout,
     pushed_layout: vk::PipelineLayout,
-    /// With static and dynamic vertex input, of libraries, and with descriptors that are pushed.
+    /// With static vertex input, with dynamic vertex input, linked from libraries, and with push
+    /// descriptors.
     pipelines: [vk::Pipeline; 4],
 }
 
@@ -394,7 +396,7 @@ impl Program {
         unsafe {
             let raw = attempts.make("vkCreateBuffer", || device.create_buffer(&info, None));
             let requirements = device.get_buffer_memory_requirements(raw);
-            // lavapipe has one type, which the host sees.
+            // lavapipe has one memory type, which is visible to the host.
             let index = requirements.memory_type_bits.trailing_zeros();
             let info = vk::MemoryAllocateInfo::default()
                 .allocation_size(requirements.size)
@@ -408,7 +410,7 @@ impl Program {
         }
     }
 
-    /// Points, whose vertices are captured and of which nothing is seen.
+    /// Creates a pipeline that captures points, with rasterizer discard.
     ///
     /// # Safety
     /// The handles are of the device.
@@ -439,7 +441,7 @@ impl Program {
         unsafe { self.create(&info, attempts) }
     }
 
-    /// What a pipeline is linked of.
+    /// Creates the libraries from which a pipeline is linked.
     ///
     /// # Safety
     /// As [`pipeline`](Self::pipeline).
@@ -506,7 +508,7 @@ impl Program {
         })
     }
 
-    /// Records a command buffer, anew if that fails.
+    /// Records a command buffer, and once more if that fails.
     ///
     /// # Safety
     /// The command buffer is of the device, and not in use.
@@ -536,7 +538,7 @@ impl Program {
         });
     }
 
-    /// Captures in passes of its own.
+    /// Records captures in passes that begin and end in the secondary command buffer.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the handles are of the device.
@@ -567,7 +569,7 @@ impl Program {
                 }
             });
             device.cmd_end_query(cmd, bound.pool, 0);
-            // What was counted is drawn, and what is drawn is captured.
+            // A draw by byte count, which is captured itself.
             let barrier = vk::MemoryBarrier::default()
                 .src_access_mask(Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
                 .dst_access_mask(Access::INDIRECT_COMMAND_READ);
@@ -582,14 +584,14 @@ impl Program {
             );
             let counter = bound.counters.raw;
             let draw_count = || {
-                // Of all vertices that were captured, as many as there are of a draw.
+                // The offset makes the byte count that of one draw.
                 let offset = (DRAWS - 1) * VERTICES * 16;
                 let draw = feedback.fp().cmd_draw_indirect_byte_count_ext;
                 draw(cmd, 1, 0, counter, 0, offset, 16);
             };
             self.capture(cmd, bound, 2, 2, None, draw_count);
-            // A draw of what was captured that captures nothing. Debian's validation layer crashes where one is of a
-            // pipeline that was linked.
+            // A draw by byte count that is not captured. Not with the linked pipeline, with which
+            // Debian's validation layer crashes.
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[0]);
             self.rendering(cmd, draw_count);
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[1]);
@@ -703,7 +705,7 @@ impl Program {
                 let point = vk::PipelineBindPoint::GRAPHICS;
                 self.device.cmd_bind_pipeline(cmd, point, pipeline);
                 (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &0, &CAPTURED);
-                // A counter is written at the end, and read by nobody at the beginning.
+                // The counter is written at the end, but not read at the beginning.
                 (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
                 draws();
                 (xfb.cmd_end_transform_feedback_ext)(cmd, 0, count, pointer, std::ptr::null());
@@ -719,7 +721,7 @@ impl Program {
     }
 }
 
-/// What the pipelines share.
+/// State that the pipelines share.
 struct State<'a> {
     stages: [vk::PipelineShaderStageCreateInfo<'a>; 1],
     bindings: [vk::VertexInputBindingDescription; 1],

@@ -1,4 +1,5 @@
-//! A program that was never written for the layer. It runs as a test that does nothing unless it is given a role.
+//! A program that does not know the layer. It runs as a test, which does nothing unless it is given
+//! a role.
 
 mod gives;
 
@@ -10,11 +11,11 @@ use serde_json::{Value, json};
 
 /// The name of the test below.
 pub const TEST: &str = "client::plays_its_role";
-/// The variable with the role.
+/// The environment variable with the role.
 pub const ROLE: &str = "VKXFB_TEST_ROLE";
-/// What its report begins with.
+/// The beginning of the line with the report.
 pub const REPORT: &str = "report: ";
-/// Devices that each of 8 threads creates and destroys.
+/// The number of devices that each of 8 threads creates and destroys.
 pub const ROUNDS: u32 = 12;
 
 #[test]
@@ -33,7 +34,7 @@ fn plays_its_role() {
     println!("\n{REPORT}{report}");
 }
 
-/// Whether there is what the tests need.
+/// Checks that everything that the tests need is installed.
 pub fn survey() -> Result<(), String> {
     // SAFETY: the loader is one, and what is created is destroyed.
     unsafe {
@@ -62,7 +63,7 @@ fn names(extensions: &[vk::ExtensionProperties]) -> Value {
 
 /// Creates an instance and a device of every physical device, and reports what a program can see.
 fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value {
-    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
         let entry = Entry::load().unwrap();
         let instance = create_instance(&entry, api_version, settings);
@@ -72,7 +73,7 @@ fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value
         let features = instance.get_physical_device_features(device);
         let features = format!("{features:?}");
         let has = |name: &CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
-        // It needs an instance of 1.1, or an extension.
+        // The extension needs an instance of Vulkan 1.1, or an instance extension.
         let enables = api_version > vk::API_VERSION_1_0 && has(ext::transform_feedback::NAME);
         let wanted = if enables { &[ext::transform_feedback::NAME][..] } else { &[] };
         let raw = create_device(&instance, device, wanted);
@@ -124,7 +125,8 @@ unsafe fn create_instance(
     // SAFETY: the caller's contract.
     unsafe {
         match entry.create_instance(&info, None) {
-            // Loaders refuse what they do not know, as that of Debian 12 does, but let the structure pass.
+            // Loaders that do not know the extension refuse it, as that of Debian 12 does, but pass
+            // on the structure.
             Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => {
                 entry.create_instance(&info.enabled_extension_names(&[]), None)
             }
@@ -150,7 +152,8 @@ unsafe fn create_device(
     unsafe { instance.create_device(device, &info, None) }.unwrap()
 }
 
-/// The tools of a device, after the idiom of two calls has held for every number of places.
+/// Returns the tools of a device, after testing the idiom of two calls with room for every possible
+/// number of tools.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -160,12 +163,12 @@ unsafe fn tools(
     api_version: u32,
     device: vk::PhysicalDevice,
 ) -> Value {
-    // Drivers may lack the second, which the loader then answers for.
+    // Drivers may lack the EXT command, which the loader then implements.
     let name = match api_version {
         vk::API_VERSION_1_3.. => c"vkGetPhysicalDeviceToolProperties",
         _ => c"vkGetPhysicalDeviceToolPropertiesEXT",
     };
-    // SAFETY: the name says the type, and there are as many places as is said.
+    // SAFETY: the function has the type of the command, and there is room for `count` tools.
     unsafe {
         let get =
             (entry.static_fn().get_instance_proc_addr)(instance.handle(), name.as_ptr()).unwrap();
@@ -173,7 +176,8 @@ unsafe fn tools(
         let mut all = 0;
         assert_eq!(get(device, &mut all, ptr::null_mut()), vk::Result::SUCCESS);
         let mut tools = Vec::new();
-        // Where the layer is last, what the validation layer of Debian 12 does without room would be seen.
+        // With the validation layer of Debian 12 next to the program, only with room for all tools:
+        // it writes its entry even if there is no room.
         let rooms = if std::env::var("VK_INSTANCE_LAYERS").unwrap().starts_with("VK_LAYER_KHRONOS")
         {
             all..=all
@@ -203,10 +207,10 @@ unsafe fn tools(
     }
 }
 
-/// Forces the layer by `VK_EXT_layer_settings`, which it has as its own extension.
+/// Forces the layer by `VK_EXT_layer_settings`, which the layer lists as its own extension.
 fn says_settings() -> Value {
     let layer = c"VK_LAYER_VKXFB_transform_feedback";
-    // SAFETY: the name is a text.
+    // SAFETY: the name is a null-terminated string.
     let extensions =
         unsafe { Entry::load().unwrap().enumerate_instance_extension_properties(Some(layer)) }
             .unwrap();
@@ -224,9 +228,9 @@ fn says_settings() -> Value {
     looks_around(vk::API_VERSION_1_3, &[setting])
 }
 
-/// Eight threads that share an instance, and create one each now and then.
+/// Eight threads create devices of a shared instance, and sometimes an instance of their own.
 fn creates_from_threads() -> Value {
-    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
         let entry = Entry::load().unwrap();
         let shared = create_instance(&entry, vk::API_VERSION_1_3, &[]);

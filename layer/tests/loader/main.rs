@@ -1,7 +1,8 @@
-//! The layer under a real loader: each test runs a program, this one in the role of [`client`] or the command
-//! `vkxfb`, with the layer and without, and compares.
+//! Tests the layer with a real loader. Each test runs a program with and without the layer, and
+//! compares. The program is this test in the role of [`client`], or the command `vkxfb`.
 //!
-//! They are skipped, with a reason, where there is no loader or no device; `tests/setup.sh` brings both.
+//! The tests are skipped, with a reason, if there is no loader or no device; `tests/setup.sh`
+//! installs both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 const LAYER: &str = "VK_LAYER_VKXFB_transform_feedback";
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 
-/// Beside the test: cargo builds the library of a package before its tests.
+/// Returns the library beside the test: cargo builds the library of a package before its tests.
 fn library() -> PathBuf {
     let name =
         format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
@@ -25,7 +26,7 @@ fn library() -> PathBuf {
     library
 }
 
-/// A directory with the layer's manifest.
+/// Creates a directory with the layer's manifest.
 fn manifest() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut manifest: Value =
@@ -35,7 +36,7 @@ fn manifest() -> TempDir {
     directory
 }
 
-/// What a program said.
+/// The output of a program.
 struct Ran {
     stdout: String,
     stderr: String,
@@ -44,13 +45,14 @@ struct Ran {
 /// Runs a program with layers, the first next to the program.
 fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ran {
     let directory = manifest();
-    // The loader of Debian 12 has layers in the order in which it finds them, whatever the variable's.
+    // The loader of Debian 12 uses layers in the order in which it finds them, not in the order of
+    // the variable.
     let others = Path::new("/usr/share/vulkan/explicit_layer.d");
     let paths = match layers {
         [LAYER, ..] => [directory.path(), others],
         _ => [others, directory.path()],
     };
-    // What the machine or its user has set is left out.
+    // Removes variables that may be set on the machine.
     for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
         command.env_remove(variable);
     }
@@ -88,7 +90,7 @@ fn client(role: &str, layers: &[&str], variables: &[(&str, &str)]) -> (Value, St
     (serde_json::from_str(report).unwrap(), ran.stderr)
 }
 
-/// Whether there are a loader, a device and the validation layer to test with.
+/// Whether a loader, a device and the validation layer are installed.
 fn is_there() -> bool {
     match client::survey() {
         Ok(()) => true,
@@ -99,10 +101,10 @@ fn is_there() -> bool {
     }
 }
 
-/// The layer alone, and with the validation layer above and below.
+/// The layer alone, below the validation layer, and above it.
 const STACKS: [&[&str]; 3] = [&[LAYER], &[VALIDATION, LAYER], &[LAYER, VALIDATION]];
 
-/// The client in a role sees the same without the layer and with it, but for the tools.
+/// Checks that the client in a role sees the same with and without the layer, except for the tools.
 #[track_caller]
 fn sees_the_same(role: &str, variables: &[(&str, &str)]) {
     if !is_there() {
@@ -139,7 +141,8 @@ fn a_program_of_vulkan_1_0_sees_the_same() {
     sees_the_same("1.0", &[]);
 }
 
-/// What the layer gives is seen as it is, by every version of Vulkan, and devices are created with and without it.
+/// Programs of every version of Vulkan see the extension that the layer gives, and can create
+/// devices with and without it.
 #[test]
 fn an_active_layer_gives_the_extension() {
     if !is_there() {
@@ -164,9 +167,9 @@ fn an_active_layer_gives_the_extension() {
             assert_eq!(report["properties"], limits, "{version} {stack:?}");
             let handle_types = i32::from(version != "1.0");
             assert_eq!(report["external"], handle_types, "{version} {stack:?}: opaque descriptors");
-            // Its commands are where it is enabled, with the feature.
+            // The commands exist if the extension and the feature are enabled.
             assert_eq!(report["captures"], serde_json::json!([true, true]));
-            // The validation layer has those of all extensions that are enabled.
+            // The validation layer has the commands of all enabled extensions.
             let is_above = stack[0] == VALIDATION;
             for (created, has_it) in [
                 ("without the feature", is_above),
@@ -198,14 +201,14 @@ fn threads_create_and_destroy_devices() {
     }
 }
 
-/// Passes are withheld, and each is told of.
+/// Withholds passes, and logs each.
 const WITHHOLD: &[(&str, &str)] = &[
     ("VKXFB_FORCE_ENABLE", "1"),
     ("VKXFB_WITHHOLD_PASSES", "1"),
     ("VKXFB_LOG", "vkxfb_layer::command_buffers=trace"),
 ];
 
-/// The loader adds what the manifest of an implicit layer promises to what drivers have.
+/// The loader adds the extensions in the manifest of an implicit layer to those of the driver.
 #[test]
 fn an_implicit_layer_shows_the_extension_once() {
     if !is_there() {
@@ -232,7 +235,7 @@ fn an_implicit_layer_shows_the_extension_once() {
     assert_eq!(active["features"], serde_json::json!([1, 0, 1]));
 }
 
-/// The tool's description, by which a user sees what was decided.
+/// Returns the description of the tool, which shows a user whether the layer is active.
 fn description(report: &Value) -> String {
     let tools = report["tools"].as_array().unwrap();
     let tool = tools.iter().find(|t| t["layer"] == LAYER).unwrap();
@@ -290,7 +293,8 @@ fn programs_set_what_files_and_variables_do_not() {
     );
 }
 
-/// The command, where cargo has built it beside the layer, as `cargo test` in the root of the workspace does.
+/// Returns the path of the command `vkxfb`, if cargo has built it beside the layer, as `cargo test`
+/// in the root of the workspace does.
 fn vkxfb() -> Option<PathBuf> {
     let directory = std::env::current_exe().unwrap();
     let command = directory.ancestors().nth(2).map(Path::to_owned).unwrap();
@@ -311,7 +315,7 @@ fn the_probe_finds_the_same() {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json"]).args(more);
         let ran = run(&mut command, layers, variables);
-        // What was withheld, the layer says where it is asked to.
+        // The layer logs withheld passes only if it is asked to.
         let passes = ran.stderr.lines().filter(|line| line.contains("a pass was withheld"));
         assert_eq!(passes.count(), ran.stderr.lines().count(), "{}", ran.stderr);
         assert_eq!(ran.stderr.is_empty(), variables != WITHHOLD, "{}", ran.stderr);
@@ -322,9 +326,10 @@ fn the_probe_finds_the_same() {
     let plain = probe(&[], &[], &[]);
     assert_eq!(plain["outcome"], "all-right");
     assert_eq!(probe(&[LAYER], &[], &[]), plain);
-    // The probe asks for the validation layer itself, with all that it checks: below what the variable names.
+    // The probe enables the validation layer itself, with all checks. It comes below the layers of
+    // the variable.
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
-    // Captures of the layer, in place of the driver's own.
+    // The layer captures instead of the driver.
     for stack in STACKS {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json", "--backend", "native"]);
@@ -336,7 +341,7 @@ fn the_probe_finds_the_same() {
         let captures = ran.stderr.matches("the capture is ours").count();
         assert!(captures > 0 && captures >= cases, "{captures} of {cases}");
     }
-    // Every pass with all that the driver's own captures do, withheld.
+    // All passes are withheld, with the driver's own captures in them.
     assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], WITHHOLD), plain);
 }

@@ -1,11 +1,11 @@
-//! Rust of what the registry says.
+//! Generates Rust code from the registry.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::model::{BY_HAND, Function, Registry, Structure, Value, function_name, type_name};
 
-/// Structures whose members say less than is to be copied.
+/// Structures for which the registry does not say what must be copied.
 const STRUCTURES_BY_HAND: [&str; 2] =
     ["VkPushDescriptorSetWithTemplateInfoKHR", "VkWriteDescriptorSet"];
 
@@ -14,7 +14,7 @@ const ENDS: [&str; 3] = ["vkCmdEndRendering", "vkCmdEndRenderPass", "vkCmdEndRen
 const HEAD: &str =
     "// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.\n\n";
 
-/// A type without pointers, in Rust.
+/// Returns a type without pointers, in Rust.
 fn rust_type(registry: &Registry, ty: &str, lifetime: &str) -> String {
     match ty {
         "uint16_t" => "u16".to_owned(),
@@ -41,7 +41,8 @@ impl Value {
         }
     }
 
-    /// How it is copied, by a function of the memory, and how many there are; `None` for what is kept as it is.
+    /// Returns the function of the memory that copies the value, and the number of elements. `None`
+    /// for a value that is not a pointer.
     fn copy(&self, registry: &Registry, of: &str) -> Option<(&'static str, String)> {
         if self.pointers == 0 && self.array.is_none() {
             return None;
@@ -106,9 +107,10 @@ pub fn extensions(registry: &Registry) -> String {
     };
     format!(
         "{HEAD}use std::ffi::CStr;\n\n\
-         /// Device extensions of which it is known what they may record inside of a pass, in order.\n\
+         /// Device extensions whose commands inside of a pass are known, sorted.\n\
          pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[\n{}];\n\n\
-         /// Commands that are recorded, of which it is known where they may stand, by all of their names, in order.\n\
+         /// Commands that are recorded and for which it is known where they are allowed, by all their names,\n\
+         /// sorted.\n\
          pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{}];\n",
         list(&registry.extensions),
         list(&registry.names)
@@ -135,7 +137,7 @@ pub fn structures(registry: &Registry) -> String {
         .collect();
     write!(
         out,
-        "/// Copies a structure of a chain, and what it points to; `None` for one that is not known.\n\
+        "/// Copies a structure of a chain, and what it points to. Returns `None` for an unknown structure.\n\
          ///\n/// # Safety\n/// The structure and its chain are valid.\n\
          pub(super) unsafe fn copy(structure: *const vk::BaseInStructure<'_>, memory: &Memory) \
          -> Result<Option<*const c_void>, OutOfMemory> {{\n\
@@ -170,7 +172,7 @@ fn copied(registry: &Registry, name: &str, structure: &Structure) -> String {
                     let count = if count == "1" { count } else { format!("{count} as usize") };
                     format!("memory.{copy}(self.{name}, {count})")
                 }
-                (_, None) => panic!("{name}: nobody knows how much it points to"),
+                (_, None) => panic!("{name}: it is not known how much it points to"),
             };
             format!("{name}: {copied}?,\n")
         })

@@ -1,9 +1,10 @@
-//! `src/withheld/{commands,extensions,structures}.rs` are what the registry of Vulkan, `vk.xml`, says of the commands
-//! that may stand inside of a render pass instance, `src/chain/sizes.rs` what it says of structures.
+//! Generates `src/withheld/{commands,extensions,structures}.rs`, about the commands that are
+//! allowed inside of a render pass instance, and `src/chain/sizes.rs`, about structures, from the
+//! registry of Vulkan (`vk.xml`).
 //!
-//! The registry is that of the headers that ash is generated from, 1.3.281, for sizes the newest there is. It is no
-//! part of the repository: with `VKXFB_VK_XML=FILE` and `VKXFB_NEWEST_VK_XML=FILE` the tests hold the files against
-//! it, and with `VKXFB_REGENERATE=1` besides they write them.
+//! The registry is version 1.3.281, from which ash is generated, and the newest one for sizes. The
+//! repository does not contain it: with `VKXFB_VK_XML=FILE` and `VKXFB_NEWEST_VK_XML=FILE` the
+//! tests compare the files with it. With `VKXFB_REGENERATE=1` as well, they write the files.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -33,7 +34,7 @@ fn sizes_are_those_of_the_registry() {
     });
 }
 
-/// Does something with the registry that a variable names, if it does.
+/// Calls `test` with the registry that an environment variable names, if it is set.
 fn with_registry(variable: &str, test: impl FnOnce(&roxmltree::Document<'_>)) {
     let Some(file) = std::env::var_os(variable).map(PathBuf::from) else {
         return eprintln!("skipped: {variable} does not name a vk.xml");
@@ -42,7 +43,7 @@ fn with_registry(variable: &str, test: impl FnOnce(&roxmltree::Document<'_>)) {
     test(&roxmltree::Document::parse(&text).unwrap());
 }
 
-/// Holds a file of the layer against what is generated, or writes it.
+/// Compares a file of the layer with what is generated, or writes it.
 fn hold(name: &str, source: &str) {
     let source = formatted(source);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(name);
@@ -53,7 +54,7 @@ fn hold(name: &str, source: &str) {
     assert!(found == source, "{} is not what the registry says", path.display());
 }
 
-/// As `cargo fmt` leaves it.
+/// Formats Rust code like `cargo fmt`.
 fn formatted(source: &str) -> String {
     use std::io::Write as _;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

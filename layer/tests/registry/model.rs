@@ -1,12 +1,12 @@
-//! What of the registry bears on commands that are withheld.
+//! The part of the registry that matters for withheld commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use roxmltree::{Document, Node};
 
-/// Extensions whose commands cannot be withheld, as the layer does not have them: their arguments cannot be
-/// copied, or what they do cannot be followed.
+/// Extensions whose commands the layer cannot withhold, because it cannot copy their arguments or
+/// cannot track their effects. The layer hides them.
 const HIDDEN: [&str; 7] = [
     "VK_AMDX_shader_enqueue",
     "VK_EXT_descriptor_buffer",
@@ -17,10 +17,10 @@ const HIDDEN: [&str; 7] = [
     "VK_NV_device_generated_commands",
 ];
 
-/// Commands that begin what is withheld.
+/// Commands that begin a pass.
 const BEGINS: [&str; 3] = ["vkCmdBeginRendering", "vkCmdBeginRenderPass", "vkCmdBeginRenderPass2"];
 
-/// Commands whose arguments say less than is to be copied: `by_hand.rs` has them.
+/// Commands for which the registry does not say what must be copied. `by_hand.rs` has them.
 pub const BY_HAND: [&str; 5] = [
     "vkCmdDrawMultiEXT",
     "vkCmdDrawMultiIndexedEXT",
@@ -45,21 +45,21 @@ const PROMOTED: [&str; 10] = [
 
 /// A parameter of a command, or a member of a structure.
 pub struct Value {
-    /// As Rust spells it.
+    /// The name in Rust.
     pub name: String,
-    /// The type without `const` and pointers, as the registry spells it.
+    /// The type without `const` and pointers, as in the registry.
     pub ty: String,
     pub pointers: usize,
     pub is_const: bool,
-    /// Of a fixed array, its number of elements.
+    /// The number of elements of a fixed array.
     pub array: Option<usize>,
-    /// The member or parameter that counts what is pointed to, or `null-terminated`.
+    /// The member or parameter with the number of elements of the pointer, or `null-terminated`.
     pub len: Option<String>,
 }
 
 pub struct Structure {
     pub members: Vec<Value>,
-    /// The value of `sType`, in Rust, where it has one.
+    /// The value of `sType` in Rust, if the structure has one.
     pub s_type: Option<String>,
 }
 
@@ -73,13 +73,13 @@ pub struct Function {
 }
 
 pub struct Registry {
-    /// By name.
+    /// Sorted by name.
     pub commands: Vec<Function>,
-    /// Those that are reached from parameters or by chains, and have pointers within.
+    /// Structures that are reachable from parameters or in chains, and contain pointers.
     pub structures: BTreeMap<String, Structure>,
     /// Device extensions that are not [`HIDDEN`].
     pub extensions: BTreeSet<String>,
-    /// Every command that is recorded, wherever it may stand, by all of its names.
+    /// Every command that is recorded, inside or outside of passes, by all its names.
     pub names: BTreeSet<String>,
 }
 
@@ -161,7 +161,7 @@ impl Registry {
     }
 }
 
-/// Extensions that are not [`HIDDEN`], and depend on none that is.
+/// Returns the extensions that are not [`HIDDEN`] and do not depend on one that is.
 fn extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
     let extensions = elements(root, "extensions").flat_map(|e| elements(e, "extension"));
     extensions.filter(|extension| {
@@ -171,11 +171,11 @@ fn extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> 
     })
 }
 
-/// Commands of the core versions and of those extensions.
+/// Returns the commands of the core versions and of those extensions.
 fn available_commands<'a>(root: Node<'a, '_>) -> BTreeSet<&'a str> {
     let features = elements(root, "feature");
     let requires = features.chain(extensions(root)).flat_map(|node| elements(node, "require"));
-    // What is there with a hidden extension alone.
+    // Commands that exist only together with a hidden extension.
     let requires = requires.filter(|require| {
         let depends = require.attribute("depends").unwrap_or_default();
         !HIDDEN.iter().any(|hidden| depends.contains(hidden))
@@ -183,7 +183,7 @@ fn available_commands<'a>(root: Node<'a, '_>) -> BTreeSet<&'a str> {
     requires.flat_map(|r| elements(r, "command")).filter_map(|c| c.attribute("name")).collect()
 }
 
-/// The structures with pointers that are reached.
+/// Returns the structures with pointers that are reachable from commands.
 fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Structure> {
     let types = elements(root, "types").flat_map(|types| elements(types, "type"));
     let nodes: BTreeMap<&str, Node<'_, '_>> = types
@@ -218,7 +218,7 @@ fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Str
         let s_type = s_type.map(|value| value.trim_start_matches("VK_STRUCTURE_TYPE_").to_owned());
         reached.insert(name, Structure { members, s_type });
     }
-    // Those with pointers of their own, and then those that hold such a structure.
+    // First structures that contain pointers, then structures that contain such a structure.
     let mut found = BTreeMap::new();
     loop {
         let has_pointers = |structure: &Structure| {
@@ -240,7 +240,7 @@ fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Str
     }
 }
 
-/// A name of a member or parameter as ash spells it.
+/// Returns the name of a member or parameter in ash.
 fn snake(name: &str) -> String {
     match name.to_snake_case().as_str() {
         "type" => "ty".to_owned(),
@@ -248,12 +248,12 @@ fn snake(name: &str) -> String {
     }
 }
 
-/// The name of a command without its prefix, as functions have it.
+/// Returns the name of the function for a command: without the prefix.
 pub fn function_name(command: &str) -> String {
     command.trim_start_matches("vkCmd").to_snake_case()
 }
 
-/// The same as a type.
+/// Returns the name of the type for a command: without the prefix.
 pub fn type_name(command: &str) -> String {
     command.trim_start_matches("vkCmd").to_upper_camel_case()
 }

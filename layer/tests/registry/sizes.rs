@@ -1,7 +1,8 @@
-//! Sizes of the structures that the chain of a `VkDeviceCreateInfo` may have.
+//! The sizes of structures that may be in the chain of `VkDeviceCreateInfo`.
 //!
-//! They come from the newest registry at hand, not from ash's: programs chain what is newer than ash, and what cannot
-//! be copied hides all behind it. Nearly all of them are booleans, so no declaration is needed to know their size.
+//! They come from the newest registry, not from that of ash: programs may chain newer structures,
+//! and the layer cannot change structures after one that it cannot copy. Nearly all members are
+//! booleans, so their size is known without a declaration.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use roxmltree::{Document, Node};
 
 use super::model::{elements, text_of};
 
-/// Members of 4 bytes beside enumerations and flags, which end so.
+/// Types of members of 4 bytes, in addition to the enumerations and flags with these endings.
 const WORDS: [&str; 2] = ["VkBool32", "uint32_t"];
 
 pub fn sizes(document: &Document<'_>) -> String {
@@ -25,7 +26,7 @@ pub fn sizes(document: &Document<'_>) -> String {
         }
         let members: Vec<_> = elements(ty, "member").collect();
         let s_type = members[0].attribute("values").unwrap();
-        // What is there in other kinds of Vulkan alone has no value here.
+        // Structures that exist only in another API, such as Vulkan SC, have no value here.
         let Some(value) = values.get(s_type) else { continue };
         let of_words = members[2..].iter().all(|member| {
             let name = text_of(*member, "type");
@@ -42,8 +43,8 @@ pub fn sizes(document: &Document<'_>) -> String {
     }
     let mut out = format!(
         "// Generated from the registry of Vulkan 1.4.{} by tests/registry. Changes belong there.\n\n\
-         /// Structures that the chain of a `VkDeviceCreateInfo` may have and that consist of words of 4 bytes: the\n\
-         /// value of `sType`, in order, and the number of words behind `pNext`.\n\
+         /// Structures in the chain of `VkDeviceCreateInfo` that consist of words of 4 bytes: the value of\n\
+         /// `sType`, sorted, and the number of words after `pNext`.\n\
          pub(super) const WORDS: &[(i32, usize)] = &[\n",
         version(root)
     );
@@ -62,7 +63,7 @@ fn version(root: Node<'_, '_>) -> String {
     node.children().next_back().and_then(|text| text.text()).unwrap().trim().to_owned()
 }
 
-/// The values of `VkStructureType`.
+/// Returns the values of `VkStructureType`.
 fn values<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, i64> {
     let mut values = BTreeMap::new();
     let named = elements(root, "enums").filter(|e| e.attribute("name") == Some("VkStructureType"));

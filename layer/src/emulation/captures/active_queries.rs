@@ -1,4 +1,4 @@
-//! Queries that are active in a command buffer.
+//! The layer's queries that are active in a command buffer.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
 use crate::emulation::queries::Queries;
 
-/// A query that is active.
+/// An active query.
 pub(super) struct ActiveQuery {
     pub(super) queries: Arc<Queries>,
     pub(super) query: u32,
@@ -58,7 +58,7 @@ impl Captures {
         }
     }
 
-    /// A query of the layer's begins.
+    /// One of the layer's queries begins.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
@@ -77,10 +77,10 @@ impl Captures {
         }
     }
 
-    /// A query of the layer's ends.
+    /// One of the layer's queries ends. Outside of a pass its results are recorded at once.
     ///
     /// # Safety
-    /// The contract of `vkCmdEndQuery`; outside of a pass nothing is recorded in one.
+    /// The contract of `vkCmdEndQuery`.
     pub(in crate::emulation) unsafe fn end_query(
         &mut self,
         cmd: vk::CommandBuffer,
@@ -116,7 +116,8 @@ impl Captures {
         {
             return active.capture.recorder().end_query(kind);
         }
-        // What counted for it was recorded before: it becomes available behind that.
+        // All captures that count for the query were recorded before. The query must become
+        // available after them.
         let mut capture = self.spare_capture();
         capture.begin_inactive()?;
         // SAFETY: the caller's contract.

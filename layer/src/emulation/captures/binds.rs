@@ -1,4 +1,4 @@
-//! What is bound: state that commands set, for the draws behind them.
+//! Commands that bind buffers and set state for later draws.
 
 use std::sync::Once;
 
@@ -8,11 +8,11 @@ use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 use super::Captures;
 use crate::emulation::state::BoundIndexBuffer;
 
-/// Bytes of what captures read at a time.
+/// The size in bytes of the reads of captures.
 const DWORD: u64 = size_of::<u32>() as u64;
 
-/// Bytes of a range that a storage buffer descriptor reaches, which begins where its offset may be and ends where whole
-/// dwords do.
+/// Returns how many bytes of a range a storage buffer descriptor can reach. The descriptor begins
+/// at an aligned offset at or before `offset`, and ends at a multiple of 4 bytes.
 pub(in crate::emulation) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
     let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
     size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
@@ -56,8 +56,8 @@ impl Captures {
         self.state.bind_sets(point, layout, first, sets, counts, offsets);
     }
 
-    /// Bytes of a range of vertices or indices. Draws by descriptors reach no further than a descriptor does: what is
-    /// behind is out of bounds to them.
+    /// Returns how many bytes of a range of vertices or indices captures can read. With descriptors
+    /// that is at most what a descriptor can reach: the rest of the range is out of bounds.
     pub(in crate::emulation) fn reached_size(
         &self,
         buffer: vk::Buffer,
@@ -75,7 +75,7 @@ impl Captures {
             TOLD.call_once(|| {
                 tracing::warn!(
                     size, reached, "a range of vertices or indices is larger than maxStorageBufferRange: captures do \
-                     not read what is behind"
+                     not read the rest"
                 );
             });
         }
@@ -123,7 +123,7 @@ impl Captures {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             let size = self.size(*buffer, *offset, size);
-            // More is never written: a counter has 32 bits.
+            // No more than this is ever written, because a counter has 32 bits.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
@@ -140,7 +140,7 @@ impl Captures {
         for binding in input.iter().flat_map(|input| &input.bindings) {
             self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
         }
-        // Whether anything is captured with it shows later.
+        // An error matters only if a draw with this vertex input is captured.
         self.state.vertex_input = input.map_err(|error| error.to_string());
         self.state.changed.vertex_input = true;
     }

@@ -1,4 +1,4 @@
-//! Captures as they are collected: from `vkCmdBeginTransformFeedbackEXT` to its end.
+//! Collects captures, from `vkCmdBeginTransformFeedbackEXT` to `vkCmdEndTransformFeedbackEXT`.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,17 +14,18 @@ use super::{Captures, Forward, Hoisted};
 use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
-/// Bytes of a buffer of draw commands, and of a command.
+/// The sizes in bytes of a buffer of draw commands, and of one command.
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// A capture between `vkCmdBeginTransformFeedbackEXT` and its end.
+/// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`.
 pub(super) struct Active {
     pub(super) capture: Capture,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
-    /// Whether the capture is begun: it is with the first draw, which has all that it needs.
+    /// Whether the capture is begun. The first draw begins it, because by then everything that it
+    /// needs is bound.
     pub(super) is_begun: bool,
-    /// Queries of the capture that it counts for.
+    /// Whether the capture counts for the active query of each kind.
     pub(super) counts: [bool; 2],
 }
 
@@ -44,7 +45,7 @@ impl Captures {
     /// `vkCmdEndTransformFeedbackEXT`
     ///
     /// # Safety
-    /// Its contract.
+    /// The contract of the command.
     pub(in crate::emulation) unsafe fn end_capture(
         &mut self,
         counters: [Option<CounterBuffer>; BUFFERS],
@@ -53,8 +54,8 @@ impl Captures {
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
         if ready.is_ok() && !active.is_begun {
-            // Draws are right, and so the command buffer goes on.
-            tracing::warn!("nothing was captured: the pipeline does not");
+            // The draws themselves are correct, so recording does not fail.
+            tracing::warn!("nothing was captured: no pipeline of the draws captures");
             let counters = counters_without_captures(&active.counters, counters);
             if counters.iter().all(Option::is_none) {
                 self.spare.push(active.capture);
@@ -70,7 +71,7 @@ impl Captures {
         self.hoist(active.capture, ended);
     }
 
-    /// A capture is ended: it is recorded outside of its pass.
+    /// A capture has ended, and is to be recorded outside of its pass.
     fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
@@ -78,10 +79,10 @@ impl Captures {
         }
     }
 
-    /// Begins the capture, unless it is begun: with the pipeline of the state.
+    /// Begins the capture with the bound pipeline, unless it is begun already.
     ///
     /// # Safety
-    /// What is bound is valid.
+    /// Everything that is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
         let is_begun = self.active.as_ref().is_none_or(|active| active.is_begun);
         if is_begun && !self.state.changed.vertex_input {
@@ -115,7 +116,8 @@ impl Captures {
         Ok(())
     }
 
-    /// The compute pipeline of the state.
+    /// Returns the variant for the bound pipeline and the current vertex input. `None` if the
+    /// pipeline does not capture.
     ///
     /// # Safety
     /// The device is live.
@@ -139,7 +141,8 @@ impl Captures {
         Ok(self.variant.clone())
     }
 
-    /// Those that the pipeline may read: what is not bound is null, and nothing of it lies within.
+    /// Returns the vertex buffers of the pipeline's bindings. One that is not bound is null, and
+    /// all reads from it are out of bounds.
     fn vertex_buffers(&self) -> Vec<VertexBuffer> {
         let state = &self.state;
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
@@ -161,7 +164,7 @@ impl Captures {
         bound.collect()
     }
 
-    /// Bytes of a range that may be all of the rest of its buffer.
+    /// Returns the size in bytes of a range, whose `size` may be `VK_WHOLE_SIZE`.
     pub(in crate::emulation) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         match size {
             vk::WHOLE_SIZE => {
@@ -177,15 +180,15 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up what is known of the graphics pipeline.
+    /// Looks up the bound graphics pipeline among those that capture.
     pub(in crate::emulation) fn find_pipeline(&mut self) {
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
-    /// A draw. `record` captures it.
+    /// Captures a draw, by `record`.
     ///
     /// # Safety
-    /// What is bound is valid, and so are the draw's arguments.
+    /// Everything that is bound is valid, and so are the arguments of the draw.
     #[inline]
     pub(in crate::emulation) unsafe fn draw(
         &mut self,
@@ -215,7 +218,7 @@ impl Captures {
         }
     }
 
-    /// Whether a draw has no effect beside its capture.
+    /// Whether a draw has no effect other than its capture.
     fn discards(&self) -> bool {
         let Some(pipeline) = &self.state.pipeline else { return false };
         let discard = match pipeline.dynamic.discard {
@@ -268,7 +271,8 @@ impl Captures {
             if (changed.sets || changed.vertex_input)
                 && let Some(variant) = variant
             {
-                // Others may be of another layout.
+                // Sets that the variant does not use may have been bound with an incompatible
+                // layout.
                 for number in variant.used_sets() {
                     if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
                         recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
@@ -286,7 +290,8 @@ impl Captures {
                 }
             }
             if changed.conditional_rendering {
-                // Ending what is not active is no error of the application.
+                // Fails if conditional rendering is not active in the capture, which is no error of
+                // the application.
                 _ = recorder.end_conditional_rendering();
                 if let Some(condition) = &state.conditional_rendering {
                     recorder.begin_conditional_rendering(condition)?;
@@ -311,10 +316,10 @@ impl Captures {
         Ok(record(&mut recorder, topology)?)
     }
 
-    /// Has what was pushed in sets that the pipeline's captures can read.
+    /// Writes pushed descriptors into descriptor sets that the variant can read.
     ///
     /// # Safety
-    /// What was pushed is valid.
+    /// The pushed descriptors are valid.
     unsafe fn write_pushed_sets(&mut self) -> Result<(), RuntimeError> {
         let Some(variant) = &self.variant else { return Ok(()) };
         let (state, pools) = (&mut self.state, &mut self.descriptor_pools);
@@ -331,7 +336,7 @@ impl Captures {
     /// `vkCmdDrawIndirectByteCountEXT`
     ///
     /// # Safety
-    /// Its contract.
+    /// The contract of the command.
     pub(in crate::emulation) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
         // SAFETY: the caller's contract.
         let forward = unsafe {
@@ -353,14 +358,14 @@ impl Captures {
         }
     }
 
-    /// Room for the arguments of a draw.
+    /// Returns room for the arguments of an indirect draw.
     fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
         if number as usize == self.commands.len() {
             let ctx = self.emulation.context();
             let desc = BufferDesc {
-                name: "arguments of draws of what was captured",
+                name: "arguments of vkCmdDrawIndirectByteCountEXT",
                 size: COMMANDS,
                 usage: ctx.draw_command_usage(),
                 location: MemoryLocation::Device,
@@ -377,8 +382,9 @@ impl Captures {
     }
 }
 
-/// The counters that become 0 at the end of what captured nothing, as they begin with nothing. Others keep what they
-/// hold at the beginning.
+/// Returns the counters that must be written at the end of a capture in which nothing was captured.
+/// A counter that was not given to Begin becomes 0. A counter that was given to Begin and End keeps
+/// its value.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
     mut end: [Option<CounterBuffer>; BUFFERS],
@@ -386,7 +392,9 @@ fn counters_without_captures(
     for (begin, end) in begin.iter().zip(&mut end) {
         let (Some(first), Some(last)) = (begin, *end) else { continue };
         if (first.buffer, first.offset) != (last.buffer, last.offset) {
-            tracing::error!("a counter is not copied to another place: no pipeline captures");
+            tracing::error!(
+                "a counter is not copied to the place given to End, because no pipeline captures"
+            );
         }
         *end = None;
     }

@@ -1,4 +1,4 @@
-//! Passes, and where their captures are recorded.
+//! Passes, and the place where their captures are recorded.
 
 use std::sync::{Arc, Once, PoisonError};
 
@@ -13,30 +13,31 @@ use crate::translate::{Around, Kind};
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// What its render pass asks of captures.
+    /// The barriers around captures that its render pass asks for.
     pub(super) around: Around,
-    /// Conditional rendering that was begun before it.
+    /// Conditional rendering that is active when the pass begins.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether it is suspended where the part ends that is being recorded. Nothing may stand between the parts of
-    /// dynamic rendering that is suspended and resumed, so all of them are one pass here.
+    /// Whether the pass is suspended at the end of the part that is being recorded. No other
+    /// commands are allowed between the parts of suspended and resumed dynamic rendering, so all
+    /// the parts are one pass here.
     pub(super) suspends: bool,
-    /// Whether it captured something.
+    /// Whether something was captured in the pass.
     pub(super) has_captures: bool,
 }
 
 /// Where the captures of a pass are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// Before it, for something in the pass may consume what is captured, or may be ordered with it otherwise. The pass
-    /// is withheld until it ends.
+    /// Before the pass, because commands in the pass may read what is captured, or be ordered after
+    /// captures for another reason. The pass is withheld until it ends.
     #[default]
     BeforePass,
-    /// After it: the pass is recorded as its commands come.
+    /// After the pass, whose commands go to the driver as they come.
     AfterPass,
 }
 
 impl Captures {
-    /// A render pass instance begins. What its render pass asks of captures comes with it.
+    /// A render pass instance begins. `around` has the barriers that its render pass asks for.
     pub(in crate::emulation) fn begin_pass(&mut self, around: Around) {
         self.begin(Pass {
             placement: self.placement(around.orders_captures),
@@ -45,7 +46,7 @@ impl Captures {
         });
     }
 
-    /// Dynamic rendering begins, or goes on.
+    /// Dynamic rendering begins, or is resumed.
     pub(in crate::emulation) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
@@ -54,9 +55,9 @@ impl Captures {
             return;
         }
         let placement = match (suspends, resumes) {
-            // It was suspended in another command buffer.
+            // The pass was suspended in another command buffer.
             (_, true) => Placement::AfterPass,
-            // It may be resumed in another one.
+            // The pass may be resumed in another command buffer.
             (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };
@@ -77,20 +78,22 @@ impl Captures {
         self.pass = Some(Pass { condition: self.state.conditional_rendering, ..pass });
     }
 
-    /// Whether the pass is suspended where what is being recorded of it ends.
+    /// Whether the pass is suspended at the end of the part that is being recorded.
     pub(crate) fn suspends(&self) -> bool {
         self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
-    /// Whether the pass has to be withheld: captures come before it.
+    /// Whether the pass has to be withheld, because captures come before it.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// A pass is about to end: captures that come before it are recorded, unless it is only suspended.
+    /// A pass is about to end. Captures that come before it are recorded, unless it is only
+    /// suspended.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands before the pass if that is withheld.
+    /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
+    /// the driver.
     pub(in crate::emulation) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
         let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
         if let Some(mut pass) = self.pass.take_if(ends) {
@@ -101,10 +104,11 @@ impl Captures {
         }
     }
 
-    /// A pass has ended: captures that come behind it are recorded, and what its render pass asks behind both.
+    /// A pass has ended. Captures that come after it are recorded, and then the barrier that its
+    /// render pass asks for after both.
     ///
     /// # Safety
-    /// The command buffer is being recorded, and stands behind the pass.
+    /// The command buffer is being recorded, outside of a pass.
     pub(in crate::emulation) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
         let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
         // SAFETY: the caller's contract.
@@ -119,8 +123,8 @@ impl Captures {
         }
     }
 
-    /// The command buffer ends with a pass that is suspended, and resumed in another one: what comes before it is
-    /// recorded.
+    /// The command buffer ends with a suspended pass, which is resumed in another command buffer.
+    /// Captures that come before the pass are recorded.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -136,7 +140,7 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records what was hoisted.
+    /// Records the hoisted work.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -150,8 +154,8 @@ impl Captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
-                    "captures come before all else of their pass: where a subpass waits for captures of another, \
-                     draws may read what a later capture writes"
+                    "captures are recorded before everything else of their pass: where a subpass waits for captures of \
+                     another, draws may read what a later capture writes"
                 );
             });
         }
@@ -219,7 +223,8 @@ impl Captures {
         }
     }
 
-    /// What secondary command buffers captured is captured by this one.
+    /// Secondary command buffers are executed. Their captures become captures of this command
+    /// buffer.
     pub(in crate::emulation) fn execute(&mut self, hoisted: Vec<Hoisted>) {
         if hoisted.iter().any(|hoisted| matches!(hoisted, Hoisted::Commands(..))) {
             self.refuse_after_pass();
@@ -227,14 +232,15 @@ impl Captures {
         self.hoisted.extend(hoisted);
     }
 
-    /// A draw of what was captured needs its arguments before the pass.
+    /// Fails if captures come after the pass: `vkCmdDrawIndirectByteCountEXT` needs its arguments
+    /// before the pass.
     pub(super) fn refuse_after_pass(&mut self) {
         if self.pass.as_ref().is_some_and(|pass| pass.placement == Placement::AfterPass) {
             self.refuse("vkCmdDrawIndirectByteCountEXT", PipelineError::LateByteCount);
         }
     }
 
-    /// What is captured where this command buffer is executed.
+    /// The work that command buffers have to hoist when they execute this one.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }

@@ -14,7 +14,8 @@ fn binding(number: u32, ty: vk::DescriptorType, count: u32) -> Binding {
     Binding { number, ty, count, has_immutable_samplers: false }
 }
 
-/// A uniform buffer, two storage buffers, none, a third one, and one of each other kind.
+/// A uniform buffer, two storage buffers, a binding without descriptors, a third storage buffer,
+/// and one binding of each other kind.
 fn bindings() -> [Binding; 7] {
     [
         binding(0, UNIFORM, 1),
@@ -43,7 +44,7 @@ fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
 }
 
-/// A layout of a device that does nothing.
+/// A layout of a device whose functions do nothing.
 fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
     unsafe extern "system" fn destroy(
         _: vk::Device,
@@ -73,10 +74,10 @@ fn writes_go_on_in_the_next_binding() {
     // SAFETY: the structures are valid.
     unsafe {
         assert_eq!(found(&of_write(&write, &bindings())), [(1, 1, 11), (5, 0, 12)]);
-        // An element behind the last is one of the next, too.
+        // An element past the end of a binding is also one of the next binding.
         let write = write.dst_array_element(2).buffer_info(&infos[..1]);
         assert_eq!(found(&of_write(&write, &bindings())), [(5, 0, 11)]);
-        // What has no place is none of the set's.
+        // A binding that the set does not have is ignored.
         let write = write.dst_binding(9);
         assert_eq!(found(&of_write(&write, &bindings())), []);
     }
@@ -89,7 +90,7 @@ fn writes_are_read_by_their_types() {
     let structures = [23, 24].map(vk::AccelerationStructureKHR::from_raw);
     let mut chained = vk::WriteDescriptorSetAccelerationStructureKHR::default()
         .acceleration_structures(&structures);
-    // What the type does not ask for may be anything.
+    // Pointers that the descriptor type does not use may have any value.
     let anything = std::ptr::dangling();
     let mut texel = vk::WriteDescriptorSet::default()
         .dst_binding(6)
@@ -125,7 +126,7 @@ fn writes_are_read_by_their_types() {
 fn templates_are_read_with_their_offsets_and_strides() {
     #[repr(C, packed)]
     struct Data {
-        /// Nothing is said of the alignment.
+        /// The alignment of the data is not specified.
         odd: u8,
         view: u64,
         first: vk::DescriptorBufferInfo,
@@ -194,7 +195,7 @@ fn pushes_are_merged_by_binding_and_element() {
     assert_eq!(merged, [(1, 0, 2), (5, 0, 1)]);
     let merged = push(&layouts[0], &[storage(1, 1, 3), storage(1, 0, 4), storage(1, 0, 5)]);
     assert_eq!(merged, [(1, 0, 5), (1, 1, 3), (5, 0, 1)]);
-    // A layout that was defined alike is the same one.
+    // An identically defined layout counts as the same.
     assert_eq!(push(&layouts[1], &[storage(5, 0, 6)]), [(1, 0, 5), (1, 1, 3), (5, 0, 6)]);
     assert_eq!(push(&layouts[2], &[storage(1, 0, 7)]), [(1, 0, 7)]);
 }
@@ -224,7 +225,7 @@ fn descriptors_are_written_as_they_were_pushed() {
         assert_eq!(counts, [(2, true), (1, true), (2, false)]);
         assert!(writes.iter().all(|write| write.dst_set == set));
     });
-    // One that is alone keeps its place.
+    // A single descriptor keeps its place.
     with_writes(&[storage(1, 1, 40)], set, |writes| {
         assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
     });
@@ -239,7 +240,7 @@ fn a_set_that_is_bound_ends_what_was_pushed() {
         |state: &State| state.pushed_sets.over(0, &state.sets).map(|set| found(&set.descriptors));
     state.push_descriptors(point, none, 0, &layout, [storage(1, 0, 1)].into_iter());
     assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
-    // Those of other numbers and of the other bind point are none of its.
+    // Sets of other numbers and of the other bind point do not affect it.
     let sets = [vk::DescriptorSet::from_raw(2)];
     state.bind_sets(point, none, 1, &sets, std::iter::empty(), &[]);
     state.bind_sets(vk::PipelineBindPoint::COMPUTE, none, 0, &sets, std::iter::empty(), &[]);

@@ -1,4 +1,4 @@
-//! Commands, by their names.
+//! The hooks for commands, found by name.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
@@ -13,7 +13,7 @@ use crate::device::DeviceData;
 use crate::recording;
 
 thread_local! {
-    /// What the driver was given.
+    /// The calls of the driver, with their arguments.
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -222,7 +222,7 @@ fn device() -> vk::Device {
     device
 }
 
-/// A command buffer, of which each test leaks its own.
+/// Returns a new command buffer, which is leaked.
 fn command_buffer(continues: bool) -> vk::CommandBuffer {
     let object: &'static [usize; 2] = Box::leak(Box::new(OBJECT));
     let mut handle = vk::CommandBuffer::from_raw((&raw const *object).addr() as u64);
@@ -287,13 +287,13 @@ fn barriers_outside_and_inside() {
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), [outside]);
         begin(cmd, &raw const info);
-        // Nothing of it remains.
+        // The barrier is dropped.
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         barrier(cmd, XFB | Stage::VERTEX_SHADER, Stage::VERTEX_INPUT);
         end(cmd);
         let inside = "barrier VERTEX_SHADER -> VERTEX_INPUT [(, VERTEX_ATTRIBUTE_READ)]";
         assert_eq!(logged(), ["begin", inside, "end"]);
-        // All of a secondary is in a pass.
+        // This secondary command buffer is entirely inside of a pass.
         let secondary = command_buffer(true);
         barrier(secondary, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), Vec::<String>::new());
@@ -322,7 +322,7 @@ fn events_are_waited_for_as_they_were_set() {
         assert_eq!(all.len(), 3);
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
-        // Captures of a pass that is withheld come before it.
+        // Captures of a withheld pass come before it, so the wait is recorded before the pass, too.
         let begin: vk::PFN_vkCmdBeginRendering = call(recording::hook(c"vkCmdBeginRendering"));
         let end: vk::PFN_vkCmdEndRendering = call(recording::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());
@@ -408,8 +408,8 @@ fn submissions_and_creations() {
     }
 }
 
-/// Semaphores of which it is left out are noticed: here, for synchronization validation does not look from one
-/// submission at the next.
+/// Leaving out the translation of semaphores is noticed. This test does that here, because
+/// synchronization validation does not compare submissions.
 #[test]
 fn submissions_left_out() {
     let run = |omitted: &[(&str, &str)]| {

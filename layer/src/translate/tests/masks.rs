@@ -11,13 +11,13 @@ const XFB_ACCESS: u64 = 7 << 25;
 const COMPUTE: u64 = Stage::COMPUTE_SHADER.as_raw();
 const SIDES: [Side; 2] = [Side::Source, Side::Destination];
 
-/// A mask with what its stages stand for.
+/// Returns a mask with all stages that its stages stand for.
 fn expanded(stages: u64) -> u64 {
     let mut all = stages;
     if stages & Stage::ALL_COMMANDS.as_raw() != 0 {
         all |= STAGES.iter().fold(0, |all, stage| all | stage);
     }
-    // One that stands for others may be among what another stands for.
+    // A stage may stand for a stage that stands for others.
     for _ in 0..3 {
         for (stage, others) in EQUIVALENT {
             if all & stage != 0 {
@@ -28,7 +28,7 @@ fn expanded(stages: u64) -> u64 {
     all
 }
 
-/// VUID-VkMemoryBarrier2-srcAccessMask-03900 and its like: some stage has each access.
+/// VUID-VkMemoryBarrier2-srcAccessMask-03900 and similar: each access is supported by some stage.
 fn is_valid(scope: Scope) -> bool {
     let stages = expanded(scope.stages.as_raw());
     ACCESSES.iter().all(|(access, by)| {
@@ -43,7 +43,7 @@ fn pick(all: &[u64], mask: u64) -> u64 {
     all.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).fold(0, |all, (_, bit)| all | bit)
 }
 
-/// Valid scopes: few stages, or many.
+/// Generates valid scopes, with few or many stages.
 fn scopes() -> impl Strategy<Value = Scope> {
     (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()).prop_map(|(a, b, access, few)| {
         let stages = pick(STAGES, if few { a & b & access.rotate_left(7) } else { a });
@@ -90,7 +90,7 @@ proptest! {
                 prop_assert!(contains(new, without_xfb(scope)));
                 prop_assert_eq!(new.outside(side, also_compute), new);
                 prop_assert_eq!(new.stages.is_empty(), scope.stages.is_empty());
-                // Nothing is added that 32 bits cannot say.
+                // Only bits of 32-bit masks are added.
                 let added = new.stages.as_raw() & !scope.stages.as_raw();
                 prop_assert_eq!(added >> 32, 0);
                 prop_assert_eq!((new.access.as_raw() & !scope.access.as_raw()) >> 32, 0);
@@ -100,7 +100,7 @@ proptest! {
                 let wide = wide.outside(side, also_compute);
                 prop_assert_eq!(narrow(wide).0, narrowed);
             }
-            // What events are waited for with is the union of what they were set with.
+            // The mask of a wait is the union of the masks with which the events were set.
             let union = outside_stages(scope.stages | other.stages, side, true);
             let apart = [scope, other].map(|scope| outside_stages(scope.stages, side, true));
             prop_assert_eq!(union, apart[0] | apart[1]);
@@ -112,9 +112,9 @@ proptest! {
         for side in SIDES {
             let new = scope.outside(side, true);
             let stages = expanded(scope.stages.as_raw());
-            // Wherever the stage is waited for, or waits, by the logical order of stages.
+            // Compute is included wherever the logical order of stages includes transform feedback.
             let xfb = PRIMITIVE.iter().position(|stage| *stage == XFB).unwrap();
-            // Its order is not said, but that it is before the tests of fragments.
+            // The order of this stage is specified only relative to the fragment tests.
             let ordered = |stage: &&u64| **stage != Stage::FRAGMENT_DENSITY_PROCESS_EXT.as_raw();
             let involved: u64 = match side {
                 Side::Source => PRIMITIVE.iter().filter(ordered).fold(0, |all, stage| all | stage),
@@ -148,7 +148,7 @@ proptest! {
             prop_assert!(contains(new, without_xfb(scope)));
             prop_assert_eq!(new.inside(), new);
             prop_assert_eq!(new.in_subpass(), new);
-            // Stages of graphics stay such.
+            // Only graphics stages remain.
             prop_assert_eq!(new.stages & !scope.stages & !Stage::VERTEX_SHADER, Stage::empty());
         }
         prop_assert!(contains(declared, (inside.stages.as_raw(), inside.access.as_raw())));
@@ -161,7 +161,7 @@ proptest! {
         let (stages, access) = scope.to32();
         let new = Scope::new32(stages, access);
         prop_assert!(is_valid(new), "{scope:?} {new:?}");
-        // Those that stand for others are no stages of their own.
+        // Stages that stand for others are not stages of their own.
         let groups = EQUIVALENT.iter().fold(0, |all, (stage, _)| all | stage);
         let old = expanded(scope.stages.as_raw()) & !groups;
         prop_assert_eq!(old & !expanded(new.stages.as_raw()), 0, "{:?} {:?}", scope, new);

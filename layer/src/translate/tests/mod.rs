@@ -1,5 +1,5 @@
-//! Masks against the specification's tables, structures and their chains, and commands against a driver that writes
-//! down what it is given.
+//! Tests masks against the specification's tables, structures and their chains, and commands with a
+//! driver that logs its arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]

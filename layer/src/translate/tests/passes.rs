@@ -31,7 +31,8 @@ fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
 
 type Masks = ((Stage, Access), (Stage, Access));
 
-/// What the driver is given, and what is recorded around the pass: the same by all ways to say it.
+/// Returns what the driver gets, and the barriers around captures. They are the same for all
+/// structures that express the dependency.
 fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, Around) {
     Arena::with(|arena| unsafe {
         let all = [dependency];
@@ -56,7 +57,7 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
             ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
         assert_eq!((masks, around), (masks2, around2));
 
-        // Its own masks are ignored then.
+        // The masks of the dependency itself are ignored then.
         let wide = |stages: Stage| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
         let wide_access = |access: Access| vk::AccessFlags2::from_raw(access.as_raw().into());
         let mut memory = vk::MemoryBarrier2::default()
@@ -88,18 +89,18 @@ fn from_outside() {
     let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
     let before = barrier(src, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
     let (masks, around) = translated(dependency((EXTERNAL, 0), src, dst), true);
-    // The pass itself reads vertices as ever.
+    // The pass itself reads vertices as before.
     assert_eq!(masks, (src, dst));
     assert_eq!(around, Around { before, ..Default::default() });
 
-    // Earlier captures are dispatches outside of it.
+    // Earlier captures are dispatches outside of the pass.
     let (masks, around) = translated(dependency((EXTERNAL, 0), (XFB, XFB_WRITE), dst), true);
     let dispatches = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
     assert_eq!(masks, (dispatches, dst));
     let before = barrier(dispatches, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
     assert_eq!(around, Around { before, ..Default::default() });
 
-    // Attachments have nothing to do with captures.
+    // Attachments do not affect captures.
     let output = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
     let (_, around) = translated(dependency((EXTERNAL, 0), src, output), true);
     assert_eq!(around, Around::default());
@@ -116,7 +117,7 @@ fn to_outside() {
     assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
     let after_pass = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
     assert_eq!(around, Around { after_pass, ..Default::default() });
-    // It means graphics, and captures are graphics.
+    // ALL_COMMANDS means graphics here, and captures are graphics.
     let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
     let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
     assert!(masks.1.0.contains(Stage::ALL_COMMANDS | Stage::COMPUTE_SHADER));
@@ -143,11 +144,11 @@ fn within() {
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
     let (masks, around) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
-    // What a draw stores after it may be what a captured draw reads.
+    // A draw after the dependency may store what a captured draw reads.
     assert!(!around.captures_wait_for_captures && around.orders_captures);
 }
 
-/// What tests leave out is missed, but the driver never sees what it does not have.
+/// Tests can leave out the translation, but the driver never gets bits that it does not have.
 #[test]
 fn left_out() {
     let dst = (XFB, XFB_WRITE);

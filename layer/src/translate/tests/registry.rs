@@ -1,4 +1,4 @@
-//! What is written down here, against the registry of Vulkan: `VKXFB_VK_XML=FILE` names a `vk.xml`.
+//! Compares the tables here with the registry of Vulkan. `VKXFB_VK_XML=FILE` names a `vk.xml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn the_tables_are_those_of_the_registry() {
     let child = |node: Node<'_, '_>, name: &'static str, attribute: &str| {
         named(node, name).next().and_then(|child| Some(mask(child.attribute(attribute)?)))
     };
-    // NONE is no bit.
+    // NONE is not a bit.
     let bit = |node: Node<'_, '_>| bits.get(node.attribute("name").unwrap()).copied();
     let stages: BTreeSet<u64> = named(root, "syncstage").filter_map(bit).collect();
     assert!(stages.iter().eq(STAGES));
@@ -53,7 +53,7 @@ fn the_tables_are_those_of_the_registry() {
     assert_eq!(order, PRIMITIVE);
 }
 
-/// Whatever may stand in a chain that is copied is known.
+/// All structures that may be in a copied chain are known.
 #[test]
 fn chains_are_known() {
     let Some(text) = registry() else { return };
@@ -70,7 +70,7 @@ fn chains_are_known() {
             extended.split(',').any(|base| bases.contains(&base))
         })
         .filter_map(|ty| Some(ty.attribute("name")?.trim_start_matches("Vk").to_owned()))
-        // Of Vulkan SC alone.
+        // Only in Vulkan SC.
         .filter(|name| !name.contains("SciBuf"))
         .collect();
     extending.sort();

@@ -1,7 +1,9 @@
 //! The specification's tables of
-//! [stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages) and
+//! [stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages)
+//! and
 //! [accesses](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-access-types-supported),
-//! as the registry of Vulkan 1.3.281 has them: `the_tables_are_those_of_the_registry` holds them against it.
+//! from the registry of Vulkan 1.3.281. `the_tables_are_those_of_the_registry` compares them with
+//! it.
 
 /// Every stage.
 pub const STAGES: &[u64] = &[
@@ -75,7 +77,7 @@ pub const PRIMITIVE: &[u64] = &[
     0x40000,
 ];
 
-/// Accesses, and the stages that have them: 0 where all do.
+/// Accesses, and the stages that support them: 0 means all stages.
 pub const ACCESSES: &[(u64, u64)] = &[
     (0x1, 0x2000002),
     (0x2, 0x1000000004),

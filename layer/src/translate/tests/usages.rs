@@ -57,7 +57,8 @@ fn buffers_get_what_captures_need() {
     assert_eq!(DESCRIPTORS.buffer(none), none);
 }
 
-/// What is in front of a structure that is replaced is copied, what is behind it stays, and what nobody knows goes.
+/// Structures before the replaced one are copied, those after it stay, and unknown ones are left
+/// out.
 #[test]
 fn chains_are_copied() {
     use vk::BufferUsageFlags2KHR as Usage;
@@ -86,7 +87,7 @@ fn chains_are_copied() {
         assert_eq!(replaced.usage, Usage::SHADER_DEVICE_ADDRESS | Usage::from_raw(1 << 40));
         assert!(std::ptr::eq(all[2].as_ptr().cast(), &raw const last));
     });
-    // The application's is what it was.
+    // The application's chain is unchanged.
     let given = [first.s_type, unknown.s_type, flags.s_type, last.s_type];
     assert_eq!(types(info.p_next), given);
     assert!(flags.usage.contains(Usage::TRANSFORM_FEEDBACK_BUFFER_EXT));
@@ -120,7 +121,7 @@ fn memory_has_addresses() {
         assert_eq!(types(new.p_next), [import.s_type, flags.s_type]);
         assert_eq!(flags.flags, Flags::DEVICE_MASK);
 
-        // Nothing but that image is bound to it.
+        // Only that image can be bound to the memory.
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(Handle::from_raw(4));
         let info = plain.push_next(&mut dedicated);
         let new = ADDRESSES.memory_allocate_info(&info, arena);

@@ -1,4 +1,4 @@
-//! A program that wants transform feedback.
+//! A program that uses transform feedback.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::names;
 
-/// Asks a device for all of the extension, and creates devices with it and without.
+/// Queries everything about the extension, and creates devices with and without it.
 pub fn sees_the_extension(api_version: u32) -> Value {
-    // SAFETY: everything is used as Vulkan has it, and destroyed.
+    // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
         let entry = Entry::load().unwrap();
         let app = vk::ApplicationInfo::default().api_version(api_version);
@@ -47,7 +47,8 @@ pub fn sees_the_extension(api_version: u32) -> Value {
             "captures": create(&[feedback], captures),
             "without the feature": create(&[feedback], plain()),
             "without the extension": create(&[], plain()),
-            // Whoever is told of a feature may hand it back without the extension, which is wrong, and done.
+            // Some programs enable all features that they are told of, without the extension,
+            // although that is invalid.
             "told": match std::env::var("VK_INSTANCE_LAYERS").unwrap().contains("KHRONOS") {
                 true => create(&[], plain()),
                 false => create(&[], plain().push_next(&mut told)),
@@ -60,7 +61,7 @@ pub fn sees_the_extension(api_version: u32) -> Value {
     }
 }
 
-/// The extensions of a device, after the idiom of two calls has held.
+/// Returns the extensions of a device, after testing the idiom of two calls.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -89,7 +90,7 @@ unsafe fn extensions(
     found
 }
 
-/// What a device says of the extension's features and properties, and of the provoking vertex.
+/// Queries the features and properties of the extension, and those of the provoking vertex.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -140,8 +141,8 @@ unsafe fn asks(
     (features, properties)
 }
 
-/// What a device says of capture buffers whose memory is another one's, by each name of the command that there is:
-/// the handle types that they are compatible with.
+/// Queries the compatible handle types of capture buffers with external memory, by each name that
+/// the command has.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -163,10 +164,10 @@ unsafe fn external_buffer(
     json!(properties.external_memory_properties.compatible_handle_types.as_raw())
 }
 
-/// Creates a device, and tells whether it has a command of Vulkan, and one of the extension.
+/// Creates a device, and reports whether it has a core command and a command of the extension.
 ///
 /// # Safety
-/// Vulkan's contract, but for what is enabled.
+/// Vulkan's contract, except for the enabled features.
 unsafe fn create_device(
     instance: &Instance,
     device: vk::PhysicalDevice,
