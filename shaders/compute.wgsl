@@ -1,31 +1,36 @@
 // The compute backend: one invocation shades one vertex that contributes.
 //
-// A fan has two invocations a primitive: one for the rim vertex, one that shades the hub again and
-// stores it for that primitive alone, so that no invocation has to serve all primitives. The two are
-// neighbours, and so are the records that they write.
+// A fan has two invocations per primitive: one for the rim vertex, and one that shades the hub
+// again and stores it for this primitive only, so that no invocation has to store to all
+// primitives. The two are neighbours, and so are the records that they write.
 //
-// With primitive restart every index is an item: which of them contribute shows only here.
+// With primitive restart every index is an item, and only this shader finds out which of them
+// contribute.
 //
-// There are two pipelines of it. The plain one captures one draw without indices, from push constants:
-// what it folds away costs registers everywhere, and on devices that run both sides of a branch, time.
+// There are two pipelines of this shader. The plain one captures one draw without indices, from
+// push constants. The code that it removes costs registers on all devices, and time on devices that
+// execute both sides of a branch.
 
 // What an invocation shades.
 struct Work {
-    // Of the whole workgroup: the draw was culled, or the dispatch is larger than what it is for.
+    // For the whole workgroup: there is nothing to do, because the draw was culled or the dispatch
+    // is larger than needed.
     is_idle: bool,
-    // Whether there is such an invocation in the draw, and whether it stores anything.
+    // Whether the invocation belongs to the draw, and whether it stores anything.
     in_draw: bool,
     exists: bool,
     segment: Segment,
-    // Within the segment, or NONE. The hub's invocation of a fan has that of the rim vertex beside it.
+    // The number of the item in the segment, or NONE. The hub's invocation of a fan has the item of
+    // the rim vertex next to it.
     item: u32,
     is_hub: bool,
-    // Items of the segment that lower invocations shade, and those with this one.
+    // The number of the segment's items that lower invocations shade, and that number including
+    // this invocation.
     items_before: u32,
     items_through: u32,
 }
 
-// Finds what an invocation shades, and sets the shader's inputs for it.
+// Finds out what an invocation shades, and sets the shader's inputs for it.
 fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
     if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
@@ -37,7 +42,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
-    // No division, which llvmpipe takes apart by lanes.
+    // No division: llvmpipe executes it separately for each lane.
     let all = product(per_instance, draw.instance_count);
     if (all.y == 0u) & (index - local >= all.x) {
         work.is_idle = true;
@@ -51,8 +56,8 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     }
     work.in_draw = (instance < draw.instance_count) & (lane < per_instance);
     work.exists = work.in_draw;
-    // The shader always runs, and on a vertex that exists: subgroup operations and barriers in it stay
-    // uniform, and nothing is read that the draw does not read.
+    // The shader always runs, on an existing vertex: subgroup operations and barriers in it stay
+    // uniform, and nothing is read that the draw would not read.
     instance = select(0u, instance, work.in_draw);
     lane = select(0u, lane, work.in_draw);
 
@@ -63,7 +68,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
         let place = place_of_index(element);
         work.segment = Segment(work.segment.first + place.first_record, place.record_count);
-        // What restarts is no index of a vertex.
+        // A restart is not the index of a vertex.
         vertex = select(0u, index_of_element(select(element, place.start, work.is_hub)), place.exists);
         work.item = item_of_vertex(place.vertex);
         work.items_before = items_before_vertex(place.vertex);
@@ -82,7 +87,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     return work;
 }
 
-// Once it is shaded.
+// The records of the shaded vertex.
 fn records_of(work: Work) -> vec3<u32> {
     return select(records_of_item(work.item), vec3<u32>(3u * work.item + hub_slot(), NONE, NONE), work.is_hub);
 }

@@ -1,6 +1,6 @@
-// How much a draw captures. src/topology.rs and src/counts.rs state the same in Rust.
+// Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 
-// Vertices of a primitive that are none of the next one's first.
+// The number of vertices from the first vertex of a primitive to the first vertex of the next one.
 fn primitive_step(topology: u32, vertices: u32) -> u32 {
     switch topology {
         case LINE_STRIP, TRI_STRIP, TRI_FAN, LINE_STRIP_ADJ: { return 1u; }
@@ -11,7 +11,7 @@ fn primitive_step(topology: u32, vertices: u32) -> u32 {
     }
 }
 
-// Vertices that the first primitive takes beyond its step.
+// The number of vertices that the first primitive has in addition to its step.
 fn primitive_overlap(topology: u32) -> u32 {
     switch topology {
         case LINE_STRIP: { return 1u; }
@@ -22,7 +22,7 @@ fn primitive_overlap(topology: u32) -> u32 {
     }
 }
 
-// Primitives of `n` vertices.
+// The number of primitives of `n` vertices.
 fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     let beyond = n - min(n, primitive_overlap(topology));
     let step = primitive_step(topology, vertices);
@@ -32,7 +32,8 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     return beyond / step;
 }
 
-// Items of `primitives` (at least one), see src/topology.rs. Fewer than 2^32 wherever the records are.
+// The number of items of `primitives` (at least one) primitives, see src/topology.rs. Less than
+// 2^32 if the number of records is.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
     switch topology {
         case LINE_STRIP, LINE_STRIP_ADJ, TRI_FAN: { return primitives + 1u; }

@@ -1,8 +1,10 @@
-// Decomposition in its scatter form: from a vertex to the records that it fills, in O(1).
-// src/topology.rs states the same in Rust, and is held against the specification's tables.
+// Decomposition in its scatter form: from a vertex to the records that it is written to, in O(1).
+// src/topology.rs implements the same in Rust, and is tested against the tables of the
+// specification.
 //
-// An item is a vertex that contributes, numbered without the others. The hub of a fan is none.
-// A record is an output vertex, numbered within its instance: primitive * vertices per primitive + slot.
+// Items are the vertices that contribute, numbered consecutively. The hub of a fan is not an item.
+// A record is an output vertex, numbered within its instance: primitive * vertices per primitive +
+// slot.
 
 const LIST: u32 = 0u;
 const LINE_STRIP: u32 = 1u;
@@ -13,13 +15,13 @@ const LINE_STRIP_ADJ: u32 = 5u;
 const TRI_LIST_ADJ: u32 = 6u;
 const TRI_STRIP_ADJ: u32 = 7u;
 
-// No item or no record: at or above every count.
+// No item or no record: greater than or equal to every count.
 const NONE: u32 = 0xffffffffu;
 
-// What pipelines of all topologies are specialised to.
+// The value of pipeline_topology() in pipelines for all topologies.
 const ANY_TOPOLOGY: u32 = 0xffffffffu;
 
-// The sysval, unless the pipeline is of one topology.
+// The topology of the pipeline if it has only one, otherwise the sysval.
 fn draw_topology() -> u32 {
     return select(draw.xfb_topology, pipeline_topology(), pipeline_topology() != ANY_TOPOLOGY);
 }
@@ -59,7 +61,7 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// Items among the vertices below one.
+// The number of items among the vertices before `vertex`.
 fn items_before_vertex(vertex: u32) -> u32 {
     if is_tri_fan() | is_line_strip_adj() {
         return vertex - min(vertex, 1u);
@@ -73,12 +75,13 @@ fn items_before_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. Those of primitives that do not exist lie at or above the count of the
-// segment; of primitives before the first, too: 3 * (0 - 1) wraps to the end of the numbers.
+// The records of an item. The records of primitives that do not exist are greater than or equal to
+// the count of the segment. That includes primitives before the first: 3 * (0 - 1) wraps to a large
+// number.
 fn records_of_item(k: u32) -> vec3<u32> {
     let last = is_last_vertex();
     if is_tri_strip() | is_tri_strip_adj() {
-        // Every odd primitive is turned: slots 0 2 1, or 1 0 2 where the last vertex is provoking.
+        // Odd primitives have the slots 0 2 1, or 1 0 2 if the last vertex is the provoking one.
         let odd = k & 1u;
         let slot0 = odd & last;
         let slot1 = select(1u, 2u - 2u * last, odd == 0u);
@@ -95,8 +98,8 @@ fn records_of_item(k: u32) -> vec3<u32> {
     return vec3<u32>(k, NONE, NONE);
 }
 
-// How many of them there can be. What a specialised pipeline folds away with it costs devices that run both
-// sides of a branch nothing.
+// The most records of an item. In a specialised pipeline this is a constant, which removes code.
+// That matters on devices that execute both sides of a branch.
 fn most_records_of_item() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() {
         return 3u;
@@ -104,13 +107,13 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The hub's slot in each primitive of a fan.
+// The slot of the hub in each primitive of a fan.
 fn hub_slot() -> u32 {
     return select(2u, 0u, is_last_vertex() == 1u);
 }
 
-// Consecutive records of the draw that one decomposition fills: an instance, or with primitive restart
-// what lies between two restarts.
+// Consecutive records of a draw that are decomposed together: those of an instance, or with
+// primitive restart those between two restarts.
 struct Segment {
     first: u32,
     count: u32,
@@ -120,10 +123,10 @@ fn segment_of_instance(instance: u32) -> Segment {
     return Segment(instance * draw.output_count, draw.output_count);
 }
 
-// The number of a record within the draw, or NONE where it is not captured.
+// The number of a record within the draw, or NONE if it is not captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
-    // One comparison for the primitives of the segment, one for overflow: no product wraps, since the
-    // counts are clamped to what fits.
+    // One comparison for the primitives of the segment, one for overflow. No product wraps, because
+    // the counts are clamped to what fits.
     let output = segment.first + record;
     return select(NONE, output, (record < segment.count) & (output < draw.output_limit));
 }

@@ -1,7 +1,7 @@
-// Commands that draw as many vertices as captures wrote: what vkCmdDrawIndirectByteCountEXT does, for
+// Writes the vertex count of captures into indirect commands: vkCmdDrawIndirectByteCountEXT for
 // vkCmdDrawIndirect.
 
-// A draw of which a counter says the vertices.
+// A draw whose vertex count is computed from a counter.
 struct CountedDraw {
     counter: vec2<u32>,
     counter_offset: u32,
@@ -12,9 +12,9 @@ struct CountedDraw {
 }
 
 struct DrawArguments {
-    // Of `CountedDraw`s.
+    // The address of an array of `CountedDraw`.
     draws: vec2<u32>,
-    // Where the VkDrawIndirectCommand of the first goes, and bytes from there to the next.
+    // The address of the first VkDrawIndirectCommand, and the bytes from one command to the next.
     commands: vec2<u32>,
     stride: u32,
     count: u32,
@@ -23,7 +23,8 @@ struct DrawArguments {
 
 const COUNTED_DRAW_SIZE: u32 = 32u;
 
-// A workgroup for each draw. It has one invocation, as counters are in different buffers.
+// One workgroup with a single invocation for each draw, because counters may be in different
+// buffers.
 @compute @workgroup_size(1)
 fn xfb_draw_arguments(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,

@@ -1,11 +1,12 @@
-// Vertex pulling: what fixed-function vertex input extracts from memory, before its conversion.
+// Vertex pulling: extracts elements from memory like fixed-function vertex input, before their
+// conversion.
 //
-// An element that the binding does not wholly hold is extracted as zeros.
+// An element that is not completely within the binding is read as zeros.
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
-// The slots of the descriptors in the table are counted as if descriptors were all that is in it: its first 16
-// bytes are slot INLINE_ATTRIBUTES, whatever they are.
+// The slots of the table are numbered as if it contained only descriptors: its first 16 bytes are
+// slot INLINE_ATTRIBUTES, whatever they contain.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
@@ -18,12 +19,12 @@ fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     return multiply_add(descriptor.address, element, descriptor.stride);
 }
 
-// The element of an instance, for a binding of that divisor.
+// The element of an instance, for a binding with that divisor.
 fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
     return base_instance() + (instance_index - base_instance()) / divisor;
 }
 
-// -- Elements of whole dwords: they lie on a multiple of 4.
+// -- Elements that consist of whole dwords. They are aligned to 4 bytes.
 
 fn fetch1(slot: u32, element: u32) -> u32 {
     let descriptor = attribute_descriptor(slot);
@@ -57,7 +58,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(element_address(descriptor, element));
 }
 
-// The dwords behind the first four, of elements of 24 and of 32 bytes.
+// The dwords after the first four, of elements of 24 and of 32 bytes.
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
@@ -75,11 +76,11 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(multiply_add(element_address(descriptor, element), 16u, 1u));
 }
 
-// -- Elements that begin anywhere in a dword: the first byte goes to the lowest bits. What stands above
-// the element is left over from its neighbours. No dword is read that holds no byte of the element, as
-// the next one may be another page's.
+// -- Elements that begin at any byte. The first byte is shifted to the lowest bits. The bits above
+// the element belong to its neighbours. Only dwords that contain a byte of the element are read,
+// because the next dword may be on another page.
 
-// The dword of an address, and the bit in it where that byte begins.
+// The address of the dword that contains a byte, and the bit in it at which the byte begins.
 fn dword_address(address: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(address.x & 0xfffffffcu, address.y);
 }
@@ -88,7 +89,7 @@ fn first_bit_in_dword(address: vec2<u32>) -> u32 {
     return 8u * (address.x & 3u);
 }
 
-// Elements that no dword boundary parts: 1 byte, or 2 on a multiple of 2.
+// Elements within one dword: 1 byte, or 2 bytes that are aligned to 2.
 fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     if element >= descriptor.limit {
@@ -114,7 +115,7 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     return vec2<u32>(value, 0u);
 }
 
-// Elements of 6 or 8 bytes on a multiple of 2.
+// Elements of 6 or 8 bytes that are aligned to 2.
 fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     if element >= descriptor.limit {

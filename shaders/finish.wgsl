@@ -1,5 +1,5 @@
-// What the CPU knew while recording, written where the GPU reads it: counters and query results. And the ends of
-// queries, in a dispatch behind all that counts for them.
+// Writes counters and query results that the CPU knew during recording, and ends queries. The ends
+// are a dispatch of their own, after everything that the queries count.
 
 struct Operation {
     address: vec2<u32>,
@@ -19,8 +19,9 @@ const ADD: u32 = 1u;
 const END: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
-// A workgroup for each operation, in any order: no two have one address, unless they store the same. It has one
-// invocation, as operations are on different buffers.
+// One workgroup with a single invocation for each operation, because operations may access
+// different buffers. They are executed in any order: two operations have the same address only if
+// they store the same value.
 @compute @workgroup_size(1)
 fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -53,8 +54,8 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available. No two ends of it have one number, so that who reads its values between two looks at
-// the availability knows whether they are of one end. 0 is no end's.
+// Makes a query available. Each end has a different number, which is never 0: a host that reads the
+// same number before and after it reads the values knows that all values belong to that end.
 fn end_query(availability: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     store1(ends, 0u, number);

@@ -1,9 +1,9 @@
-// Conversions of vertex formats below 32 bits a component. Each takes an element as it was fetched, and
-// for each component the bit where it begins and its width: constants, that fold once a driver has
-// inlined them. Each gives the bits of what the shader reads.
+// Conversions of vertex formats with less than 32 bits per component. Each takes a fetched element,
+// and the first bit and the width of each component. These are constants, which a driver can fold
+// after inlining. Each returns the bits of the values that the shader reads.
 //
-// src/vertex_input/decode.rs says the same in Rust. All is exact, by integers or by float operations that
-// have nothing to round, so that every device gives the same bits.
+// src/vertex_input/decode.rs implements the same in Rust. All conversions are exact: they use
+// integers, or float operations without rounding, so that every device returns the same bits.
 
 fn unsigned_fields(element: vec2<u32>, first_bit: vec4<u32>, width: vec4<u32>) -> vec4<u32> {
     let words = select(element.xxxx, element.yyyy, first_bit >= vec4<u32>(32u));
@@ -33,12 +33,12 @@ fn convert_sscaled(element: vec2<u32>, first_bit: vec4<u32>, width: vec4<u32>) -
     return bitcast<vec4<u32>>(vec4<f32>(signed_fields(element, first_bit, width)));
 }
 
-// c / (2^width - 1) as the nearest float; OpFDiv promises 2.5 ULP.
+// c / (2^width - 1), rounded to the nearest float. OpFDiv only guarantees 2.5 ULP.
 //
-// In binary the fraction is the digits of c over and over, as 1/3 = 0.010101... Rotated so that they begin
-// with a 1, and repeated as often as 32 bits hold them, they give at least 25 bits: the mantissa and the
-// bit that rounds. There are no ties, as the digits never end; and where all are 1, rounding carries up to
-// 1.0.
+// The binary digits of the fraction are those of c repeated forever, like 1/3 = 0.010101... Rotated
+// to begin with a 1, and repeated to fill 32 bits, they give at least 25 bits: the mantissa and the
+// rounding bit. There are no ties, because the digits never end. If all digits are 1, rounding up
+// gives 1.0.
 fn normalized(c: vec4<u32>, width: vec4<u32>) -> vec4<u32> {
     let maximum = vec4<u32>(0xffffffffu) >> (32u - width);
     let zeros = countLeadingZeros(c) - (32u - width);
@@ -47,7 +47,7 @@ fn normalized(c: vec4<u32>, width: vec4<u32>) -> vec4<u32> {
     let once_in_each = (vec4<u32>(0xffffffffu) >> unused) / maximum;
     let fraction = (digits * once_in_each) << unused;
     let mantissa = ((fraction >> vec4<u32>(7u)) + 1u) >> vec4<u32>(1u);
-    // The mantissa's leading 1 adds to the exponent.
+    // The leading 1 of the mantissa increments the exponent.
     let value = ((125u - zeros) << vec4<u32>(23u)) + mantissa;
     return select(value, vec4<u32>(), c == vec4<u32>());
 }
@@ -66,13 +66,13 @@ fn convert_snorm(element: vec2<u32>, first_bit: vec4<u32>, width: vec4<u32>) -> 
     return normalized(magnitude, magnitude_width) | sign;
 }
 
-// Floats without sign, of 5 bits of exponent and the given width of mantissa, as 32-bit floats.
+// Converts unsigned floats with 5 exponent bits and the given width of mantissa to 32-bit floats.
 fn widened(small: vec4<u32>, mantissa_width: vec4<u32>) -> vec4<u32> {
     let shift = 23u - mantissa_width;
     let normal = (small << shift) + ((127u - 15u) << 23u);
-    // Infinities, and NaNs with their payload.
+    // Infinities and NaNs. NaNs keep their payload.
     let special = (small << shift) | vec4<u32>(0x7f800000u);
-    // Subnormal ones are normal as 32-bit floats, and the power of two rounds nothing.
+    // Subnormal values are normal as 32-bit floats. The multiplication by a power of two is exact.
     let ulp = bitcast<vec4<f32>>((127u - 14u - mantissa_width) << vec4<u32>(23u));
     let subnormal = bitcast<vec4<u32>>(vec4<f32>(small) * ulp);
     let exponent = small >> mantissa_width;

@@ -1,7 +1,8 @@
 // Index buffers.
 
-// Index `position` of a buffer of `limit` indices of `size` bytes (1, 2 or 4). Beyond the end it is 0.
-// The dword that holds the index is loaded whole: no memory protection is finer than that.
+// Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0
+// beyond the end. The whole dword that contains the index is loaded, because no memory protection
+// has a finer granularity.
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     if position >= limit {
         return 0u;
@@ -11,12 +12,12 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }
 
-// The largest index of a size.
+// The largest index with that size.
 fn largest_index(size: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * size);
 }
 
-// What the vertex index of an element is, before the base is added.
+// The vertex index of an element, before the base is added.
 fn index_of_element(element: u32) -> u32 {
     let size = draw.flags & INDEX_SIZE;
     if !may_be_general() || size == 0u {

@@ -1,4 +1,4 @@
-// Draws as they were recorded, for the kernels that find out what is drawn.
+// Recorded draws, for the kernels that read draw arguments on the GPU.
 
 // Push constants of a kernel.
 struct Kernel {
@@ -11,18 +11,19 @@ const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
 
-// Draw.flags and Input.flags: a draw with a predicate is discarded where that is not 0, instead of where it is.
+// Draw.flags and Input.flags: a draw with a predicate is discarded if the predicate is not 0,
+// instead of if it is 0.
 const INVERTED: u32 = 32u;
 
-// A draw as it was recorded; an INDIRECT one may be several.
+// A recorded draw. An INDIRECT one may consist of several draws.
 struct Input {
     kind: u32,
     topology: u32,
     flags: u32,
     draw_index: u32,
 
-    // Arguments of a direct draw. Otherwise `instance_count` and `first_instance` of BYTE_COUNT, whose
-    // counterOffset and vertexStride are `first` and `base_vertex`.
+    // The arguments of a direct draw. BYTE_COUNT uses `instance_count` and `first_instance`, and
+    // `first` and `base_vertex` as its counterOffset and vertexStride.
     count: u32,
     instance_count: u32,
     first: u32,
@@ -30,30 +31,32 @@ struct Input {
 
     first_instance: u32,
     group: u32,
-    // Indices that the bound range holds, and the one that restarts primitives where RESTART says so.
+    // The number of indices in the bound range, and the index that restarts primitives if RESTART
+    // is set.
     index_limit: u32,
     restart_index: u32,
 
     index_address: vec2<u32>,
-    // The first VkDraw[Indexed]IndirectCommand, or the counter of BYTE_COUNT.
+    // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // Where there is one: a draw exists if its index is below the count there.
+    // The address of a draw count, or 0: a draw exists if its index is below the count.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 
-    // Where there is one: a dword that says whether the draws are discarded.
+    // The address of a predicate, or 0: a dword that determines whether the draws are discarded.
     predicate: vec2<u32>,
-    // INDIRECT: draws at most, whose indices count up from `draw_index`, and bytes from one command to the next.
+    // INDIRECT: the most draws, whose indices count up from `draw_index`, and the bytes from one
+    // command to the next.
     draw_count: u32,
     stride: u32,
 }
 
 const INPUT_SIZE: u32 = 112u;
-// Bytes from its start to `group`, and to both queries.
+// Bytes from the start of an input to `group`, and to both queries.
 const INPUT_GROUP: u32 = 36u;
 const INPUT_QUERIES: u32 = 80u;
 
@@ -77,7 +80,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// One of the draws of an input.
+// Returns one of the draws of an input.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
@@ -85,11 +88,11 @@ fn draw_of_input(all: Input, index: u32) -> Input {
     return input;
 }
 
-// Draws of an input. Further ones are not made.
+// The most draws of an input. Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// How many draws an input is, at least one: without any it is an empty one, whose neighbours find its group and
-// queries.
+// The number of draws of an input, at least one: an input without draws counts as one empty draw,
+// so that the draws before and after it find its group and queries.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     if is_address(input.count_address) {
@@ -109,18 +112,18 @@ fn is_address(address: vec2<u32>) -> bool {
     return (address.x | address.y) != 0u;
 }
 
-// Arguments of a draw, wherever they come from.
+// The arguments of a draw from any source.
 struct Arguments {
     count: u32, // vertices or indices
     instance_count: u32,
     base_vertex: u32,
     first_instance: u32,
-    // Of the first index of the draw, and how many there are from it on.
+    // The address of the draw's first index, and the number of indices from there on.
     index_address: vec2<u32>,
     index_limit: u32,
 }
 
-// What vkCmdDrawIndirectByteCountEXT draws.
+// The number of vertices that vkCmdDrawIndirectByteCountEXT draws.
 fn vertices_of_bytes(counter: u32, offset: u32, stride: u32) -> u32 {
     return (counter - min(counter, offset)) / stride;
 }

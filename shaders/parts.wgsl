@@ -1,6 +1,6 @@
-// Inputs that are several draws, which the setup kernel takes block by block: as many draws as it has invocations.
+// Inputs with several draws. The setup kernel processes draws in blocks, one draw per invocation.
 
-// What consecutive draws have in common.
+// What consecutive draws of a run have in common.
 struct Member {
     group: u32,
     stream_query: vec2<u32>,
@@ -13,15 +13,16 @@ fn load_member(inputs: vec2<u32>, number: u32) -> Member {
     return Member(load1(multiply_add(at, 1u, INPUT_GROUP)), queries.xy, queries.zw);
 }
 
-// Of the inputs that are taken together, the number of the first draw of each, behind the last the number of all.
+// For each of the inputs that are processed together, the number of its first draw. After the last
+// input, the number of all draws.
 var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
-// That number.
+// The number of all draws of these inputs.
 var<workgroup> all_draws: u32;
 // The first draw of the next block.
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs from `first` on, as many as there are invocations. With at most MOST_DRAWS each they
-// stay a block below 2^32: no number of a draw wraps, nor that of the next block.
+// Counts the draws of the inputs from `first` on, one input per invocation. Each input has at most
+// MOST_DRAWS draws, so that the sum, and the number of the next block's first draw, are below 2^32.
 fn count_draws(setup: Setup, first: u32, local: u32) -> u32 {
     let width = kernel_width();
     let inputs = min(width, setup.input_count - first);
@@ -46,7 +47,8 @@ struct Part {
     index: u32,
 }
 
-// What a draw of the inputs from `first` on is part of: the last input whose draws begin at or before it.
+// Finds the input that a draw belongs to, and its index there: the last input whose first draw is
+// not after it.
 fn part_of(setup: Setup, first: u32, number: u32) -> Part {
     if setup.has_several == 0u {
         return Part(first + number, 0u);
@@ -71,9 +73,10 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
     return low + step;
 }
 
-// The first draw of the block behind the one from `first_draw` on. `part` and `fits`: of the invocation's draw, and
-// whether there is room for a primitive of its input behind this block. Where there is none for the input of the last
-// draw, and no query counts, its other draws change nothing, however many they are: they are skipped.
+// The first draw of the block after the one that begins at `first_draw`. `part` is the invocation's
+// draw, and `fits` is whether there is room for another primitive of its input after this block. If
+// there is no room for the input of the block's last draw, and no query counts, then the remaining
+// draws of this input change nothing, and are skipped.
 fn next_block(setup: Setup, first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let width = kernel_width();
     if setup.has_several == 0u || setup.has_queries != 0u {
@@ -92,13 +95,14 @@ fn next_block(setup: Setup, first: u32, first_draw: u32, draw_count: u32, part: 
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Draws that are kept: of several those that write something, and the first of each group.
+// -- Draws that are kept. If any input has several draws, these are the draws that write something,
+// and the first draw of each group.
 
-// A bit for each draw of a block.
+// One bit for each draw of a block.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
 
-// How many draws of the block before the invocation's are kept. The barriers of the sums between two blocks keep the
-// bits of one from those of the next.
+// The number of kept draws in the block before the invocation's draw. The barriers in the sums
+// between two blocks separate the bits of one block from those of the next.
 fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     let word = local / 32u;
     let bit = local % 32u;
@@ -113,7 +117,7 @@ fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     return kept_in_words(word) + countOneBits(atomicLoad(&kept[word]) & ((1u << bit) - 1u));
 }
 
-// And how many in all.
+// The number of kept draws in the block.
 fn kept_of_block() -> u32 {
     return kept_in_words((kernel_width() + 31u) / 32u);
 }

@@ -1,9 +1,10 @@
-// Primitive restart: which segment an index is in, and how many primitives lie before it.
+// Primitive restart: finds the segment of an index, and the number of primitives before it.
 //
-// A segment is what lies between two restart indices. Where those are belongs to the index buffer, not to a draw: there
-// is a table for each range of indices and topology, which indirect draws share. Runs of indices are summarised by an
-// associative operation (`join`), so that a reduction and a scan, of any number of workgroups and without
-// communication between them, find the state before each run:
+// A segment consists of the indices between two restarts. The restarts depend on the index buffer,
+// not on a draw: there is one table for each range of indices and topology, which indirect draws
+// share. Runs of indices are summarised with an associative operation (`join`). A reduction and a
+// scan can therefore compute the state before each run, with any number of workgroups and without
+// communication between workgroups:
 //
 //   xfb_restart        each invocation summarises a block of 32 indices, or several, each workgroup 256 blocks;
 //   xfb_restart_scan   one workgroup scans over the workgroups' summaries of a table;
@@ -11,10 +12,12 @@
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of the
 //                      blocks between, and the bit mask of its own block.
 //
-// A table is, for each workgroup, 16 bytes (`State` before it, 0, and the first restart behind it; before the scan its
-// `Run`), then for each of its blocks 16 bytes (mask of restarts; summary of what lies before it in its workgroup; the
-// first restart behind it there). A restart is named by the position of its index in the range; NONE is none. The last
-// block holds none: it stands for all positions from its first on, which lie beyond the range.
+// A table has an entry of 16 bytes for each workgroup: the `State` before it, 0, and the first
+// restart after it. Before the scan the entry is the workgroup's `Run`. After it follow entries of
+// 16 bytes for each block of the workgroup: the mask of its restarts, the summary of the blocks
+// before it in the workgroup (two dwords), and the first restart after it in the workgroup. A
+// restart is given by the position of its index in the range; NONE means that there is none. The
+// last block has no restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices
 const BLOCKS: u32 = 256u; // of a workgroup
@@ -38,7 +41,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
     return Run(1u, a.head, a.primitives + between + b.primitives, b.tail);
 }
 
-// What lies before a run.
+// The state before a run.
 struct State {
     primitives: u32, // of the complete segments
     open: u32, // indices of the last segment
@@ -52,12 +55,12 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// Blocks of a range of `limit` indices.
+// The number of blocks for a range of `limit` indices.
 fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// Numbers of 16 bytes in a table.
+// Indices of entries in a table.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -67,32 +70,32 @@ fn block_entry(block: u32) -> u32 {
     return block + block / BLOCKS + 1u;
 }
 
-// The run of `length` indices whose restarts are the bits of `mask`.
+// The run of `length` indices. The bits in `mask` are its restarts.
 fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     if mask == 0u {
         return Run(0u, length, 0u, length);
     }
     let first = firstTrailingBit(mask);
     let last = firstLeadingBit(mask);
-    // The segments that begin and end within, as runs of ones.
+    // The segments that begin and end within the run, as runs of ones.
     let whole = ~mask & ((1u << last) - 1u) & ~((1u << first) - 1u);
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
 
-// Primitives of runs of ones, each of which is a segment of as many vertices: primitive_count of all of them.
+// The sum of primitive_count over all runs of ones. Each run is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     if may_loop() {
-        // Mostly there is no run at all.
+        // In most cases there is no run at all.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
             primitives += primitive_count(topology, vertices, firstTrailingBit(~(rest >> first)));
-            // A one that is added at the first bit of a run clears the run.
+            // Adding 1 at the first bit of a run clears the run.
             rest &= rest + (1u << first);
         }
         return primitives;
     }
-    // Without the first vertices of each run, as many as primitives overlap by.
+    // Remove the first bits of each run: one for each vertex that consecutive primitives share.
     let overlap = primitive_overlap(topology);
     var runs = whole;
     runs = select(runs, runs & (runs << 1u), overlap >= 1u);
@@ -107,8 +110,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// Of the runs of ones that begin at bits `phase`, `phase + step` and so on: how many of their bits are the last of a
-// step.
+// For the runs of ones that begin at bit `phase` plus a multiple of `step`: the number of bits that
+// complete a step, counted from the start of their run.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
@@ -117,7 +120,7 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     var bits = select(0x55555555u, 0x49249249u, step == 3u);
     bits = select(bits, 0x11111111u, step == 4u);
     bits = select(bits, 0x41041041u, step == 6u);
-    // A one that is added at the first bit of a run clears the run, and is carried no further.
+    // Adding 1 at the first bit of a run clears the run, and the carry does not reach the next run.
     let starts = runs & ~(runs << 1u) & (bits << phase);
     let begun_there = runs & ~(runs + starts);
     return countOneBits(begun_there & (bits << select(phase - 1u, step - 1u, phase == 0u)));
@@ -125,9 +128,9 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
 
 // -- Reduction
 
-// A range of indices, and where its table goes.
+// A range of indices, and the address of its table.
 struct RestartRange {
-    // Of index 0 of the buffer; the range begins at index `first`.
+    // The address of index 0 of the buffer; the range begins at index `first`.
     index_address: vec2<u32>,
     table: vec2<u32>,
     first: u32,
@@ -142,7 +145,8 @@ struct RestartRange {
 const RESTART_RANGE_SIZE: u32 = 48u;
 const RESTART_RANGE_FIRST_WORKGROUP: u32 = 36u;
 
-// Ranges whose tables one dispatch makes. The first `scan_count`, those of more than one workgroup, are scanned.
+// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several
+// workgroups, and are scanned.
 struct Reduction {
     ranges: vec2<u32>,
     count: u32,
@@ -157,10 +161,11 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 }
 
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
-// Of each block, by bits.
+// The restarts of each block, as bits.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// A bit for each block of a workgroup that holds a restart; in the scan for each invocation's workgroup of blocks, of
-// which there are no more, as MAX_KERNEL_WIDTH is BLOCKS.
+// One bit for each block of a workgroup that contains a restart. In the scan, one bit for each
+// workgroup: an invocation processes one workgroup at a time, and MAX_KERNEL_WIDTH is equal to
+// BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -189,7 +194,7 @@ fn xfb_restart(
 
     // The last block of the longest ranges begins at 2^32.
     find_restarts(range, saturated(product(first_block, BLOCK)), local);
-    // Blocks of the invocation, one behind the other.
+    // The blocks of the invocation are contiguous.
     let width = kernel_width();
     let share = BLOCKS / width;
     var run = Run();
@@ -202,7 +207,7 @@ fn xfb_restart(
     for (var i = 0u; i < share; i++) {
         let number = local * share + i;
         if first_block + number < blocks {
-            // At most 8192 indices: 14 bits each.
+            // At most 8192 indices, so 14 bits each are enough.
             let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
             var next = marked_from(number + 1u);
             if next != NONE {
@@ -218,27 +223,28 @@ fn xfb_restart(
         let all = runs[width - 1u];
         var words = vec4<u32>(all.head | (all.restarts << 31u), all.primitives, all.tail, 0u);
         if blocks <= BLOCKS {
-            // The only one of a table is not scanned: nothing lies before it, and nothing behind.
+            // If a table has only one workgroup, it is not scanned: nothing is before it or after
+            // it.
             words = vec4<u32>(0u, 0u, 0u, NONE);
         }
         store4(range.table, 4u * state_entry(first_block / BLOCKS), words);
     }
 }
 
-// The run of a block, by its number in the workgroup. The last block of a range has none, and neither has what lies
-// behind it.
+// The run of a block, by its number in the workgroup. It is empty for the last block of a range,
+// and for blocks after it.
 fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
     let block = first_block + number;
     if block >= blocks - 1u {
         return Run();
     }
     let mask = atomicLoad(&restarts[number]);
-    // A range may end within a block: what counts on beyond is the same segment.
+    // A range may end within a block: positions beyond the range belong to the last segment.
     return run_of_mask(range.topology, vertices, mask, BLOCK);
 }
 
-// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices. Those beyond
-// the range restart nothing.
+// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring
+// indices. Indices beyond the range are not restarts.
 fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
@@ -273,7 +279,7 @@ fn mark(number: u32) {
     atomicOr(&marks[number / 32u], 1u << (number % 32u));
 }
 
-// The first that is marked, from a number on, or NONE.
+// The first marked number that is at least `number`, or NONE.
 fn marked_from(number: u32) -> u32 {
     var keep = 0xffffffffu << (number % 32u);
     for (var word = number / 32u; word < BLOCKS / 32u; word++) {
@@ -286,8 +292,8 @@ fn marked_from(number: u32) -> u32 {
     return NONE;
 }
 
-// Scans over the runs of a workgroup. What lies before the invocation's own is the result; all of them
-// together are left in the element of `runs` of the last invocation.
+// Scans over the runs of a workgroup. Returns the run of everything before the invocation's own
+// run. The last element of `runs` is then the run of the whole workgroup.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
@@ -308,7 +314,8 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
 
 // -- Scan
 
-// Replaces the summaries of a table's workgroups by the states before them and the first restarts behind them.
+// Replaces the runs of a table's workgroups by the states before them and the first restarts after
+// them.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_restart_scan(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -325,7 +332,7 @@ fn xfb_restart_scan(
     let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
-    // The first restarts, from the last workgroup on.
+    // The first restarts, beginning with the last workgroup.
     var next = NONE;
     var end = count;
     while end > 0u {
@@ -369,7 +376,8 @@ fn load_run(table: vec2<u32>, workgroup: u32) -> Run {
     return Run(words.x >> 31u, words.x & 0x7fffffffu, words.y, words.z);
 }
 
-// The first restart of the workgroups from `first + number` on, of those whose runs are shared. `next`: behind them.
+// The first restart in the workgroups from `first + number` on, among those that are processed
+// together. `next` is the first restart after these.
 fn first_restart(first: u32, number: u32, next: u32) -> u32 {
     let marked = marked_from(number);
     if marked == NONE {
@@ -378,15 +386,16 @@ fn first_restart(first: u32, number: u32, next: u32) -> u32 {
     return (first + marked) * BLOCKS * BLOCK + runs[marked].head;
 }
 
-// -- What stands in a table
+// -- Access to a table
 
-// A position, by its block, and its number there: below 32, but in the last block.
+// A position: the number of its block, and its number in the block, which is below 32 except in the
+// last block.
 struct Position {
     block: u32,
     number: u32,
 }
 
-// The position `offset` behind another one. What passes 2^32 is in the last block.
+// The position `offset` after `first`. Positions beyond 2^32 are in the last block.
 fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
     let position = first + offset;
     let last = block_count(limit) - 1u;
@@ -398,7 +407,7 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
     return load4(multiply_add(table, block_entry(block), 16u));
 }
 
-// What lies before a position. `entry`: of its block.
+// The state before a position. `entry` is the entry of its block.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2(multiply_add(table, state_entry(position.block / BLOCKS), 16u));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
@@ -409,7 +418,7 @@ fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>
     return advance(topology, vertices, state, here);
 }
 
-// The first restart at a position or behind it, or NONE.
+// The first restart at a position or after it, or NONE.
 fn restart_from(table: vec2<u32>, position: Position) -> u32 {
     let entry = load_block(table, position.block);
     let mask = entry.x & (0xffffffffu << min(position.number, 31u));
@@ -424,19 +433,20 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // -- Draws
 
-// Where a draw stands in its table.
+// The position of a draw in its table.
 struct DrawRestarts {
-    // Position of its first index, and of the end of the range.
+    // The position of the draw's first index, and of the end of the range.
     first: u32,
     limit: u32,
-    // Indices before its first restart, or NONE.
+    // The number of indices before the draw's first restart, or NONE.
     head: u32,
-    // What the states behind that restart count beyond the draw's own primitives, modulo 2^32.
+    // The difference between the primitives that states after that restart count and the draw's own
+    // primitives, modulo 2^32.
     before: u32,
 }
 
-// The table of an indirect draw is of all that is bound, that of another one of what it draws: the twin of range_of in
-// src/runtime/recorder/restarts.rs.
+// The table of an indirect draw covers all bound indices; that of another draw covers the indices
+// of the draw. range_of in src/runtime/recorder/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     var restarts = DrawRestarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
     if input.kind == INDIRECT {
@@ -455,7 +465,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     return restarts;
 }
 
-// What of the draw lies before its index `offset`. `state`: what of the table does.
+// Converts a state of the table to that of the draw before its index `offset`.
 fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);
@@ -463,7 +473,7 @@ fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     return State(state.primitives - restarts.before, state.open);
 }
 
-// Primitives of an instance.
+// The number of primitives per instance.
 fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let end = position_behind(restarts.limit, restarts.first, count);
@@ -475,7 +485,7 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // -- Use by captures
 
-// Where an index stands.
+// The position of an index in its segment.
 struct Place {
     exists: bool, // false for a restart, and where nothing is written any more
     vertex: u32, // number in its segment
@@ -484,10 +494,11 @@ struct Place {
     record_count: u32, // of the segment's primitives that the vertex can be in, or for a restart, of all
 }
 
-// Primitives end within 5 vertices behind any of theirs.
+// A primitive ends at most 5 vertices after any of its vertices.
 const REACH: u32 = 5u;
 
-// The place of index `offset` of the draw. For a restarted draw `item_count` is the number of indices.
+// The place of index `offset` of the draw. If primitive restart is enabled, `item_count` is the
+// number of indices.
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -496,7 +507,7 @@ fn place_of_index(offset: u32) -> Place {
     let entry = load_block(table, position.block);
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
 
-    // How much of the segment follows, as far as it matters.
+    // The number of indices that follow in the segment, up to REACH.
     var next = 0u;
     if position.block + 1u < block_count(draw_restarts.limit) {
         next = load1(multiply_add(table, block_entry(position.block + 1u), 16u));
@@ -508,7 +519,7 @@ fn place_of_index(offset: u32) -> Place {
     let behind = 1u + min(until_restart, draw.item_count - 1u - offset);
     let visible = state.open + select(behind, 0u, is_restart);
 
-    // What lies beyond the last record wraps nothing: the limit is at most 2^30.
+    // Clamped to the limit, which is at most 2^30, so that nothing overflows.
     let limit = draw.output_limit;
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

@@ -1,15 +1,16 @@
-// Results of queries, as vkCmdCopyQueryPoolResults writes them.
+// Copies query results, like vkCmdCopyQueryPoolResults.
 
 struct Results {
-    // Of the first query: its values, two 64-bit integers, and its availability, a dword.
+    // For the first query: the addresses of its values, two 64-bit integers, and of its
+    // availability, a dword.
     values: vec2<u32>,
     availability: vec2<u32>,
-    // Where its result goes, and bytes from there to the next.
+    // The destination of its result, and the bytes from one result to the next.
     copies: vec2<u32>,
     stride: u32,
-    // Queries.
+    // The number of queries.
     count: u32,
-    // 64-bit integers that a query has: 1 or 2.
+    // The number of 64-bit integers in a query: 1 or 2.
     value_count: u32,
     flags: u32,
     reserved: vec2<u32>,
@@ -22,7 +23,7 @@ const RESULT_PARTIAL: u32 = 4u; // also of queries that are unavailable
 
 const RESULTS_WIDTH: u32 = 64u;
 
-// Every invocation copies the result of one query.
+// Each invocation copies the result of one query.
 @compute @workgroup_size(RESULTS_WIDTH)
 fn xfb_results(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,

@@ -1,33 +1,35 @@
-// What the CPU cannot know while recording: counts and clamps of draws whose arguments, or whose place in
-// the capture buffers, only the GPU knows. One workgroup does it for a whole batch.
+// Counts and clamps draws if their arguments, or their positions in the capture buffers, are only
+// known on the GPU. One workgroup does this for all draws of a setup.
 //
-// Memory is not coherent, here as in every kernel: what an invocation reads, no other one of the dispatch wrote.
-// They exchange data through shared memory.
+// Memory is not coherent, here and in all kernels: an invocation must not read what another
+// invocation of the dispatch wrote. Invocations exchange data through shared memory.
 
-// What it is given.
+// The parameters of the kernel.
 struct Setup {
-    // Of `Input`s, and where their `Draw`s go.
+    // The addresses of the `Input`s, and of the resulting `Draw`s.
     inputs: vec2<u32>,
     draws: vec2<u32>,
-    // Of groups of consecutive inputs: a dword each, the invocations of a workgroup of its pipeline; and where results
-    // go, what its dispatch is given (`Batch`, 32 bytes, then its workgroups, 12 bytes; 48 in all).
+    // For each group of consecutive inputs: a dword with the workgroup size of its pipeline; and
+    // the parameters of its dispatch, which the kernel writes (`Batch`, 32 bytes, then the
+    // workgroups, 12 bytes; 48 bytes in all).
     groups: vec2<u32>,
     batches: vec2<u32>,
-    // Positions in bytes, from an earlier setup or 0, and where the new ones go.
+    // The positions in bytes that an earlier setup wrote, or 0, and where the new ones are written.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // Of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE where any of them restarts.
+    // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input may be several draws. Then `draws` has no room but for those that write something, and one of
-    // each group.
+    // Whether any input may consist of several draws. If so, `draws` has room only for draws that
+    // write something, and for one draw of each group.
     has_several: u32,
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
     reserved: array<u32, 3>,
-    // By buffer. Positions if there is neither state nor counter; bytes that are bound; bytes of a record,
-    // 0 where nothing is captured; counters to begin with and to end in, where there are any.
+    // By buffer: the positions if there is neither a state nor a counter; the size of the bound
+    // range in bytes; the size of a record in bytes, or 0 if nothing is captured; the counters to
+    // begin with and to end with, if any.
     positions: vec4<u32>,
     sizes: vec4<u32>,
     strides: vec4<u32>,
@@ -43,30 +45,30 @@ struct GroupBatch {
 
 const BATCH_SIZE: u32 = 48u;
 
-// Items of a restarted draw: a fan has two invocations for each.
+// The most items of a draw with primitive restart: a fan has two invocations for each.
 const MOST_ITEMS: u32 = 0x7fffffffu;
-// Of a kernel's workgroup. Its shared memory is made for as many.
+// The largest workgroup of a kernel, which the shared memory is declared for.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
-// What a draw comes to, and where it goes.
+// The counts of a draw, and its position.
 struct Placed {
-    // Of an instance.
+    // Per instance.
     primitives: u32,
     vertices: u32, // of a primitive
-    // Of all instances.
+    // Over all instances.
     needed: vec2<u32>,
     written: u32,
     base_record: u32,
 }
 
-// What is summed up over runs of draws: primitives for the two queries, and for a group its workgroups and the draws
-// that are kept.
+// The sums over runs of draws: primitives for the two queries; for a group its workgroups, and its
+// kept draws.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
 
-// What the draws behind those that are placed find: records that fit, and the number of the next one. All
-// invocations have the same.
+// For the draws after those that are placed: the number of records that fit, and the number of the
+// next record. Uniform over all invocations.
 var<private> room: u32;
 var<private> next_record: u32;
 
@@ -74,7 +76,7 @@ var<private> next_record: u32;
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     let width = kernel_width();
-    // Every invocation reads the counters before one of them writes them.
+    // Every invocation reads the counters before one of them writes counters.
     let positions = start_positions(setup);
     storageBarrier();
 
@@ -82,7 +84,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     room = room_at(setup, positions);
     next_record = 0u;
     var next_draw = 0u;
-    // Over the last run of each so far.
+    // The sums over the last run of each kind so far.
     var ends = array<vec4<u32>, 3>();
     let first_sum = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
     for (var first = 0u; first < setup.input_count; first += width) {
@@ -111,7 +113,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 }
                 placed = needed_by(input, arguments, restarts);
             }
-            // Where nothing is captured nothing is stored, and nothing overflows.
+            // If nothing is captured, nothing is stored and nothing overflows.
             var written = placed.needed;
             if captures {
                 placed = place(local, placed);
@@ -127,7 +129,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 size = load1(multiply_add(setup.groups, member.group, 4u));
             }
             let workgroups = workgroups_of(made, placed, size);
-            // A run ends with the draw before one of another query, or group.
+            // A run ends before a draw with another query or group.
             var starts = array<bool, 3>(
                 any(member.stream_query != previous.stream_query),
                 any(member.generated_query != previous.generated_query),
@@ -138,7 +140,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 vec4<u32>(placed.needed, 0u, 0u),
                 vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u),
             );
-            // A loop, as the code of a sum is long, and compilers take it in wherever it is called.
+            // A loop, because the code of a sum is long, and compilers inline each call.
             for (var which = first_sum; which < 3u; which++) {
                 let sum = sum_runs(local, starts[which], values[which], ends[which]);
                 values[which] = sum.before;
@@ -170,7 +172,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // What is drawn may be as many vertices as a counter says that is written now.
+    // A draw may read its vertex count from a counter that is written now.
     storageBarrier();
     if local == 0u {
         if setup.input_count > 0u {
@@ -215,7 +217,7 @@ fn load_setup() -> Setup {
     );
 }
 
-// Bytes from the start of each bound range. A counter that is no multiple of 4 is rounded down.
+// Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
 fn start_positions(setup: Setup) -> vec4<u32> {
     if is_address(setup.state) {
         return load4(setup.state);
@@ -229,7 +231,7 @@ fn start_positions(setup: Setup) -> vec4<u32> {
     return positions;
 }
 
-// Records that still fit into every captured buffer.
+// The number of records that still fit into all captured buffers.
 fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
     var least = 0xffffffffu;
     for (var b = 0u; b < 4u; b++) {
@@ -241,7 +243,7 @@ fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
     return least;
 }
 
-// The draw without a place.
+// The counts of a draw, without its position.
 fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
@@ -251,9 +253,10 @@ fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Plac
     return Placed(primitives, vertices, product(primitives, arguments.instance_count), 0u, 0u);
 }
 
-// -- Placing: each draw behind those before it, and clamped to what fits
+// -- Placing: each draw is placed after the draws before it, and clamped to what fits
 
-// What was placed of a block of draws: all up to the first that does not fit whole.
+// The result of a round over a block of draws: it places all draws up to the first one that does
+// not fit completely.
 struct Round {
     end: u32, // number behind the last draw
     records: u32,
@@ -261,17 +264,17 @@ struct Round {
 
 var<workgroup> round: Round;
 
-// Places a draw of each invocation.
+// Places one draw per invocation.
 //
-// Of a draw that does not fit, less than a primitive is left, at most 2 records. Later draws may have smaller
-// primitives: a new round places those. It takes a record at least before there is another, so in all blocks
-// together there are at most 3 rounds more than blocks.
+// If a draw does not fit completely, less than one of its primitives is left: at most 2 records.
+// Later draws may have smaller primitives, and are placed in a new round. Each further round needs
+// at least one record, so all blocks together take at most 3 rounds more than there are blocks.
 fn place(local: u32, unplaced: Placed) -> Placed {
     let width = kernel_width();
     var placed = unplaced;
     var first = 0u;
     while first < width {
-        // As if nothing were before it in this round.
+        // The records of the draw if it were the first in this round.
         var records = 0u;
         if local >= first {
             records = min(saturated(placed.needed), room / placed.vertices) * placed.vertices;
@@ -293,7 +296,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
     return placed;
 }
 
-// The draw with every count clamped: the twin of DrawCounts in src/counts.rs.
+// The draw with all counts clamped, like DrawCounts in src/counts.rs.
 fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
     var made = Draw(
         input.topology,
@@ -317,7 +320,8 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
         made.output_count = primitives * placed.vertices;
         made.item_count = item_count(input.topology, placed.vertices, primitives);
         if may_restart() && (input.flags & RESTART) != 0u {
-            // Beyond the index buffer lies one segment, of at least a primitive every six indices.
+            // Beyond the index buffer all indices are 0, and form a segment with at least one
+            // primitive per six indices.
             let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
             let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
             made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
@@ -326,8 +330,8 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
     return made;
 }
 
-// Workgroups up to the last item that contributes: the last instance may be cut short. The CPU's bounds of
-// dispatches rely on it.
+// The workgroups up to the last item that contributes: the last instance may be incomplete. The
+// upper bounds that the CPU computes rely on this.
 fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;
@@ -344,9 +348,9 @@ fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
     return count / size + select(1u, 0u, count % size == 0u);
 }
 
-// Writes what the dispatch of a group is given: its draws, which end before number `end`, and the positions. And its
-// VkDispatchIndirectCommand: the workgroups folded over two axes, as src/runtime/fold.rs does it. `sums`: workgroups,
-// and draws.
+// Writes the parameters for the dispatch of a group: its draws, which end before draw `end`, the
+// positions, and its VkDispatchIndirectCommand, whose workgroups are folded over two axes as in
+// src/runtime/fold.rs. `sums` contains the numbers of workgroups and of draws.
 fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, group, BATCH_SIZE);
     let first = end - sums.z;

@@ -1,15 +1,15 @@
-// The compute backend with staging: what a workgroup captures goes through shared memory, so that
-// neighbouring invocations store neighbouring bytes, whole sectors of memory at a time.
+// The compute backend with staging: a workgroup collects its records in shared memory, so that
+// neighbouring invocations store neighbouring bytes, in whole sectors of memory.
 //
-// The invocations of a workgroup fill a run of records without gaps, but for primitives that they share with
-// the workgroups beside: those records are stored directly, by whoever shades their vertex.
+// The invocations of a workgroup write a contiguous run of records, except for primitives that they
+// share with neighbouring workgroups: each invocation stores those records directly.
 
-// Numbers of the first such record within the draw, and of the one behind the last.
+// The number of the run's first record in the draw, and the number after its last record.
 var<workgroup> run_begin: u32;
 var<workgroup> run_end: u32;
 
-// Records from the first one of the primitive that begins at an item to that of the next item's. The items of
-// lists are records themselves.
+// The number of records from the first record of the primitive that begins at an item to the first
+// record of the primitive that begins at the next item. In lists each item is one record.
 fn records_per_step() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() | is_tri_fan() {
         return 3u;
@@ -17,21 +17,21 @@ fn records_per_step() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj());
 }
 
-// The first record of the first primitive that begins at this item or behind it. Beyond the limit, which is
-// at most 2^30 records, no number matters, and none wraps.
+// The first record of the first primitive that begins at this item or a later one. Numbers are
+// clamped to the limit, which is at most 2^30 records, so that nothing overflows.
 fn run_from(work: Work) -> u32 {
     let limit = draw.output_limit;
     let records = min(min(work.items_before, limit) * records_per_step(), work.segment.count);
     return min(min(work.segment.first, limit) + records, limit);
 }
 
-// Behind the last record of the last primitive that ends at this item or before it.
+// The number after the last record of the last primitive that ends at this item or an earlier one.
 fn run_through(work: Work) -> u32 {
     let limit = draw.output_limit;
     if !work.in_draw {
         return limit;
     }
-    // What a segment has beyond one item a primitive belongs to its last one.
+    // A segment has more items than primitives. The additional items belong to the last primitive.
     let overlap = item_count(draw_topology(), 0u, 0u);
     let primitives = max(min(work.items_through, limit + overlap), overlap) - overlap;
     let records = min(primitives * records_per_step(), work.segment.count);
@@ -49,7 +49,7 @@ fn xfb_compute_staged(
     if work.is_idle {
         return;
     }
-    // Lists of one unit a record are stored without gaps as they are.
+    // Lists with one unit per record are contiguous in the buffer without staging.
     let is_staged = staged_units() > 1u || records_per_step() > 1u;
     if is_staged & (local == 0u) {
         run_begin = run_from(work);
@@ -73,7 +73,7 @@ fn xfb_compute_staged(
         outputs.y = output_of(work.segment, records.y);
         outputs.z = output_of(work.segment, records.z);
     }
-    // A loop, as it is seldom that one is stored, and its code is long.
+    // A loop, because these stores are rare and their code is long.
     for (var i = 0u; i < most_records_of_item(); i++) {
         store_beyond(select(select(outputs.z, outputs.y, i == 1u), outputs.x, i == 0u), begin, end);
     }

@@ -1,31 +1,36 @@
-// Sums over runs of consecutive inputs, by a scan over the invocations of the setup kernel, block by block.
+// Sums over runs of consecutive inputs: a scan over the invocations of the setup kernel, block by
+// block.
 
-// Two 64-bit integers each.
+// Each is two 64-bit integers.
 struct Sum {
-    // Over the run of the input before this one, up to that.
+    // The sum over the run of the previous input, up to and including that input.
     before: vec4<u32>,
-    // Over the last run of the block: what the next block carries on.
+    // The sum over the last run of the block, which the next block continues.
     last: vec4<u32>,
 }
 
-// Each step reads one half and writes the other. With `has_start` it is 10 KiB: every device has 16.
+// Each step reads one half and writes the other. Together with `has_start` it is 10 KiB; every
+// device has 16 KiB.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// 1 where a run starts within what the sum is of: no bools, which NVIDIA's driver 580.159.04 loses in shared
-// memory.
+// 1 if a run starts within the summed values. Not bool, because NVIDIA's driver 580.159.04 loses
+// bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// What of a scan an invocation has: the sum of its value and of those before it that were joined, back to the start of
-// its run at most, and in which half of `sums` all of them are.
+// An invocation's state of a scan: the sum of its value and the values before it that were added so
+// far, at most back to the start of its run; and the half of `sums` that contains the sums of all
+// invocations.
 struct Scan {
     sum: vec4<u32>,
     has_start: bool,
     half: u32,
 }
 
-// `starts`: whether the invocation's input is the first of a run. `carried`: over the run so far.
+// `starts` is whether the invocation's input is the first of a run. `carried` is the sum over the
+// current run so far.
 //
-// The steps stand one behind the other, as those of part_of do. In loops a batch of many draws would take more rounds
-// than llvmpipe lets a kernel have, 65,535 of all loops together: then it leaves them, and sums are wrong.
+// The steps are unrolled, as in part_of. With loops, a batch of many draws would need more
+// iterations than llvmpipe allows per kernel, 65,535 over all loops: it would then leave the loops,
+// and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {
     var scan = Scan(value, starts, 0u);
     if local == 0u && !starts {
@@ -45,7 +50,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> S
     return Sum(before, last);
 }
 
-// Joins four sums over `step` values each.
+// Adds up four sums over `step` values each.
 fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     let width = kernel_width();
     if step >= width {

@@ -1,4 +1,4 @@
-// System values. src/sysval/ declares the same structures; a test compares the two.
+// System values. src/sysval/ declares the same structures, and a test compares the two.
 
 struct AttributeDescriptor {
     address: vec2<u32>,
@@ -6,7 +6,7 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// One draw of a capture, clamped to what fits.
+// One draw of a capture, clamped to the room in the capture buffers.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -33,11 +33,12 @@ struct Sysvals {
     attributes: array<AttributeDescriptor, 1>,
 }
 
-// Draws that one dispatch captures, where it is not the one in the push constants.
+// The draws that one dispatch captures, if it is not only the one in the push constants.
 struct Batch {
     draws: vec2<u32>,
     draw_count: u32,
-    // Bytes from one to the next: DRAW_SIZE, or RESTARTED_DRAW_SIZE where each has its `DrawRestarts` behind it.
+    // Bytes from one draw to the next: DRAW_SIZE, or RESTARTED_DRAW_SIZE if each is followed by its
+    // `DrawRestarts`.
     draw_stride: u32,
     positions: vec4<u32>,
 }
@@ -54,19 +55,21 @@ const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
 
-// The draw of this invocation, and where its capture begins in each buffer, in dwords.
+// The draw of this invocation, and the offset in dwords in each buffer that its base_record counts
+// from.
 var<private> draw: Draw;
 var<private> first_dwords: vec4<u32>;
-// With primitive restart: where the draw stands in its table.
+// With primitive restart: the position of the draw in its table.
 var<private> draw_restarts: DrawRestarts;
 
-// The draw of the push constants.
+// Uses the draw in the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_dwords = vec4<u32>();
 }
 
-// The draw of the batch that a workgroup of the dispatch is for: the last that begins at or before it.
+// Uses the draw of the batch that a workgroup belongs to: the last one whose first workgroup is not
+// after it.
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
     first_dwords = load4(multiply_add(sysvals.batch, 1u, 16u)) / 4u;
@@ -83,7 +86,7 @@ fn use_draw_of(workgroup: u32) {
     }
     let at = multiply_add(head.xy, low, head.w);
     draw = draw_at(at);
-    // Whether this draw restarts is not waited for.
+    // These are loaded without waiting for the flags of the draw.
     if may_restart() && head.w == RESTARTED_DRAW_SIZE {
         let words = load4(multiply_add(at, 1u, DRAW_SIZE));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w);
@@ -103,7 +106,8 @@ fn draw_at(at: vec2<u32>) -> Draw {
     );
 }
 
-// The draw of sysvals in memory. Whoever links calls it where the push constants have their address alone.
+// Uses the draw of sysvals in memory. The linker calls it if the push constants contain only their
+// address.
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
     first_dwords = vec4<u32>();
@@ -130,7 +134,7 @@ fn xfb_is_bound(buffer: u32) -> bool {
     return (address.x | address.y) != 0u;
 }
 
-// What is in memory beside the sysvals.
+// The address of data that is not in the sysvals.
 fn table_address() -> vec2<u32> {
     return sysvals.table;
 }

@@ -1,5 +1,6 @@
-// The vertex backend: the vertex shader stores what it has just computed. It may run more than once for
-// a vertex, and for vertices that do not exist: the stores are idempotent, and all are predicated.
+// The vertex backend: the vertex shader stores what it has just computed. It may run more than once
+// for a vertex, and for vertices that do not exist. The stores are therefore idempotent and
+// conditional.
 
 fn xfb_vertex(vertex_index: u32, instance_index: u32) {
     use_pushed_draw();

@@ -1,6 +1,7 @@
-// Accesses that are as wide as they are aligned. A GPU that is told of 4 bytes alone takes a vector apart,
-// dword by dword; what is bound and where a capture resumes decide at run time. Only accesses that every
-// record or element aligns alike come here, so that all invocations go the same way.
+// Accesses that are as wide as their alignment allows. If only an alignment of 4 bytes is declared,
+// a GPU splits a vector into dwords. The alignment depends on the bound buffers and on where a
+// capture resumes, so it is tested at run time. These functions are only called if the alignment is
+// the same for all records or elements, so that all invocations take the same branch.
 
 fn load2_wide(address: vec2<u32>) -> vec2<u32> {
     if may_be_wide() && (address.x & 7u) == 0u {

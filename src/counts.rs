@@ -1,31 +1,34 @@
-//! What one direct draw captures: counts and clamps, computed on the CPU while recording.
+//! Counts of one direct draw, clamped to the room in the capture buffers, computed on the CPU
+//! during recording.
 //!
-//! Overflow goes by stride
-//! ([transform feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first that does not fit ends the draw.
-//! So one number, the primitives that fit, clamps everything else. All arithmetic is in 64 bits; the
-//! results fit 32, because a bound range is at most [`MAX_BUFFER_SIZE`] and a record at least a dword.
+//! Whole records overflow ([transform
+//! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
+//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
+//! draw. One number, that of the primitives that fit, therefore determines all other limits. All
+//! arithmetic uses 64 bits; the results fit into 32 bits, because a bound range has at most
+//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
 
 #![forbid(unsafe_code)]
 
 use crate::topology::PrimitiveTopology;
 
-/// Largest bound range of a capture buffer in bytes: the last dword that a 32-bit counter can reach.
+/// The largest bound range of a capture buffer in bytes: the largest multiple of 4 that a 32-bit
+/// counter can have.
 pub const MAX_BUFFER_SIZE: u64 = u32::MAX as u64 - 3;
 
-/// A buffer that is both captured to and bound.
+/// A capture buffer that is bound and that the shader captures to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoundBuffer {
-    /// Bytes of the bound range, at most [`MAX_BUFFER_SIZE`].
+    /// Size of the bound range in bytes, at most [`MAX_BUFFER_SIZE`].
     pub size: u64,
-    /// Write position: bytes from the start of the range. May lie beyond `size`.
+    /// Write position: bytes from the start of the range. May exceed `size`.
     pub position: u64,
-    /// Bytes of one vertex's record, a positive multiple of 4.
+    /// Size of a vertex's record in bytes, a positive multiple of 4.
     pub stride: u32,
 }
 
 impl BoundBuffer {
-    /// Whole primitives of `vertices_per_primitive` vertices that still fit.
+    /// The number of whole primitives of `vertices_per_primitive` vertices that still fit.
     pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
         let size = if self.size < MAX_BUFFER_SIZE { self.size } else { MAX_BUFFER_SIZE };
         let primitive = self.stride as u64 * vertices_per_primitive as u64;
@@ -36,29 +39,30 @@ impl BoundBuffer {
     }
 }
 
-/// What one draw does, clamped to what fits.
+/// The counts of one draw, clamped to the room in the capture buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawCounts {
-    /// Primitives of all instances: `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`'s second integer.
+    /// Primitives of all instances: the second integer of
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_needed: u64,
-    /// Primitives that fit: the query's first integer.
+    /// Primitives that fit: the first integer of that query.
     pub primitives_written: u64,
-    /// Vertices that are written, of all instances: records at or above it do not exist.
+    /// Vertices that are written, in all instances: the number of records of the draw.
     pub output_limit: u32,
-    /// Vertices that one instance writes, before `output_limit` cuts the last instance short.
+    /// Vertices that one instance writes. The last instance may write fewer, see `output_limit`.
     pub output_count: u32,
-    /// Items of an instance that contribute to them, see [`crate::topology`]. The hub of a fan is
-    /// none.
+    /// Items per instance that contribute to these vertices, see [`crate::topology`]. The hub of a
+    /// fan is not counted.
     pub item_count: u32,
-    /// Instances that write anything.
+    /// The number of instances that write anything.
     pub instance_count: u32,
 }
 
 impl DrawCounts {
     /// Counts of a direct draw into `buffers`.
     ///
-    /// With no buffer bound nothing is stored, and nothing overflows either: the query counts go on,
-    /// while the clamped counts are 0.
+    /// If no buffer is bound, nothing is written, and nothing overflows: the query counts are those
+    /// of the whole draw, and the clamped counts are 0.
     pub fn new(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -94,13 +98,13 @@ impl DrawCounts {
         }
     }
 
-    /// Bytes that the draw appends to a buffer of that stride.
+    /// The bytes that the draw writes to a buffer with that stride.
     pub const fn bytes_written(&self, stride: u32) -> u64 {
         self.output_limit as u64 * stride as u64
     }
 }
 
-/// The clamped counts fit 32 bits: see the head of the module.
+/// Clamped counts fit into 32 bits, see the module documentation.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -121,7 +125,7 @@ mod tests {
     }
 
     proptest! {
-        /// The clamps against the rule they stand for, primitive by primitive.
+        /// Tests the clamped counts against the rule that they implement, primitive by primitive.
         #[test]
         fn a_primitive_is_written_where_it_fits_every_buffer(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
@@ -145,7 +149,8 @@ mod tests {
             for b in &buffers {
                 prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
             }
-            // What the shader does with the clamps reaches every written record, and no index wraps.
+            // In the shader, the clamped counts select every written record, and no index
+            // overflows.
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);

@@ -1,5 +1,5 @@
-//! What other packages of this workspace share with the library and embedders have no use for. It is no part of the
-//! API: any version may change it.
+//! Functions for other packages of this workspace. They are not part of the API: any version may
+//! change them.
 
 #![forbid(unsafe_code)]
 
@@ -11,24 +11,25 @@ pub use crate::runtime::fold::fold;
 pub use crate::runtime::pipeline::compute_pipelines;
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};
 
-/// For `map_err`: the failed command and its result.
+/// For `map_err`: makes an error from the name of the failed command and its result.
 pub fn vulkan_error(call: &'static str) -> impl FnOnce(vk::Result) -> RuntimeError {
     RuntimeError::vulkan(call)
 }
 
-/// Kernels of a device without the compute backend, which stand where none are made yet.
+/// The kernels of a device without the compute backend. Used as a placeholder until kernels are
+/// made.
 pub const fn no_kernels() -> Kernels {
     Kernels::none()
 }
 
-/// Bytes that so many queries take.
+/// The size in bytes of a query pool with `count` queries.
 pub const fn query_pool_size(count: u32) -> u64 {
     QueryPool::size(count)
 }
 
-/// What belongs to one context and its clones.
+/// An object that belongs to one context and its clones.
 pub trait HasContext {
-    /// The context that it was made with.
+    /// The id of the context that the object was made with.
     fn context_id(&self) -> ContextId;
 }
 

@@ -1,8 +1,9 @@
-//! Mesa's varying slots as SPIR-V: a built-in, or a location.
+//! Maps Mesa's varying slots to SPIR-V: to a built-in or a location.
 //!
-//! `gl_varying_slot` has 64 values, 32 of them built-ins of OpenGL and 32 generic, `VAR0` to `VAR31`.
-//! SPIR-V has built-ins for some of the former; the rest need a location that no generic slot takes.
-//! No stage sees another, so that every stage packs in the same way, whatever it uses:
+//! `gl_varying_slot` has 64 values, 32 of them built-ins of OpenGL and 32 generic ones, `VAR0` to
+//! `VAR31`. SPIR-V has built-ins for some of the former; the others need a location that no generic
+//! slot uses. Stages are compiled independently, so every stage uses the same assignment, whatever
+//! slots it uses:
 //!
 //! | location | slot | | location | slot |
 //! |---|---|---|---|---|
@@ -13,11 +14,11 @@
 //! | 4 | `BFC1` | | 10 | `VIEWPORT_MASK` |
 //! | 5 | `EDGE` | | 11 + n | `VARn`, and `TEXn` |
 //!
-//! `TEX0` to `TEX7` arrive as `VAR0` to `VAR7`: a shader has one or the other.
+//! `TEX0` to `TEX7` have the locations of `VAR0` to `VAR7`: a shader uses either kind.
 //!
-//! A location holds four components. OpenGL has 32 of them, so that 21 are left for generic slots;
-//! Vulkan guarantees no more than 16 (`maxVertexOutputComponents` is at least 64), so that the number
-//! is a parameter that comes from the device.
+//! A location has four components. OpenGL has 32 locations, which leaves 21 for generic slots.
+//! Vulkan guarantees only 16 (`maxVertexOutputComponents` is at least 64), so the number of
+//! locations is a parameter that comes from the device.
 
 #![forbid(unsafe_code)]
 
@@ -25,15 +26,16 @@ use std::fmt;
 
 use spirv::BuiltIn;
 
-/// Locations that belong to slots which SPIR-V has no built-in for, whether a shader uses them or not.
+/// The number of locations that are reserved for slots without a SPIR-V built-in, even if a shader
+/// does not use them.
 pub const RESERVED_LOCATIONS: u32 = 11;
 
-/// Locations of OpenGL. What a device has beyond is not used.
+/// The number of locations in OpenGL. Further locations of a device are not used.
 pub const MAX_LOCATIONS: u32 = 32;
 
 macro_rules! varying_slots {
     ($($variant:ident $name:literal,)*) => {
-        /// A value of Mesa's `gl_varying_slot`, in its order.
+        /// A value of Mesa's `gl_varying_slot`. The order is the same.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         #[rustfmt::skip]
@@ -42,10 +44,10 @@ macro_rules! varying_slots {
         }
 
         impl VaryingSlot {
-            /// All of them, in their order.
+            /// All slots, in order.
             pub const ALL: [Self; 64] = [$(Self::$variant),*];
 
-            /// Mesa's name without its prefix `VARYING_SLOT_`.
+            /// The name in Mesa without the prefix `VARYING_SLOT_`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -76,7 +78,7 @@ varying_slots! {
 }
 
 impl VaryingSlot {
-    /// The slot of that value of `gl_varying_slot`.
+    /// The slot with that value of `gl_varying_slot`.
     pub fn from_index(index: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
@@ -91,14 +93,14 @@ impl VaryingSlot {
         Self::from_index(Self::Var0.index().checked_add(n)?)
     }
 
-    /// The slot that [`Packing`] puts at a location; of `TEXn` and `VARn` the latter.
+    /// The slot that [`Packing`] assigns to a location: `VARn` for a location that `TEXn` shares.
     pub fn at_location(location: u32) -> Option<Self> {
         let is_there =
             |slot: &Self| Packing::default().pack(*slot) == Ok(Packed::Location(location));
         Self::ALL.into_iter().rev().find(is_there)
     }
 
-    /// The slot of a built-in that an output may be; of an array of floats that of element `element`.
+    /// The slot of an output built-in. For an array of floats it is the slot of element `element`.
     pub fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
         let first_element = element / 4 * 4;
         let is_it = |slot: &Self| {
@@ -107,7 +109,7 @@ impl VaryingSlot {
         Self::ALL.into_iter().find(is_it)
     }
 
-    /// The n of the generic slot that this arrives as: that of `VARn`, and that of `TEXn`.
+    /// The n of the generic slot: for `VARn`, and for `TEXn`, which shares its location.
     pub const fn generic(self) -> Option<u32> {
         const TEX: u32 = VaryingSlot::Tex0.index();
         const PSIZ: u32 = VaryingSlot::Psiz.index();
@@ -126,26 +128,26 @@ impl fmt::Display for VaryingSlot {
     }
 }
 
-/// What a slot is in SPIR-V.
+/// The location of a slot in SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packed {
     /// A built-in.
     BuiltIn {
         /// `SpvBuiltIn`
         built_in: BuiltIn,
-        /// The element of the built-in that the slot begins at: 4 for `CLIP_DIST1` and `CULL_DIST1`,
-        /// which hold elements 4 to 7 of an array, otherwise 0.
+        /// The first element of the built-in in the slot: 4 for `CLIP_DIST1` and `CULL_DIST1`,
+        /// which contain elements 4 to 7 of an array, otherwise 0.
         first_element: u32,
     },
     /// A variable with that `Location`.
     Location(u32),
 }
 
-/// A slot for which there is no place.
+/// The reason why a slot has no location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SlotError {
-    /// Its location is beyond the last.
+    /// The location is beyond the last one.
     #[error(
         "{slot} needs location {location}: of {locations} locations the first {RESERVED_LOCATIONS} \
          are reserved, and {} left for generic slots",
@@ -154,49 +156,49 @@ pub enum SlotError {
     TooMany {
         /// The slot.
         slot: VaryingSlot,
-        /// The location that it would have.
+        /// The location that the slot would have.
         location: u32,
-        /// Locations that there are.
+        /// The number of locations.
         locations: u32,
     },
-    /// `TEXn` and `VARn` in one interface.
+    /// `TEXn` and `VARn` are both in the interface.
     #[error("{first} and {second} both need location {location}")]
     Clash {
-        /// The one that comes first in the order of slots.
+        /// The first of the two in the order of slots.
         first: VaryingSlot,
-        /// The other.
+        /// The second one.
         second: VaryingSlot,
         /// The location.
         location: u32,
     },
 }
 
-/// Locations that `locations` leave for generic slots.
+/// The number of generic slots that fit into `locations` locations.
 pub const fn generic_locations(locations: u32) -> u32 {
     let locations = if locations < MAX_LOCATIONS { locations } else { MAX_LOCATIONS };
     locations.saturating_sub(RESERVED_LOCATIONS)
 }
 
-/// How slots are packed: equal for all stages of a pipeline.
+/// The parameters of the assignment. They must be equal for all stages of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Packing {
-    /// Locations of the interface: a quarter of the device's `maxVertexOutputComponents` or of what
-    /// limits the stage otherwise, the least of all stages. Above [`MAX_LOCATIONS`] it makes no
-    /// difference.
+    /// The number of locations of the interface: a quarter of the device's
+    /// `maxVertexOutputComponents`, or of the corresponding limit of another stage; the minimum
+    /// over all stages. Values above [`MAX_LOCATIONS`] have no effect.
     pub max_locations: u32,
-    /// Whether multiview is on, with which `VIEW_INDEX` is a built-in.
+    /// Whether multiview is enabled. If so, `VIEW_INDEX` is a built-in.
     pub multiview: bool,
 }
 
 impl Default for Packing {
-    /// OpenGL's 32 locations, no multiview.
+    /// OpenGL's 32 locations, without multiview.
     fn default() -> Self {
         Self { max_locations: MAX_LOCATIONS, multiview: false }
     }
 }
 
 impl Packing {
-    /// Where a slot goes.
+    /// Returns the location or built-in of a slot.
     ///
     /// # Errors
     /// [`SlotError::TooMany`]
@@ -229,7 +231,7 @@ impl Packing {
             S::BoundingBox1 => 8,
             S::ViewIndex => 9,
             S::ViewportMask => 10,
-            // All others are generic.
+            // All other slots are generic.
             _ => RESERVED_LOCATIONS + slot.generic().unwrap_or(0),
         };
         let locations = self.max_locations.min(MAX_LOCATIONS);
@@ -239,10 +241,10 @@ impl Packing {
         Ok(Packed::Location(location))
     }
 
-    /// Where the slots of an interface go, in the order of slots.
+    /// Returns the locations or built-ins of all slots of an interface, in the order of slots.
     ///
     /// # Errors
-    /// [`SlotError`] of the first slot without a place of its own.
+    /// [`SlotError`] for the first slot without a location of its own.
     pub fn pack_all(
         &self,
         slots: impl IntoIterator<Item = VaryingSlot>,

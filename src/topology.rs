@@ -1,48 +1,50 @@
-//! Decomposition of a draw into the primitives that transform feedback captures: the CPU twin of
-//! `shaders/decompose.wgsl`, and the oracle of every backend.
+//! Decomposes a draw into the primitives that transform feedback captures: the CPU counterpart of
+//! `shaders/decompose.wgsl`, and the reference for every backend.
 //!
-//! Two views of the same table ([drawing commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
-//! [vertex post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
+//! There are two views of the same table ([drawing
+//! commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
+//! [vertex
+//! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
 //!
-//! * [`PrimitiveTopology::gather`] goes from a captured record to the vertex that fills it. It is a
-//!   transcription of the specification's primitive definitions, one arm a topology.
-//! * [`PrimitiveTopology::scatter`] goes from a vertex to the records that it fills. It is what a
-//!   shader invocation can compute in O(1), and therefore what the GPU does.
+//! * [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a
+//!   transcription of the specification's primitive definitions, one match arm per topology.
+//! * [`PrimitiveTopology::scatter`] returns the records that a vertex is written to. A shader
+//!   invocation can compute it in O(1), so this is what the GPU does.
 //!
-//! Scatter works in two steps, here and on the GPU. Adjacency topologies carry vertices that no
-//! primitive has; what is left after dropping them is a plain list or strip. So a vertex is first
-//! numbered among the vertices that contribute, as an *item* ([`PrimitiveTopology::item_of_vertex`]),
-//! and then only four [`Shape`]s remain. A compute capture runs over items, not vertices, and shades
-//! nothing that is not captured.
+//! Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in
+//! no captured primitive; without them a plain list or strip remains. First the vertices that
+//! contribute are numbered consecutively, as *items* ([`PrimitiveTopology::item_of_vertex`]). Then
+//! only four [`Shape`]s remain. A compute capture has one invocation per item, not per vertex, and
+//! shades only vertices that are captured.
 //!
-//! Vertices are counted from 0 within one instance, after the index buffer where there is one.
-//! Counts of one instance are `u64`: `3 * (N - 2)` passes `u32` for draws that are legal.
+//! Vertices are counted from 0 within one instance, in the order of the index buffer if there is
+//! one. Counts of one instance are `u64`, because `3 * (N - 2)` exceeds `u32` for some valid draws.
 
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A topology value that transform feedback has no decomposition for.
+/// A topology that transform feedback cannot decompose.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: what is captured are the tessellator's primitives, which
-    /// the number of control points does not determine.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: the captured primitives are those of the tessellator,
+    /// which the number of control points does not determine.
     #[error("topology patch-list is captured after tessellation, which vkxfb does not emulate")]
     PatchList,
-    /// A value outside `VkPrimitiveTopology`.
+    /// A value that is not in `VkPrimitiveTopology`.
     #[error("{0} is not a VkPrimitiveTopology")]
     UnknownValue(i32),
-    /// A name outside [`PrimitiveTopology::ALL`].
+    /// A name that is not in [`PrimitiveTopology::ALL`].
     #[error("unknown topology '{name}'; one of: {}", PrimitiveTopology::names())]
     UnknownName {
-        /// The name as given.
+        /// The given name.
         name: String,
     },
 }
 
-/// `VkPrimitiveTopology` without `PATCH_LIST`; the discriminants are Vulkan's.
+/// `VkPrimitiveTopology` without `PATCH_LIST`, with the same values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(i32)]
 pub enum PrimitiveTopology {
@@ -68,12 +70,12 @@ pub enum PrimitiveTopology {
     TriangleStripWithAdjacency = 9,
 }
 
-/// Value of the sysval `xfb_topology`, as the shader switches on it: `VkPrimitiveTopology` with the
-/// three plain lists folded into one.
+/// The value of the sysval `xfb_topology`, which the shader switches on: `VkPrimitiveTopology` with
+/// one value for the three plain lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum XfbTopology {
-    /// Points, lines and triangles: one record a vertex, in order.
+    /// Points, lines and triangles: one record per vertex, in order.
     List = 0,
     /// Line strips.
     LineStrip = 1,
@@ -91,22 +93,24 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-/// How the items of a topology form primitives, once vertices that are never captured are dropped.
+/// How the items of a topology form primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Item k is record k.
     List,
     /// Item k is in primitives k and k-1.
     LineStrip,
-    /// Item k is in primitives k, k-1 and k-2, with every odd primitive turned.
+    /// Item k is in primitives k, k-1 and k-2; odd primitives have another order.
     TriStrip,
-    /// Item k is rim vertex k: in primitives k and k-1. The hub is no item; it is in all primitives.
+    /// Item k is vertex k + 1, in primitives k and k-1. Vertex 0, the hub, is not an item; it is in
+    /// all primitives.
     TriFan,
 }
 
 /// Which vertex of a primitive is its provoking vertex
-/// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)),
-/// and therefore the order in which transform feedback that preserves it writes.
+/// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)).
+/// It determines the order in which transform feedback that preserves the provoking vertex writes
+/// the vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum ProvokingVertex {
@@ -118,7 +122,7 @@ pub enum ProvokingVertex {
 }
 
 impl ProvokingVertex {
-    /// Both conventions.
+    /// Both modes.
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 }
 
@@ -131,12 +135,13 @@ impl fmt::Display for ProvokingVertex {
     }
 }
 
-/// A place in the captured sequence of one instance.
+/// A position in the captured sequence of one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Contribution {
-    /// Primitive, counted from 0 in the instance.
+    /// The number of the primitive, counted from 0 in the instance.
     pub primitive: u64,
-    /// Vertex of the primitive, below [`PrimitiveTopology::vertices_per_primitive`].
+    /// The number of the vertex in the primitive, below
+    /// [`PrimitiveTopology::vertices_per_primitive`].
     pub slot: u32,
 }
 
@@ -155,12 +160,12 @@ impl PrimitiveTopology {
         Self::TriangleStripWithAdjacency,
     ];
 
-    /// The raw `VkPrimitiveTopology`.
+    /// The value of `VkPrimitiveTopology`.
     pub const fn as_raw(self) -> i32 {
         self as i32
     }
 
-    /// The name in lower case with dashes, as the command line takes it.
+    /// The name in lower case with dashes, as on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PointList => "point-list",
@@ -180,7 +185,7 @@ impl PrimitiveTopology {
         Self::ALL.map(Self::name).join(", ")
     }
 
-    /// What the shader is told.
+    /// The value of the sysval.
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
             Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
@@ -204,7 +209,7 @@ impl PrimitiveTopology {
         self.xfb_topology().has_adjacency()
     }
 
-    /// Vertices that one primitive is captured as: 1, 2 or 3.
+    /// The number of vertices that one primitive is captured as: 1, 2 or 3.
     pub const fn vertices_per_primitive(self) -> u32 {
         match self {
             Self::PointList => 1,
@@ -220,7 +225,8 @@ impl PrimitiveTopology {
         }
     }
 
-    /// Primitives of one instance of `vertex_count` vertices. Incomplete ones do not count.
+    /// The number of primitives of one instance with `vertex_count` vertices, without incomplete
+    /// ones.
     pub const fn primitive_count(self, vertex_count: u32) -> u64 {
         let n = vertex_count as u64;
         match self {
@@ -236,14 +242,14 @@ impl PrimitiveTopology {
         }
     }
 
-    /// Records that one instance of `vertex_count` vertices fills: the decomposed output count.
+    /// The number of records of one instance with `vertex_count` vertices.
     pub const fn output_count(self, vertex_count: u32) -> u64 {
         self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
     }
 
-    /// The vertex that fills record `output` of an instance (record = primitive *
-    /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). Where the primitive does not
-    /// exist the result means nothing; see [`output_count`](Self::output_count).
+    /// The vertex that is written to record `output` of an instance (record = primitive *
+    /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
+    /// if the primitive does not exist; see [`output_count`](Self::output_count).
     pub const fn gather(self, provoking: ProvokingVertex, output: u64) -> u64 {
         let m = self.vertices_per_primitive() as u64;
         let (i, slot) = (output / m, (output % m) as usize);
@@ -272,8 +278,8 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The records that vertex `vertex` fills in an instance of `vertex_count` vertices. At most
-    /// three, but for the hub of a fan, which is in every primitive.
+    /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
+    /// at most three, except for the hub of a fan, which is in every primitive.
     pub fn scatter(
         self,
         provoking: ProvokingVertex,
@@ -291,8 +297,7 @@ impl PrimitiveTopology {
         rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
     }
 
-    /// Number of a vertex among those that contribute, or `None` where it contributes to nothing or,
-    /// as the hub of a fan, to everything.
+    /// The item of a vertex, or `None` if it is in no primitive, or is the hub of a fan.
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
@@ -318,7 +323,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// Items that the first `primitives` primitives of an instance consist of.
+    /// The number of items in the first `primitives` primitives of an instance.
     pub const fn item_count(self, primitives: u64) -> u64 {
         if primitives == 0 {
             return 0;
@@ -351,7 +356,7 @@ impl XfbTopology {
     }
 }
 
-/// Slot of the hub in every primitive of a fan.
+/// The position of the hub in every primitive of a fan.
 const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     match provoking {
         ProvokingVertex::First => 2,
@@ -359,7 +364,7 @@ const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     }
 }
 
-/// The records of item `k` of a shape, those of primitives that do not exist included.
+/// The records of item `k` of a shape, including those of primitives that do not exist.
 fn item_contributions(
     shape: Shape,
     provoking: ProvokingVertex,
@@ -378,7 +383,7 @@ fn item_contributions(
                 slot: k % vertices_per_primitive,
             });
         }
-        // The item is d places into primitive k - d.
+        // The item has position d in primitive k - d.
         let primitive = k.checked_sub(d)?;
         let slot = match (shape, provoking) {
             (Shape::TriStrip, ProvokingVertex::First) if primitive % 2 == 1 => {
@@ -417,7 +422,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every record of the instance is filled by exactly the vertex that gather names.
+    /// Asserts that every record of the instance is written by exactly the vertex that gather
+    /// returns.
     fn assert_inverse(topology: PrimitiveTopology, provoking: ProvokingVertex, n: u32) {
         let m = u64::from(topology.vertices_per_primitive());
         let mut filled = vec![None; topology.output_count(n) as usize];
@@ -449,7 +455,7 @@ mod tests {
     }
 
     proptest! {
-        /// Both directions at single points, where whole instances are too large to enumerate.
+        /// Tests both functions at single records of draws that are too large to enumerate.
         #[test]
         fn scatter_inverts_gather_for_huge_draws(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

@@ -1,6 +1,6 @@
-//! Vertex input state: what
+//! Vertex input state: the contents of
 //! [`VkPipelineVertexInputStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html)
-//! says, without Vulkan's types, for the compute backend to pull attributes by itself.
+//! without Vulkan's types. The compute backend uses it to pull attributes.
 
 #![forbid(unsafe_code)]
 
@@ -16,22 +16,22 @@ pub use self::format::{NumericFormat, UnknownFormat, UnsupportedFormat, VertexFo
 /// [`VkVertexInputBindingDivisorDescription`](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDivisorDescription.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum InputRate {
-    /// The element is the vertex index.
+    /// The element number is the vertex index.
     #[default]
     Vertex,
-    /// The element is `firstInstance` plus the number of the instance within the draw, divided by the
-    /// divisor. With divisor 0 it is `firstInstance`.
+    /// The element number is `firstInstance` plus the number of the instance in the draw divided by
+    /// the divisor. With divisor 0 it is `firstInstance`.
     Instance {
-        /// Instances that share an element; 0 for all of them.
+        /// The number of instances that share an element; 0 if all instances do.
         divisor: u32,
     },
 }
 
 impl InputRate {
-    /// An element an instance: Vulkan's default.
+    /// One element per instance, which is Vulkan's default.
     pub const INSTANCE: Self = Self::Instance { divisor: 1 };
 
-    /// The rate with another divisor, if it is one of instances.
+    /// Sets the divisor of an instance rate. Does not change a vertex rate.
     pub const fn with_divisor(self, divisor: u32) -> Self {
         match self {
             Self::Vertex => Self::Vertex,
@@ -39,9 +39,9 @@ impl InputRate {
         }
     }
 
-    /// The element that a shader invocation reads
-    /// ([Vertex Input Address Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
-    /// `instance_index` starts at `first_instance`.
+    /// The number of the element that a shader invocation reads ([Vertex Input Address
+    /// Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
+    /// `instance_index` is `first_instance` for the first instance.
     pub const fn element(self, vertex_index: u32, first_instance: u32, instance_index: u32) -> u32 {
         match self {
             Self::Vertex => vertex_index,
@@ -59,22 +59,22 @@ impl InputRate {
 /// `VkVertexInputBindingDescription`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VertexBinding {
-    /// Binding number.
+    /// The number of the binding.
     pub binding: u32,
     /// Bytes from one element to the next.
     pub stride: u32,
-    /// What advances the element.
+    /// The rate at which the element advances.
     pub input_rate: InputRate,
 }
 
 /// `VkVertexInputAttributeDescription`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VertexAttribute {
-    /// Location of the shader's input.
+    /// The location of the shader's input.
     pub location: u32,
-    /// Number of the binding that it is read from.
+    /// The number of the binding that the attribute is read from.
     pub binding: u32,
-    /// Format of the data.
+    /// The format of the data.
     pub format: VertexFormat,
     /// Bytes from the start of the element.
     pub offset: u32,
@@ -83,9 +83,9 @@ pub struct VertexAttribute {
 /// `VkPipelineVertexInputStateCreateInfo`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct VertexInput {
-    /// Bindings, each number at most once.
+    /// The bindings. No number may occur twice.
     pub bindings: Vec<VertexBinding>,
-    /// Attributes, each location at most once.
+    /// The attributes. No location may occur twice.
     pub attributes: Vec<VertexAttribute>,
 }
 
@@ -95,7 +95,7 @@ impl VertexInput {
         self.attributes.iter().find(|a| a.location == location)
     }
 
-    /// The binding of that number.
+    /// The binding with that number.
     pub fn binding(&self, binding: u32) -> Option<&VertexBinding> {
         self.bindings.iter().find(|b| b.binding == binding)
     }

@@ -1,8 +1,8 @@
-// What captures of 32 bytes a vertex are measured with: pulls 16 bytes, writes twice as many by
-// arithmetic that costs next to nothing and is exact for the values that there are.
+// For benchmarks of captures of 32 bytes per vertex: pulls 16 bytes, and computes twice as many
+// with arithmetic that is cheap, and exact for the values in use.
 #version 450
 
-// One value a module, so that no driver has it in its cache.
+// A different value in each module, so that no driver finds it in its cache.
 layout(constant_id = 0) const float SALT = 1.0;
 
 layout(location = 0) in vec4 position;

@@ -1,5 +1,5 @@
-// What a capture is held against: reads the bytes that a capture has to read, writes as many as it has to
-// write, and does nothing else. Whatever it writes depends on what was read.
+// The reference for the speed of captures: reads and writes as many bytes as a capture must, and
+// does nothing else. All stored values depend on the loaded values.
 //
 // Every 16 bytes are loaded once and by one instruction, and neighbouring invocations access
 // neighbouring 16 bytes. Counts are in units of 16 bytes (a uvec4).
@@ -8,19 +8,19 @@
 
 layout(local_size_x_id = 0) in;
 
-// Loads and stores of an invocation.
+// Loads and stores per invocation.
 layout(constant_id = 1) const uint SOURCE_LOADS = 1;
 layout(constant_id = 2) const uint INDEX_LOADS = 0;
 layout(constant_id = 3) const uint STORES_0 = 1;
 layout(constant_id = 4) const uint STORES_1 = 0;
 layout(constant_id = 5) const uint STORES_2 = 0;
 layout(constant_id = 6) const uint STORES_3 = 0;
-// Source k of those that contribute is k / 2 * PAIR + k % 2 * NEXT + FIRST.
+// The k-th source that contributes is k / 2 * PAIR + k % 2 * NEXT + FIRST.
 layout(constant_id = 7) const uint PAIR = 2;
 layout(constant_id = 8) const uint NEXT = 1;
 layout(constant_id = 9) const uint FIRST = 0;
-// Whether what an invocation accesses lies together, which suits a CPU, or what a workgroup accesses at
-// a time.
+// Whether the accesses of an invocation are contiguous, which is faster on CPUs, or the accesses of
+// a workgroup at a time.
 layout(constant_id = 10) const bool TOGETHER = false;
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Source {

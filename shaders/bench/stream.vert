@@ -1,4 +1,4 @@
-// What captures are measured with: pulls 16 bytes a vertex, captures 32.
+// For benchmarks: pulls 16 bytes per vertex, captures 32.
 #version 450
 
 layout(location = 0) in vec4 position;

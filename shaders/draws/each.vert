@@ -1,7 +1,8 @@
-// Records of the stride of objects.vert, so that pipelines of both may take turns in one capture: no descriptors, but
-// a vertex buffer, and other push constants.
+// The records have the same stride as those of objects.vert, so that one capture can alternate
+// between pipelines of both. This shader has no descriptors, but a vertex buffer, and other push
+// constants.
 //
-// Binding 1, an instance each, stride 8: location 2 uint at 4.
+// Binding 1, per instance, stride 8: location 2 uint at 4.
 //
 // One buffer, stride 32:
 //
@@ -12,7 +13,7 @@
 //   offset 20  gap
 //   offset 28  uint  pushed
 //
-// tests/draws/shaders.rs states the same in Rust.
+// tests/draws/shaders.rs implements the same in Rust.
 #version 450
 #extension GL_ARB_shader_draw_parameters : require
 

@@ -1,15 +1,15 @@
-// Every record says what was read from the vertex buffers, which tests fill with captures, too, and of the push
+// Each record contains values from the vertex buffers, which tests also fill by captures, and push
 // constants.
 //
-// Binding 0, a vertex each, stride 24, as records of identify.vert: location 0 uvec4 at 0, location 1
-// uint at 20. Binding 1, an instance each, stride 8: location 2 uint at 4.
+// Binding 0, per vertex, stride 24, like the records of identify.vert: location 0 uvec4 at 0,
+// location 1 uint at 20. Binding 1, per instance, stride 8: location 2 uint at 4.
 //
-// Two buffers, that of number 1 left out:
+// Two buffers, numbers 0 and 2:
 //
 //   Buffer 0, stride 20:  offset 0 uvec4 location 0, offset 16 uint location 1
 //   Buffer 2, stride 16:  offset 0 uint location 2, offset 4 uint VertexIndex, offset 8 uint pushed, offset 12 gap
 //
-// tests/draws/shaders.rs states the same in Rust.
+// tests/draws/shaders.rs implements the same in Rust.
 #version 450
 
 layout(push_constant) uniform Constants { layout(offset = 28) uint constants[2]; };

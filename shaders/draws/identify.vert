@@ -1,4 +1,4 @@
-// Every record says which vertex of which instance of which draw it is.
+// Each record identifies its vertex, instance and draw.
 //
 // One buffer, stride 24, with a gap at its end:
 //
@@ -9,7 +9,7 @@
 //   offset 16  uint  DrawIndex
 //   offset 20  gap
 //
-// tests/draws/shaders.rs states the same in Rust.
+// tests/draws/shaders.rs implements the same in Rust.
 #version 450
 #extension GL_ARB_shader_draw_parameters : require
 

@@ -1,5 +1,5 @@
-// Every record says which objects the descriptor sets are bound at: each descriptor has a dynamic offset. Beside
-// them it says what was pushed.
+// Each record contains the objects that the bound descriptor sets select: each descriptor has a
+// dynamic offset. It also contains push constants.
 //
 //   Set 0, binding 0: uniform buffer
 //   Set 1, binding 0: storage buffer; binding 1: uniform buffer
@@ -13,7 +13,7 @@
 //   offset 16  uvec3  pushed
 //   offset 28  gap
 //
-// tests/draws/shaders.rs states the same in Rust.
+// tests/draws/shaders.rs implements the same in Rust.
 #version 450
 
 layout(set = 0, binding = 0) uniform Frame { uint frame; };

@@ -1,11 +1,11 @@
-// What identify.vert captures, over all four buffers, and a push constant.
+// The values of identify.vert, distributed over all four buffers, and a push constant.
 //
 // Buffer 0, stride 8:   offset 0 gap, offset 4 uint VertexIndex
 // Buffer 1, stride 4:   offset 0 uint InstanceIndex
 // Buffer 2, stride 20:  offset 0 uint BaseVertex, offset 4 uint pushed, offset 8 gap, offset 12 uint BaseInstance, gap
 // Buffer 3, stride 12:  offset 0 gap, offset 4 uvec2 (DrawIndex, VertexIndex)
 //
-// tests/draws/shaders.rs states the same in Rust.
+// tests/draws/shaders.rs implements the same in Rust.
 #version 450
 #extension GL_ARB_shader_draw_parameters : require
 

@@ -1,4 +1,4 @@
-// Five attributes of three bindings and both input rates, moved and mixed by exact operations only:
+// Five attributes from three bindings with both input rates, combined by exact operations only:
 // moves, integer arithmetic, bitcasts, and additions of floats that are small integers.
 //
 // One buffer, stride 60:

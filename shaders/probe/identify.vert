@@ -1,4 +1,4 @@
-// Every record says which vertex of which instance it is, and proves it by a hash of both.
+// Each record contains the numbers of its vertex and its instance, and a hash of both.
 //
 // One buffer, stride 16, no gaps, integers only:
 //
@@ -7,7 +7,7 @@
 //   offset 8   uint  tag(InstanceIndex, VertexIndex)
 //   offset 12  uint  0x00424658, the bytes "XFB\0": where records begin in a dump
 //
-// probe/src/shaders.rs states the same formulas in Rust.
+// probe/src/shaders.rs implements the same formulas in Rust.
 #version 450
 
 layout(xfb_buffer = 0, xfb_stride = 16) out;
@@ -28,7 +28,7 @@ void main() {
     uint vertex = uint(gl_VertexIndex);
     uint instance = uint(gl_InstanceIndex);
     id = uvec4(vertex, instance, tag(instance, vertex), 0x00424658u);
-    // Not captured, though glslang decorates their block with XfbBuffer and XfbStride.
+    // Not captured, although glslang decorates their block with XfbBuffer and XfbStride.
     gl_Position = vec4(0.0, 0.0, 0.0, 1.0);
     gl_PointSize = 1.0;
 }

@@ -1,4 +1,4 @@
-// Two buffers whose strides leave gaps, one of them capturing a built-in.
+// Two buffers whose strides leave gaps; one of them captures a built-in.
 //
 // Buffer 0, stride 32:
 //
@@ -15,7 +15,7 @@
 //   offset 16  gap
 //
 // The floats are integers of at most 24 bits, which every device converts exactly.
-// probe/src/shaders.rs states the same formulas in Rust.
+// probe/src/shaders.rs implements the same formulas in Rust.
 #version 450
 
 layout(xfb_buffer = 1, xfb_stride = 20) out;

@@ -1,11 +1,11 @@
-//! Taking a captured value apart into what is stored.
+//! Splits a captured value into the parts that are stored.
 //!
-//! Arrays, matrices and structures are written tightly packed, in order. What contains 64-bit components
-//! starts at a multiple of 8 bytes, and its size is rounded up to one (GLSL 4.60 section 4.4.2.1
-//! "Transform Feedback Layout Qualifiers").
+//! Arrays, matrices and structures are written tightly packed, in order. A type that contains
+//! 64-bit components is aligned to 8 bytes, and its size is rounded up to a multiple of 8 bytes
+//! (GLSL 4.60 section 4.4.2.1 "Transform Feedback Layout Qualifiers").
 //!
-//! A hostile module may nest types without end, or into cycles. Two budgets stop the walk: the record's
-//! stride, which every value of a size uses up, and a number of steps for those without.
+//! A malicious module may nest types without end, or in cycles. Two limits stop the walk: the
+//! record's stride, for types with a size, and a number of steps, for types without one.
 
 use super::error::{label, labelled};
 use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};
@@ -13,30 +13,30 @@ use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::types::MAX_STEPS;
 
-/// Types within types.
+/// The maximum depth of nested types.
 const MAX_DEPTH: u32 = 64;
 
 /// A value within a captured variable.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedValue {
-    /// Capture buffer.
+    /// The number of the capture buffer.
     pub(super) buffer: u32,
     /// `XfbStride` of the buffer.
     pub(super) stride: u32,
     /// The variable.
     pub(super) variable: Id,
-    /// Access chain from the variable.
+    /// The path of constant indices from the variable.
     pub(super) path: Vec<u32>,
-    /// Name of the place, where there are names.
+    /// The name of the value, if the module has names.
     pub(super) name: Option<String>,
-    /// Name as OpenGL has it.
+    /// The name in OpenGL.
     pub(super) gl_name: String,
-    /// First component within the location.
+    /// The first component in the location.
     pub(super) component: u32,
 }
 
 impl CapturedValue {
-    /// The place of an element or member; `suffix` is `[2]` or `.member`.
+    /// The value of an element or member; `suffix` is `[2]` or `.member`.
     fn inner(&self, index: u32, suffix: &str) -> Self {
         let mut path = self.path.clone();
         path.push(index);
@@ -57,12 +57,12 @@ pub(super) struct Walk<'a> {
     steps: u32,
     /// Bytes from the start of the record.
     offset: u32,
-    /// Location of the next value.
+    /// The location of the next value.
     location: Option<u32>,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that starts at `offset` bytes and, but for built-ins, at `location`.
+    /// Begins a walk at `offset` bytes and at `location`, which is `None` for built-ins.
     pub(super) fn new(
         declarations: &'a Declarations,
         outputs: &'a mut Vec<CapturedOutput>,
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         self.visit(ty, value, 0)
     }
 
-    /// Where the last value ended: bytes from the start of the record.
+    /// The end of the last value: bytes from the start of the record.
     pub(super) fn offset(&self) -> u32 {
         self.offset
     }
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A scalar, vector or matrix, or an array of them: one varying.
+    /// Adds a scalar, vector or matrix, or an array of them, which is one varying.
     fn basic(
         &mut self,
         ty: GlType,
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A scalar, vector or column.
+    /// Adds a scalar, vector or column.
     fn output(&mut self, ty: GlType, value: &CapturedValue) -> Result<(), CaptureError> {
         self.step(value, 0)?;
         let output = CapturedOutput {
@@ -180,7 +180,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Rounds up to a multiple of 8 bytes. The offset is within a record.
+    /// Rounds the offset up to a multiple of 8 bytes. It cannot overflow, because it is within a
+    /// record.
     fn align(&mut self, wide: bool) {
         if wide {
             self.offset = self.offset.next_multiple_of(8);
@@ -212,7 +213,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Elements of an array.
+    /// The number of elements of an array.
     fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(value),
@@ -243,7 +244,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What a value of a variable is stored as, from offset 0 on. Nothing for what cannot be captured.
+/// The parts that a value of a variable is stored as, from offset 0 on; empty if it cannot be
+/// captured.
 pub(crate) fn pieces_of(
     declarations: &Declarations,
     variable: Id,
@@ -254,7 +256,7 @@ pub(crate) fn pieces_of(
         .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
 }
 
-/// Bytes that a value takes in a record, and whether it has 64-bit components.
+/// The bytes of a value in a record, and whether it has 64-bit components.
 pub(super) fn size_of(
     declarations: &Declarations,
     variable: Id,
@@ -271,7 +273,7 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// What a value is stored as from offset 0 on, and where it ends.
+/// The parts that a value is stored as from offset 0 on, and the end of the last one.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

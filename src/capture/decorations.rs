@@ -1,11 +1,11 @@
-//! A layout from the decorations `XfbBuffer`, `XfbStride` and `Offset`
-//! ([shader interfaces](https://docs.vulkan.org/spec/latest/chapters/interfaces.html),
-//! GLSL 4.60 section 4.4.2 "Output layout qualifiers").
+//! Makes a layout from the decorations `XfbBuffer`, `XfbStride` and `Offset` ([shader
+//! interfaces](https://docs.vulkan.org/spec/latest/chapters/interfaces.html), GLSL 4.60 section
+//! 4.4.2 "Output layout qualifiers").
 //!
-//! An output is captured if it, or the member of a block that it is, has an `Offset`. `XfbBuffer` and
-//! `XfbStride` alone capture nothing: glslang puts them on `gl_PerVertex` of every module that uses
-//! transform feedback. The mode `Xfb` without any `Offset` is legal, and captures nothing: primitives are
-//! counted, and no buffer is written.
+//! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer`
+//! and `XfbStride` alone capture nothing: glslang adds them to `gl_PerVertex` of every module that
+//! uses transform feedback. The execution mode `Xfb` without any `Offset` is legal, and captures
+//! nothing: primitives are counted, and no buffer is written.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
@@ -18,11 +18,11 @@ use crate::spirv::types::{Block, block_type, locations_of};
 use crate::spirv::{Id, Module, Section};
 
 impl Layout {
-    /// What the decorations of `entry`'s outputs capture, which may be nothing.
+    /// Makes the layout of the decorated outputs of `entry`, which may be empty.
     ///
     /// # Errors
-    /// [`CaptureError`]: no mode Xfb, decorations that contradict each other or the limits, or types that
-    /// are not supported.
+    /// [`CaptureError`]: the execution mode Xfb is missing, decorations contradict each other or
+    /// exceed the limits, or types are not supported.
     pub fn from_decorations(
         module: &Module,
         declarations: &Declarations,
@@ -44,7 +44,7 @@ impl Layout {
         layout.finish(declarations, entry)
     }
 
-    /// Holds a layout against itself, once everything is added.
+    /// Checks a layout for consistency, after all outputs were added.
     pub(super) fn finish(
         mut self,
         declarations: &Declarations,
@@ -65,7 +65,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Puts both views into their order, and counts the active buffers.
+    /// Sorts both views, and numbers the active buffers.
     fn sort(&mut self) {
         self.outputs.sort_by_key(|o| (o.buffer, o.offset));
         self.varyings.sort_by_key(|v| (v.buffer, v.offset));
@@ -108,8 +108,8 @@ impl Layout {
         }
     }
 
-    /// The captured members of a block, or of each block of an array: element k goes to the k-th buffer
-    /// behind the first.
+    /// Adds the captured members of a block, or of each block of an array: element k is captured to
+    /// the buffer k after the first one.
     fn add_block(
         &mut self,
         declarations: &Declarations,
@@ -136,7 +136,7 @@ impl Layout {
         };
         let mut location = of_variable.location;
         for element in 0..count {
-            // Where the variable has the offset, the members follow each other.
+            // If the variable has the offset, the members are contiguous.
             let mut next_offset = of_variable.offset;
             for (member, ty) in (0u32..).zip(block.members) {
                 let of_member = |decoration| {
@@ -145,7 +145,8 @@ impl Layout {
                         .map(first_parameter)
                 };
                 if let Some(of_member) = of_member(Decoration::Location) {
-                    // Members of the later elements follow those of the first.
+                    // Members of the later elements have the locations after those of the first
+                    // element.
                     let locations = block_locations(declarations, block);
                     location = Some(of_member.saturating_add(element.saturating_mul(locations)));
                 }
@@ -178,7 +179,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Adds a captured value, and returns where it ends in the record.
+    /// Adds a captured value, and returns its end in the record.
     fn add(
         &mut self,
         declarations: &Declarations,
@@ -235,9 +236,10 @@ impl Layout {
     }
 }
 
-/// An Offset in a structure that is no block captures the member too, if it has an XfbBuffer;
-/// without one it may be there for the sake of a buffer of that type. Where the variable has an Offset it is captured
-/// whole, and the members' may say where they lie in it, as glslang's do.
+/// Checks structures that are not blocks. A member with an Offset and an XfbBuffer is captured too,
+/// which is not supported. A member with an Offset but without an XfbBuffer is allowed, because a
+/// buffer may have the same type. If the variable has an Offset, it is captured as a whole; its
+/// members may then have the Offsets that result from it, as in modules of glslang.
 fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
@@ -246,7 +248,7 @@ fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(
     let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(()) };
     let of_variable = |d| declarations.decoration(variable.id, d).is_some();
     let is_whole = of_variable(Decoration::Offset);
-    // Where the next member lies, as long as all before can be captured.
+    // The offset of the next member, if all members before it can be captured.
     let mut end = is_whole.then_some(0u32);
     for (member, ty_of_member) in (0u32..).zip(members) {
         let size = size_of(declarations, variable.id, &[member], *ty_of_member).ok();
@@ -274,19 +276,21 @@ struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
     offset: Option<u32>,
-    /// Whether the offset is only where the member before ended; alignment may move the value on.
+    /// Whether the offset is only the end of the previous member, so that the value may be moved to
+    /// align it.
     follows: bool,
     location: Option<u32>,
     component: u32,
 }
 
-/// What a value is called, by the module and by OpenGL.
+/// The name of a value in the module, and in OpenGL.
 struct Names {
     name: Option<String>,
     gl_name: String,
 }
 
-/// OpenGL names a member by the block's name, or alone where the block has no instance name.
+/// OpenGL names a member with the name of the block, or without it if the block has no instance
+/// name.
 fn block_names(
     declarations: &Declarations,
     variable: &Variable,
@@ -308,7 +312,7 @@ fn block_names(
     Names { name: Some(qualified(instance)), gl_name: qualified(block_name) }
 }
 
-/// Locations of a block: those of its members.
+/// The number of locations of a block: the sum of those of its members.
 fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
     block.members.iter().fold(0, |sum, ty| sum.saturating_add(locations_of(declarations, *ty)))
 }

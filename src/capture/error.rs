@@ -1,4 +1,4 @@
-//! What is wrong with a capture, and how outputs are named in messages.
+//! The errors of captures, and the names of outputs in messages.
 
 use spirv::Op;
 
@@ -6,8 +6,8 @@ use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, StreamOutputError};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
-/// Decorations or a list that describe no capture, or none that is supported. `output` is the variable's or
-/// member's name and id.
+/// What to capture is invalid or not supported. `output` is the name and the id of a variable or
+/// member.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -71,24 +71,24 @@ pub enum CaptureError {
     ArrayLength { output: String, reason: LengthError },
 }
 
-/// Why the length of an array is not known.
+/// The reason why the length of an array is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LengthError {
-    /// A specialisation constant, of a module that
-    /// [`specialize`](crate::spirv::specialization::specialize) has not seen.
+    /// The length is a specialisation constant, and
+    /// [`specialize`](crate::spirv::specialization::specialize) was not called for the module.
     #[error("{0} is a specialisation constant that has no value yet")]
     NotSpecialized(Id),
-    /// An operation on specialisation constants that is not computed.
+    /// The length is an operation on specialisation constants that is not supported.
     #[error("{0} is the specialisation constant operation {1:?}, which cannot be computed here")]
     Operation(Id, Op),
-    /// Anything else.
+    /// The length is not a constant.
     #[error("{0} is no 32-bit constant")]
     NoConstant(Id),
 }
 
 impl LengthError {
-    /// Of an array's length that has no value.
+    /// The reason why an array's length has no value.
     pub(super) fn of(declarations: &Declarations, length: Id) -> Self {
         match declarations.specialization(length) {
             None => Self::NoConstant(length),
@@ -98,12 +98,12 @@ impl LengthError {
     }
 }
 
-/// An output as messages name it.
+/// The name of an output in messages.
 pub(super) fn label(output: &CapturedOutput) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 
-/// The same of a place within a variable.
+/// The same for a value in a variable.
 pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
     let path: String = path.iter().map(|member| format!("[{member}]")).collect();
     match name {

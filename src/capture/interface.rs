@@ -1,5 +1,5 @@
-//! The inputs and outputs of an entry point as its module declares them, each with its type and the forms by
-//! which a capture can name it.
+//! The inputs and outputs that an entry point declares, with their types and with the selectors
+//! that a capture list can name them by.
 
 use std::collections::HashMap;
 
@@ -12,40 +12,40 @@ use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::{block_type, locations_of};
 
-/// Elements of an array of blocks that are looked at; a hostile module may have 2^32.
+/// The most elements of an array of blocks that are examined; a malicious module may have 2^32.
 const MAX_BLOCKS: u32 = 64;
 
-/// Outputs that an error lists.
+/// The most outputs that an error lists.
 const MAX_LISTED: usize = 24;
 
-/// A variable of an entry point's interface, or a member of a block among them.
+/// A variable of an entry point's interface, or a member of a block in the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceVariable {
     /// The variable.
     pub variable: Id,
-    /// Indices of the access chain from the variable: the member of a block, and before it the element of an
-    /// array of blocks.
+    /// The path of constant indices from the variable: the number of a block's member, preceded by
+    /// the element in an array of blocks.
     pub path: Vec<u32>,
-    /// `variable`, `variable.member`, `variable[1].member`, where the module has names.
+    /// `variable`, `variable.member`, `variable[1].member`, if the module has names.
     pub name: Option<String>,
     /// `Location`; `None` for built-ins.
     pub location: Option<u32>,
-    /// First of the location's four 32-bit components.
+    /// The first component in the location, in units of 32 bits.
     pub component: u32,
     /// `SpvBuiltIn`.
     pub built_in: Option<u32>,
-    /// Its type as GLSL writes it.
+    /// The type in GLSL syntax.
     pub ty: String,
-    /// Bytes that it takes in a record; `None` for what cannot be captured.
+    /// The size in bytes in a record; `None` if the variable cannot be captured.
     pub size: Option<u32>,
-    /// The form that names it by its place, whatever its name: `@3`, `@3.zw` where it shares its location,
-    /// `@Position`.
+    /// The selector that names the variable by its location or built-in: `@3`, `@3.zw` if it shares
+    /// its location, `@Position`.
     pub selector: Option<String>,
     pub(super) type_id: Id,
 }
 
 impl InterfaceVariable {
-    /// The built-in's name in SPIR-V, or its number.
+    /// The name of the built-in in SPIR-V, or its number.
     pub fn built_in_name(&self) -> Option<String> {
         let name = |which: u32| match BuiltIn::from_u32(which) {
             Some(which) => format!("{which:?}"),
@@ -55,8 +55,8 @@ impl InterfaceVariable {
     }
 }
 
-/// The interface of an entry point in a storage class, `Input` or `Output`: variables, and of blocks their
-/// members, in the module's order.
+/// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the
+/// order of the module. A block is listed by its members.
 pub fn interface_variables(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -112,7 +112,7 @@ fn add_variable(
         for (member, ty) in (0u32..).zip(block.members) {
             let of_member =
                 |decoration| declarations.member_decoration_value(block.ty, member, decoration);
-            // Members of the later elements follow those of the first.
+            // Members of the later elements have the locations after those of the first element.
             if element == 0 {
                 location = of_member(Decoration::Location).or(location);
             }
@@ -131,7 +131,7 @@ fn add_variable(
     }
 }
 
-/// The form that names a variable by its place.
+/// The selector that names a variable by its location or built-in.
 fn selector(
     declarations: &Declarations,
     variable: &InterfaceVariable,
@@ -149,7 +149,7 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// 32-bit components of a location that follow each other: `x` is the first, `w` the fourth.
+/// A range of components of a location: `x` is the first, `w` the fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -159,7 +159,7 @@ pub(super) struct Components {
 impl Components {
     const LETTERS: &str = "xyzw";
 
-    /// Reads `x`, `xy`, `yzw`: neither gaps nor another order.
+    /// Parses `x`, `xy`, `yzw`: the components must be contiguous and in order.
     pub(super) fn parse(letters: &str) -> Option<Self> {
         let first = Self::LETTERS.find(letters).filter(|_| !letters.is_empty())?;
         Some(Self { first: first as u32, count: letters.len() as u32 })
@@ -171,7 +171,7 @@ impl Components {
     }
 }
 
-/// The outputs that there are, as errors list them: names, and behind them what selects them by place.
+/// Lists the outputs for error messages: their names, followed by their selectors.
 pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     let listed = |output: &InterfaceVariable| match (&output.name, &output.selector) {
         (Some(name), Some(selector)) => Some(format!("{name} ({selector})")),
@@ -187,7 +187,7 @@ pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     if all.is_empty() { "no outputs".to_owned() } else { all.join(", ") }
 }
 
-/// What GLSL calls the built-ins that may be captured.
+/// The GLSL names of built-ins that can be captured.
 pub(super) fn glsl_built_in(which: u32) -> Option<&'static str> {
     Some(match BuiltIn::from_u32(which)? {
         BuiltIn::Position => "gl_Position",

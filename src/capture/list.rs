@@ -1,8 +1,9 @@
-//! Explicit lists: what is captured of a shader that does not say so itself.
+//! Capture lists: what to capture from a shader without transform feedback decorations.
 //!
-//! A [`CaptureList`] names outputs by location, by built-in or by name, each with its place in a record.
-//! [`varyings`](super::varyings) makes one of what OpenGL's `glTransformFeedbackVaryings` takes,
-//! [`stream_output`](super::stream_output) one of Gallium's stream outputs.
+//! A [`CaptureList`] names outputs by location, by built-in or by name, each with its buffer and
+//! its offset. [`varyings`](super::varyings) makes a list from the arguments of OpenGL's
+//! `glTransformFeedbackVaryings`, [`stream_output`](super::stream_output) from Gallium's stream
+//! outputs.
 
 use std::collections::BTreeSet;
 
@@ -18,49 +19,49 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::locations_of;
 
-/// Which output.
+/// Selects an output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Selector {
-    /// 32-bit components of a location.
+    /// Components of a location, in units of 32 bits.
     Location {
         /// `Location`
         location: u32,
-        /// First of its four components.
+        /// The first component, 0 to 3.
         component: u32,
-        /// How many; they may run on into the locations behind.
+        /// The number of components, which may extend into the following locations.
         components: u32,
     },
-    /// 32-bit components of a built-in: of `gl_Position`, of `gl_ClipDistance[]`.
+    /// Components of a built-in in units of 32 bits, such as `gl_Position` and `gl_ClipDistance[]`.
     BuiltIn {
         /// `SpvBuiltIn`
         built_in: BuiltIn,
-        /// First component; of an array of floats, the first element.
+        /// The first component, or the first element of an array of floats.
         component: u32,
-        /// How many.
+        /// The number of components.
         components: u32,
     },
-    /// A variable, member or element by its name: `colour`, `block.matrix`, `light[2].position`. By place,
-    /// `@3` is the output at location 3, `@Position` the built-in.
+    /// A variable, member or element by its name: `colour`, `block.matrix`, `light[2].position`.
+    /// `@3` names the output at location 3, `@Position` the built-in.
     Name(String),
 }
 
 /// A captured output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CaptureEntry {
-    /// Which.
+    /// The output.
     pub selector: Selector,
-    /// Capture buffer, below [`MAX_XFB_BUFFERS`].
+    /// The number of the capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,
     /// Bytes from the start of the vertex's record, a multiple of 4.
     pub offset: u32,
 }
 
-/// What is captured, and how long the records are.
+/// What to capture, and the sizes of the records.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CaptureList {
     /// The outputs, in any order.
     pub captures: Vec<CaptureEntry>,
-    /// Bytes of a vertex's record in each buffer that something is captured to.
+    /// The stride of each buffer that is captured to: the bytes of a vertex's record.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
 }
 
@@ -102,11 +103,12 @@ impl std::fmt::Display for Selector {
 }
 
 impl Layout {
-    /// What a list captures of `entry`'s outputs, whatever the module's decorations say.
+    /// Makes the layout of what a list captures from `entry`'s outputs. The module's decorations
+    /// are ignored.
     ///
     /// # Errors
-    /// [`CaptureError`]: an output that is not there, strides or offsets out of their limits, outputs
-    /// that overlap.
+    /// [`CaptureError`]: an output does not exist, strides or offsets exceed their limits, or
+    /// outputs overlap.
     pub fn from_list(
         declarations: &Declarations,
         entry: &EntryPoint,
@@ -164,7 +166,7 @@ impl Layout {
         }
     }
 
-    /// Captures dwords `first..first + count` of outputs that each start at a dword.
+    /// Captures dwords `first..first + count` of outputs at the given places.
     fn add_dwords(
         &mut self,
         outputs: &Outputs<'_>,
@@ -206,7 +208,7 @@ impl Layout {
             if components == output.components {
                 self.outputs.push(CapturedOutput { buffer, offset, ..(*output).clone() });
             } else {
-                // Components of a vector are reached one by one; the stores merge them again.
+                // Components of a vector are captured one by one; the stores merge them again.
                 for i in 0..components {
                     let mut path = output.path.clone();
                     path.push(from + i);
@@ -251,14 +253,15 @@ impl Layout {
     }
 }
 
-/// The locations that the outputs of an entry point take, captured or not, and those that cannot be captured.
+/// The locations of all outputs of an entry point, including those that are not or cannot be
+/// captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
-    /// More than any device has: an array may be as long as it likes.
+    /// More than any device has. The limit is necessary because arrays may have any length.
     const MAX_LOCATIONS: u32 = 1 << 12;
     let outputs = Outputs::of(declarations, entry);
     let of_leaf = |leaf: &Leaf| {
         let location = leaf.output.location.filter(|_| leaf.built_in.is_none())?;
-        // A location has four components, whatever a module says.
+        // Clamped, because a module may contain an invalid component.
         let count = (leaf.output.component.min(3) + leaf.output.dwords()).div_ceil(4).max(1);
         Some(location..location.saturating_add(count))
     };
@@ -272,15 +275,15 @@ pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeS
     leaves.chain(without_leaves.filter_map(of_variable)).flatten().collect()
 }
 
-/// The 32-bit components of the built-ins that an entry point puts out: they count against the limit on
-/// output components, as locations do.
+/// The number of components of an entry point's built-in outputs, in units of 32 bits: like
+/// locations, they count against the limit on output components.
 pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoint) -> u32 {
     let outputs = Outputs::of(declarations, entry);
     let built_ins = outputs.leaves.iter().filter(|leaf| leaf.built_in.is_some());
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// Where a captured output goes.
+/// The destination of a captured output.
 #[derive(Debug, Clone, Copy)]
 struct Destination {
     buffer: u32,

@@ -1,10 +1,12 @@
-//! What a shader captures: which components of which outputs go where in which buffer.
+//! What a shader captures: which components of which outputs are written to which offset in which
+//! buffer.
 //!
-//! A [`Layout`] is the one description that all backends store by and that the probe checks against. It comes from
-//! the module's own decorations ([`Layout::from_decorations`], what Mesa calls `nir_gather_xfb_info`) or from a
-//! [`CaptureList`], and has two views. [`Layout::outputs`] are the pieces that are stored: scalars, vectors, columns
-//! of matrices. [`Layout::varyings`] are the same bytes as OpenGL's program interface lists them: whole matrices,
-//! arrays of basic types, members by name.
+//! All backends store captures according to a [`Layout`], and the probe checks them against it. It
+//! is made from the module's own decorations ([`Layout::from_decorations`], like
+//! `nir_gather_xfb_info` in Mesa) or from a [`CaptureList`]. It has two views. [`Layout::outputs`]
+//! are the values that are stored: scalars, vectors, columns of matrices. [`Layout::varyings`] are
+//! the same bytes in the form of OpenGL's program interface: whole matrices, arrays of basic types,
+//! members by name.
 
 #![forbid(unsafe_code)]
 
@@ -38,69 +40,69 @@ pub(crate) use list::built_in_components;
 
 use crate::spirv::{Id, NumericClass};
 
-/// Capture buffers that a shader may name.
+/// The most capture buffers of a shader.
 pub const MAX_XFB_BUFFERS: usize = 4;
 
-/// Most bytes that a vertex's record may have in one buffer.
+/// The most bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
-/// A scalar, a vector or a column of a matrix that is captured.
+/// A scalar, a vector or a matrix column that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CapturedOutput {
-    /// Capture buffer, below [`MAX_XFB_BUFFERS`].
+    /// The number of the capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,
     /// Bytes from the start of the vertex's record, a multiple of 4.
     pub offset: u32,
-    /// Components, 1 to 4.
+    /// The number of components, 1 to 4.
     pub components: u32,
-    /// What the components are.
+    /// The numeric class of the components.
     pub class: NumericClass,
-    /// Bits of a component: 32 or 64.
+    /// The component size in bits: 32 or 64.
     pub bits: u32,
-    /// Result id of the output variable.
+    /// The result id of the output variable.
     pub variable: Id,
     /// Indices of the access chain from the variable to the captured value.
     pub path: Vec<u32>,
-    /// `variable`, `variable.member`, `variable[1].member[2]`, where the module has names.
+    /// `variable`, `variable.member`, `variable[1].member[2]`, if the module has names.
     pub name: Option<String>,
     /// `Location`; `None` for built-ins.
     pub location: Option<u32>,
-    /// First of the location's four 32-bit components that it occupies.
+    /// The first component of the location that it occupies, in units of 32 bits.
     pub component: u32,
 }
 
 impl CapturedOutput {
-    /// Captured bytes.
+    /// The captured size in bytes.
     pub const fn size(&self) -> u32 {
         self.components * self.bits / 8
     }
 
-    /// Captured dwords.
+    /// The captured size in dwords.
     pub const fn dwords(&self) -> u32 {
         self.components * self.bits / 32
     }
 }
 
-/// Where captured outputs go.
+/// Which captured outputs are written where.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
-    /// `XfbStride` in bytes of each buffer that something is captured to.
+    /// `XfbStride` in bytes of each buffer that is captured to.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
-    /// The vertex stream that each buffer captures: 0, but of a geometry shader's.
+    /// The vertex stream that each buffer captures: always 0, except for geometry shaders.
     pub streams: [u32; MAX_XFB_BUFFERS],
     /// The captured outputs, by buffer, then offset. They do not overlap.
     pub outputs: Vec<CapturedOutput>,
-    /// The same as OpenGL lists it, by buffer, then offset.
+    /// The same outputs in the form of OpenGL, by buffer, then offset.
     pub varyings: Vec<Varying>,
 }
 
 impl Layout {
-    /// Buffers that something is captured to, with their strides in bytes.
+    /// The buffers that are captured to, with their strides in bytes.
     pub fn buffers(&self) -> impl Iterator<Item = (usize, u32)> {
         self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
     }
 
-    /// Tells the log what is captured.
+    /// Logs what is captured.
     pub(crate) fn trace(&self, entry_point: &str) {
         tracing::debug!(entry_point, outputs = self.outputs.len(), strides = ?self.strides, "layout");
         for output in &self.outputs {
@@ -108,7 +110,7 @@ impl Layout {
         }
     }
 
-    /// The outputs of one buffer, by offset.
+    /// The outputs that are captured to one buffer, by offset.
     pub fn outputs_of(&self, buffer: usize) -> impl Iterator<Item = &CapturedOutput> {
         self.outputs.iter().filter(move |o| o.buffer as usize == buffer)
     }

@@ -1,9 +1,9 @@
-//! Outputs by name: `colour`, `block.matrix`, `light[2].position`, `gl_Position`, and by place: `@3`,
-//! `@Position`.
+//! Finds outputs by name: `colour`, `block.matrix`, `light[2].position`, `gl_Position`, and by
+//! location or built-in: `@3`, `@Position`.
 //!
-//! A name (`OpName`) may itself contain dots and brackets: DXC calls an output `out.var.COLOR0`, Slang
-//! `entryPointParam_main.colour`. So a path is not split at its dots; the longest name that it begins with is
-//! taken, and what is left are members and elements.
+//! A name (`OpName`) may contain dots and brackets: DXC names an output `out.var.COLOR0`, Slang
+//! `entryPointParam_main.colour`. A path is therefore not split at its dots: the longest name that
+//! is a prefix of the path is used, and the rest selects members and elements.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::types::block_type;
 
-/// A value that a name leads to.
+/// A value that a name selects.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) variable: Id,
@@ -25,12 +25,12 @@ pub(super) struct Named {
     pub(super) ty: Id,
     pub(super) location: Option<u32>,
     pub(super) component: u32,
-    /// What the module calls it, where it was asked for by place.
+    /// The name in the module, if the value was selected by location or built-in.
     pub(super) name: Option<String>,
 }
 
 impl Outputs<'_> {
-    /// The value that a name or a place leads to.
+    /// Finds the value that a name, a location or a built-in selects.
     pub(super) fn resolve(&self, name: &str) -> Result<Named, CaptureError> {
         if let Some(found) = self.longest(name, self.named_roots()) {
             return Ok(found);
@@ -47,8 +47,8 @@ impl Outputs<'_> {
         }
     }
 
-    /// What a text selects, as [`CaptureList::from_varyings`](super::CaptureList::from_varyings) takes it: a
-    /// selector, the bytes that it takes in a record, and whether it has 64-bit components.
+    /// Parses a text of [`CaptureList::from_varyings`](super::CaptureList::from_varyings). Returns
+    /// a selector, the size in bytes in a record, and whether the value has 64-bit components.
     pub(super) fn select(&self, text: &str) -> Result<(Selector, u32, bool), CaptureError> {
         let missing = match self.resolve(text) {
             Ok(found) => {
@@ -79,24 +79,25 @@ impl Outputs<'_> {
         Ok((selector, components * 4, wide))
     }
 
-    /// The root that is the longest beginning of `path`, and leads on to a value.
+    /// Finds the root with the longest name that is a prefix of `path`, if the rest of `path`
+    /// selects a value.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()
             .filter_map(|(name, root)| Some((rest_behind(path, &name)?, root)))
             .collect();
-        // Stable: of several outputs of one name the first.
+        // The sort is stable: the first of several outputs with the same name is found.
         roots.sort_by_key(|(rest, _)| rest.len());
         roots.into_iter().find_map(|(rest, root)| self.follow(root, rest))
     }
 
-    /// What has a name: variables, the blocks that they are, and members of blocks without instance name.
+    /// All roots with a name: variables, blocks, and members of blocks without an instance name.
     fn named_roots(&self) -> Vec<(String, Named)> {
         let declarations = self.declarations;
         let mut roots = Vec::new();
         let mut last = None;
         for output in &self.variables {
-            // The variable once, before its first member.
+            // Adds the variable once, before its first member.
             if last.replace(output.variable) != Some(output.variable)
                 && let Some(variable) = declarations.variable(output.variable)
             {
@@ -116,7 +117,7 @@ impl Outputs<'_> {
         roots
     }
 
-    /// Built-ins by what GLSL calls them, whatever the module does.
+    /// Built-ins by their GLSL names, also if the module uses other names.
     fn built_in_roots(&self) -> Vec<(String, Named)> {
         let root = |output: &InterfaceVariable| {
             Some((glsl_built_in(output.built_in?)?.to_owned(), self.root(output)))
@@ -124,7 +125,7 @@ impl Outputs<'_> {
         self.variables.iter().filter_map(root).collect()
     }
 
-    /// `@3`, `@3[1].member`, `@Position`.
+    /// Finds `@3`, `@3[1].member`, `@Position`.
     fn at_place(&self, text: &str) -> Result<Option<Named>, CaptureError> {
         let Some(text) = text.strip_prefix('@') else { return Ok(None) };
         let (place, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
@@ -146,9 +147,10 @@ impl Outputs<'_> {
                 let name = only.name.as_ref().map(|name| format!("{name}{rest}"));
                 Named { name, ..found }
             })),
-            // Its components are asked for.
+            // A suffix selects components.
             [] | [_, ..] if !rest.is_empty() => Ok(None),
-            // A column or an element within what begins at a location before.
+            // The location may belong to a column or an element of a value that begins at a lower
+            // location.
             [] => Ok(place.parse().ok().and_then(|location| self.leaf_at(location))),
             [_, ..] => {
                 let found: Vec<InterfaceVariable> = found.into_iter().cloned().collect();
@@ -173,7 +175,7 @@ impl Outputs<'_> {
         self.named(output.variable, output.path.clone(), output.type_id)
     }
 
-    /// A value, with the location and component of its first piece.
+    /// Makes a value with the location and component of its first part.
     fn named(&self, variable: Id, path: Vec<u32>, ty: Id) -> Named {
         let leaves = self.leaves.iter().map(|leaf| &leaf.output);
         let mut within =
@@ -189,7 +191,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// Follows `.member` and `[element]` from a value.
+    /// Applies `.member` and `[element]` to a value.
     fn follow(&self, root: Named, mut rest: &str) -> Option<Named> {
         let declarations = self.declarations;
         let Named { variable, mut path, mut ty, .. } = root;
@@ -211,8 +213,8 @@ impl Outputs<'_> {
         Some(self.named(variable, path, ty))
     }
 
-    /// The member of a structure whose name is the longest beginning of `path`, and what is behind it. A
-    /// member without name is called by its number.
+    /// Finds the member of a structure with the longest name that is a prefix of `path`. Returns
+    /// its number and the rest of `path`. A member without a name is named by its number.
     fn member<'p>(&self, ty: Id, path: &'p str) -> Option<(u32, &'p str)> {
         let Some(Type::Struct { members }) = self.declarations.ty(ty) else { return None };
         let matching = (0u32..).zip(members).filter_map(|(member, _)| {
@@ -230,7 +232,8 @@ fn quoted(name: &str) -> String {
     format!("'{name}'")
 }
 
-/// What is behind a name at the beginning of a path: nothing, `.member` or `[element]`.
+/// Returns the rest of a path after a name: empty, `.member` or `[element]`. Returns `None` if the
+/// path does not begin with the name.
 fn rest_behind<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     path.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

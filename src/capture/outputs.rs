@@ -1,4 +1,4 @@
-//! Everything that an entry point puts out, to be found by place.
+//! All outputs of an entry point, to find them by location or built-in.
 
 use spirv::{BuiltIn, StorageClass};
 
@@ -8,21 +8,21 @@ use super::{CaptureError, CapturedOutput};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
-/// What an entry point puts out.
+/// The outputs of an entry point.
 pub(super) struct Outputs<'a> {
     pub(super) declarations: &'a Declarations,
-    /// Variables and members of blocks, as they are declared.
+    /// Variables and members of blocks, as declared.
     pub(super) variables: Vec<InterfaceVariable>,
-    /// Every scalar, vector and column of them.
+    /// Every scalar, vector and column in them.
     pub(super) leaves: Vec<Leaf>,
 }
 
-/// Where dwords of outputs are counted.
+/// A space in which dwords of outputs are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
-    /// Through the locations, four each.
+    /// Locations, with four dwords each.
     Locations,
-    /// From a built-in's first component on.
+    /// The components of a built-in.
     BuiltIn(BuiltIn),
 }
 
@@ -33,14 +33,14 @@ pub(super) struct Leaf {
 }
 
 impl<'a> Outputs<'a> {
-    /// Reads the outputs of an entry point. What cannot be captured has no leaves.
+    /// Finds the outputs of an entry point. An output that cannot be captured has no leaves.
     pub(super) fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
         for variable in &variables {
             let value = CapturedValue {
                 buffer: 0,
-                // As long as all locations that any device has.
+                // Larger than all locations of any device.
                 stride: 1 << 16,
                 variable: variable.variable,
                 path: variable.path.clone(),
@@ -59,12 +59,13 @@ impl<'a> Outputs<'a> {
         Self { declarations, variables, leaves }
     }
 
-    /// That there is no such output, with those that there are. `output` is how it was asked for.
+    /// The error for an output that does not exist, with a list of those that do. `output` is the
+    /// requested name.
     pub(super) fn missing(&self, output: impl Into<String>) -> CaptureError {
         CaptureError::NoSuchOutput { output: output.into(), found: list_outputs(&self.variables) }
     }
 
-    /// The outputs of a space, each with its first dword.
+    /// The outputs in a space, each with its first dword.
     pub(super) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
@@ -84,7 +85,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The place that holds a dword: its first dword, and the output.
+/// Finds the output that contains a dword. Returns its first dword, and the output.
 pub(super) fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,

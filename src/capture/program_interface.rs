@@ -1,8 +1,8 @@
-//! Captured outputs as OpenGL's program interface lists them (`GL_TRANSFORM_FEEDBACK_VARYING`,
+//! Captured outputs in the form of OpenGL's program interface (`GL_TRANSFORM_FEEDBACK_VARYING`,
 //! [OpenGL 4.6 section 7.3.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf)).
 //!
-//! An array of a basic type is one varying with a size; an array of anything else is taken apart, element
-//! by element, and a structure member by member.
+//! An array of a basic type is one varying with a size. Other arrays are split into their elements,
+//! and structures into their members.
 
 use std::fmt;
 
@@ -14,35 +14,36 @@ use crate::spirv::{Id, NumericClass};
 /// A captured varying.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Varying {
-    /// Capture buffer.
+    /// The number of the capture buffer.
     pub buffer: u32,
-    /// Number of the buffer among those that are captured to.
+    /// The number of the buffer among the active ones.
     pub buffer_index: u32,
     /// Bytes from the start of the vertex's record.
     pub offset: u32,
-    /// Type of an element.
+    /// The type of an element.
     pub ty: GlType,
-    /// Elements; 1 for what is no array.
+    /// The number of elements; 1 for a value that is not an array.
     pub count: u32,
-    /// Name, or the variable's id and the path where the module has no names.
+    /// The name, or the variable's id and the path if the module has no names.
     pub name: String,
 }
 
-/// A basic type of OpenGL: a scalar, vector or matrix. Displayed as OpenGL's token.
+/// A basic type of OpenGL: a scalar, vector or matrix. `Display` writes OpenGL's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GlType {
-    /// What the components are.
+    /// The numeric class of the components.
     pub class: NumericClass,
-    /// Bits of a component: 32 or 64.
+    /// The component size in bits: 32 or 64.
     pub bits: u32,
-    /// Columns; 1 for scalars and vectors.
+    /// The number of columns; 1 for scalars and vectors.
     pub columns: u32,
-    /// Components of a column.
+    /// The number of components of a column.
     pub rows: u32,
 }
 
 impl GlType {
-    /// That of a scalar, vector or matrix of 32-bit or 64-bit components.
+    /// The type of a scalar, vector or matrix with 32-bit or 64-bit components; `None` for other
+    /// types.
     pub(super) fn of(declarations: &Declarations, ty: Id) -> Option<Self> {
         let (columns, column) = match declarations.ty(ty)? {
             Type::Matrix { column, count } => (*count, *column),
@@ -54,7 +55,7 @@ impl GlType {
         in_range.then_some(Self { class, bits, columns, rows })
     }
 
-    /// The type as GLSL writes it: `vec4`, `dmat3x4`, `uint`.
+    /// The type in GLSL syntax: `vec4`, `dmat3x4`, `uint`.
     pub fn glsl(self) -> String {
         let Self { class, bits: width, columns, rows } = self;
         let scalar = match class {
@@ -76,7 +77,7 @@ impl fmt::Display for GlType {
             (NumericClass::Uint, 64) => "GL_UNSIGNED_INT64",
             (NumericClass::Uint, _) => "GL_UNSIGNED_INT",
         };
-        // The 64-bit integers are an extension's, GL_ARB_gpu_shader_int64.
+        // The tokens of 64-bit integers are from the extension GL_ARB_gpu_shader_int64.
         let suffix = if self.bits == 64 && self.class != NumericClass::Float { "_ARB" } else { "" };
         let Self { columns, rows, .. } = *self;
         match (columns, rows) {

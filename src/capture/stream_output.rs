@@ -1,12 +1,12 @@
-//! Gallium's stream outputs
-//! ([`pipe_stream_output_info`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/include/pipe/p_state.h)),
-//! as a [`CaptureList`].
+//! Makes a [`CaptureList`] from Gallium's stream outputs
+//! ([`pipe_stream_output_info`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/include/pipe/p_state.h)).
 //!
-//! A stream output names an output by a register: the number of the output among those that the shader writes, in
-//! the order of `gl_varying_slot` ([`VaryingSlot`]). It has at most four dwords, so that a `dvec3` arrives
-//! in two stream outputs, and a matrix in more. Those of which one goes on where another ends, in the shader's
-//! outputs and in the buffer, are merged before anything else is done with them: one may end inside a 64-bit
-//! component, and what is captured whole need not look as if it were in pieces.
+//! A stream output names an output by a register: the index of the output among those that the
+//! shader writes, in the order of `gl_varying_slot` ([`VaryingSlot`]). A stream output has at most
+//! four dwords, so a `dvec3` consists of two stream outputs, and a matrix of more. Stream outputs
+//! that are contiguous in the shader's outputs and in the buffer are merged first, because a single
+//! one may end inside a 64-bit component, and because a value that is captured as a whole should be
+//! listed as a whole.
 
 mod error;
 
@@ -21,57 +21,59 @@ use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
-/// Registers of `pipe_stream_output::register_index`, which has six bits.
+/// The number of registers that the six bits of `pipe_stream_output::register_index` can name.
 const MAX_REGISTERS: u32 = 64;
 
-/// `pipe_stream_output`: components of an output that go to a buffer.
+/// `pipe_stream_output`: components of an output that are captured to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StreamOutput {
-    /// Which of the written outputs, 0 to 63. An output that takes several locations is as many registers.
+    /// The index among the written outputs, 0 to 63. An output with several locations has that many
+    /// registers.
     pub register_index: u32,
-    /// First component of the register, 0 to 3. A 64-bit component is two.
+    /// The first component in the register, 0 to 3. A 64-bit component counts as two.
     pub start_component: u32,
-    /// How many, 1 to 4; they stay within the register.
+    /// The number of components, 1 to 4. They must be within the register.
     pub num_components: u32,
-    /// Capture buffer, 0 to 3.
+    /// The number of the capture buffer, 0 to 3.
     pub output_buffer: u32,
     /// Dwords from the start of the vertex's record.
     pub dst_offset: u32,
-    /// Vertex stream of the output: 0, but of a geometry shader's.
+    /// The vertex stream of the output: always 0, except for geometry shaders.
     pub stream: u32,
 }
 
-/// What the locations of a module mean as slots.
+/// How the locations of a module correspond to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SlotLocations {
-    /// As [`Packing`] puts them: `COL0` to `VIEWPORT_MASK` at 0 to 10, and `VARn` at 11 + n.
+    /// As [`Packing`] assigns them: `COL0` to `VIEWPORT_MASK` at 0 to 10, and `VARn` at 11 + n.
     #[default]
     Packed,
     /// `VARn` at n, as in a shader that was written for Vulkan.
     Unpacked,
 }
 
-/// `pipe_stream_output_info`: what is captured.
+/// `pipe_stream_output_info`: what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct StreamOutputInfo {
     /// The stream outputs, in any order.
     pub outputs: Vec<StreamOutput>,
-    /// Dwords of a vertex's record in each buffer, at most 512; 0 for a buffer that is not used.
+    /// The stride of each buffer in dwords, at most 512; 0 for a buffer that is not used.
     pub strides: [u32; MAX_XFB_BUFFERS],
-    /// Where the module has its slots.
+    /// The locations of slots in the module.
     pub locations: SlotLocations,
-    /// `shader_info::outputs_written`, one bit a slot, where the translator knows it. `None` finds it out
-    /// ([`written_slots`](Self::written_slots)).
+    /// `shader_info::outputs_written`, one bit per slot, if the translator knows it. If it is
+    /// `None`, it is computed ([`written_slots`](Self::written_slots)).
     pub outputs_written: Option<u64>,
 }
 
 impl StreamOutputInfo {
-    /// The slots that registers count, in their order: those of `outputs_written`, or else those of the
-    /// outputs that `entry` and the functions that it calls store to or have initialised. An index that is
-    /// no constant writes all elements of its array, and a pointer that is passed to a function all that is
-    /// behind it.
+    /// The slots that registers count, in their order. They are those of `outputs_written` if it is
+    /// set. Otherwise they are those of the outputs that `entry` and the functions that it calls
+    /// store to, and of the outputs with initialisers. An index that is not constant counts as a
+    /// write to all elements of the array, and a pointer that is passed to a function as a write to
+    /// everything that it points to.
     ///
-    /// An output at a location that is no slot (32 or beyond) is no register.
+    /// An output at a location that is not a slot (32 or higher) has no register.
     pub fn written_slots(
         &self,
         module: &Module,
@@ -85,7 +87,7 @@ impl StreamOutputInfo {
         VaryingSlot::ALL.into_iter().filter(|slot| written >> slot.index() & 1 == 1).collect()
     }
 
-    /// What is written as bits of slots.
+    /// Converts written outputs to bits of slots.
     fn slots(&self, outputs: &Outputs<'_>, written: &Written) -> u64 {
         let mut slots = 0u64;
         let mut add = |slot: Option<VaryingSlot>| {
@@ -117,7 +119,7 @@ impl StreamOutputInfo {
         }
     }
 
-    /// Where a slot is in the module.
+    /// The location or built-in of a slot in the module.
     fn place(&self, slot: VaryingSlot) -> Option<OutputDword> {
         match (Packing::default().pack(slot).ok(), self.locations) {
             (Some(Packed::BuiltIn { built_in, first_element }), _) => {
@@ -133,7 +135,7 @@ impl StreamOutputInfo {
     }
 }
 
-/// A dword of the outputs, where a register or a run of dwords begins.
+/// A dword of the outputs, at which a register or a run of dwords begins.
 #[derive(Debug, Clone, Copy)]
 struct OutputDword {
     space: Space,
@@ -150,10 +152,10 @@ impl OutputDword {
     }
 }
 
-/// Dwords of outputs that go side by side into a buffer: a stream output, or several that were merged.
+/// Dwords of outputs that are contiguous in a buffer: one stream output, or several merged ones.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Index of the first stream output, and of the last.
+    /// The indices of the first and the last stream output.
     indices: (usize, usize),
     start: OutputDword,
     slots: (VaryingSlot, VaryingSlot),
@@ -164,7 +166,7 @@ struct Run {
 }
 
 impl Run {
-    /// Adds another that goes on where this ends, in the outputs and in the buffer.
+    /// Appends the next run if it is contiguous with this one in the outputs and in the buffer.
     fn absorb(&mut self, next: &Self) -> bool {
         let goes_on = self.start.space == next.start.space
             && self.start.first + u64::from(self.dwords) == next.start.first
@@ -193,7 +195,7 @@ impl Run {
 }
 
 impl CaptureList {
-    /// The list that Gallium's stream outputs stand for. `declarations` are those of `module`.
+    /// Makes a list from Gallium's stream outputs. `declarations` are those of `module`.
     ///
     /// # Errors
     /// [`CaptureError::StreamOutput`], which names a stream output and its field.
@@ -240,7 +242,7 @@ impl CaptureList {
 }
 
 impl StreamOutputInfo {
-    /// The dwords of a stream output, every one of which is there.
+    /// Finds the dwords of a stream output; all of them must exist.
     fn resolve(
         &self,
         outputs: &Outputs<'_>,
@@ -309,7 +311,7 @@ impl StreamOutputInfo {
         })
     }
 
-    /// Refuses half of a 64-bit component at the ends of a run.
+    /// Refuses a run that begins or ends inside a 64-bit component.
     fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), StreamOutputError> {
         let places = outputs.places(run.start.space);
         let is_half = |before: u64| {

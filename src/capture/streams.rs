@@ -1,6 +1,6 @@
-//! Vertex streams, of which a geometry shader may have several. What goes to one buffer is of one stream
-//! (`VUID-StandaloneSpirv-Stream-04698`,
-//! [Validation Rules within a Module](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation)).
+//! Vertex streams. Only geometry shaders have several. All outputs that are captured to one buffer
+//! must have the same stream (`VUID-StandaloneSpirv-Stream-04698`, [Validation Rules within a
+//! Module](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation)).
 
 use spirv::{Decoration, ExecutionModel};
 
@@ -9,7 +9,8 @@ use super::{CaptureError, CapturedOutput, Layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
-/// The stream of an output: its block's member says so, or else its variable, or else it is 0.
+/// The stream of an output: the decoration of the block's member, otherwise that of the variable,
+/// otherwise 0.
 pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
@@ -21,7 +22,7 @@ pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) ->
 }
 
 impl Layout {
-    /// Gives each buffer the stream of its outputs.
+    /// Sets the stream of each buffer to that of its outputs.
     pub(super) fn find_streams(
         &mut self,
         declarations: &Declarations,

@@ -1,5 +1,5 @@
-//! What OpenGL's `glTransformFeedbackVaryings` takes, as a [`CaptureList`]
-//! ([OpenGL 4.6 section 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf) "Output
+//! Makes a [`CaptureList`] from the arguments of OpenGL's `glTransformFeedbackVaryings` ([OpenGL
+//! 4.6 section 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf) "Output
 //! Variables", transform feedback).
 
 use super::outputs::Outputs;
@@ -7,27 +7,28 @@ use super::{CaptureEntry, CaptureError, CaptureList, MAX_XFB_BUFFERS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
-/// How the varyings share buffers.
+/// How the varyings are assigned to buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BufferMode {
-    /// `GL_INTERLEAVED_ATTRIBS`: one behind the other in one buffer; `gl_NextBuffer` moves on to the
-    /// next, `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
+    /// `GL_INTERLEAVED_ATTRIBS`: contiguous in one buffer. `gl_NextBuffer` begins the next buffer,
+    /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
     Interleaved,
-    /// `GL_SEPARATE_ATTRIBS`: one a buffer.
+    /// `GL_SEPARATE_ATTRIBS`: one varying per buffer.
     Separate,
 }
 
 impl CaptureList {
-    /// The list that OpenGL makes of the names of varyings.
+    /// Makes a list from the names of varyings, as OpenGL does.
     ///
-    /// Beside names an output can be given by its place, since modules may have no names, or the compiler's:
-    /// `@3` is the output at location 3, `@3.yz` the second and third of that location's 32-bit components,
-    /// `@Position` the output with that built-in by its name in SPIR-V, `@Position.xyz` a part of it. The
-    /// names that GLSL has for built-ins (`gl_Position`) are found whatever the module calls them.
+    /// An output can also be named by its location or built-in, because modules may have no names,
+    /// or names that the compiler chose: `@3` is the output at location 3, `@3.yz` the second and
+    /// third 32-bit components of that location, `@Position` the output with the built-in
+    /// `Position` of SPIR-V, `@Position.xyz` its first three components. The GLSL names of
+    /// built-ins (`gl_Position`) are found whatever names the module uses.
     ///
     /// # Errors
-    /// [`CaptureError`]: a name or place that leads nowhere, more buffers than there are, a special name in
-    /// [`BufferMode::Separate`], records that are too long.
+    /// [`CaptureError`]: an output does not exist, there are too many buffers, a special name is
+    /// used in [`BufferMode::Separate`], or records are too long.
     pub fn from_varyings(
         declarations: &Declarations,
         entry: &EntryPoint,
@@ -71,7 +72,7 @@ impl CaptureList {
                 (buffer, offset) = (buffer + 1, 0);
             }
         }
-        // A buffer of nothing but gaps captures nothing.
+        // A buffer that contains only gaps is not captured to.
         for buffer in 0..MAX_XFB_BUFFERS {
             if list.captures.iter().all(|c| c.buffer as usize != buffer) {
                 list.strides[buffer] = None;

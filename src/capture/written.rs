@@ -1,4 +1,4 @@
-//! Which outputs an entry point writes, as far as its code tells without being run.
+//! Determines which outputs an entry point writes, by static analysis.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,18 +10,19 @@ use crate::spirv::entry_point::{EntryPoint, debug_info_sets, reachable_functions
 use crate::spirv::pointers::Pointers;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// A variable and constant indices into it.
+/// A variable and a path of constant indices into it.
 type OutputPath = (Id, Vec<u32>);
 
-/// What an entry point may write of its outputs.
+/// The outputs that an entry point may write.
 pub(super) struct Written {
-    /// Of what is behind these, everything.
+    /// Paths of values that are written completely.
     places: BTreeSet<OutputPath>,
 }
 
 impl Written {
-    /// Follows the pointers to outputs through the entry point's function and those that it calls. An index
-    /// that is no constant stands for any, and a pointer that is passed on is written through.
+    /// Follows pointers to outputs through the entry point's function and the functions that it
+    /// calls. An index that is not constant selects all elements, and a pointer that is passed to a
+    /// function counts as written through.
     pub(super) fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module
@@ -47,11 +48,11 @@ impl Written {
         Self { places: scan.places }
     }
 
-    /// Whether a scalar, vector or column is written, or a part of it.
+    /// Whether a scalar, vector or column may be written, completely or in part.
     pub(super) fn covers(&self, output: &CapturedOutput) -> bool {
         let (variable, path) = (output.variable, &output.path);
         let is_written = |path: &[u32]| self.places.contains(&(variable, path.to_vec()));
-        // What begins with the path comes next to it.
+        // In sorted order, longer paths with the same beginning come directly after the path.
         let mut from = self.places.range((variable, path.clone())..);
         let is_within = |(of, part): &OutputPath| *of == variable && part.starts_with(path);
         (0..path.len()).any(|length| is_written(&path[..length]))

@@ -1,12 +1,14 @@
-//! naga in a thread of its own, where neither its panics nor its recursion end the process.
+//! Runs naga in a separate thread, so that neither panics nor stack overflows of naga terminate the
+//! process.
 //!
-//! naga has panics for what it does not expect, and walks expressions and statements by recursion. A thread
-//! catches the first, and has a stack whose size does not depend on the caller's. How deep a source nests is
-//! bounded before.
+//! naga panics on input that it does not expect, and processes expressions and statements
+//! recursively. Panics are caught by the thread, whose stack size does not depend on that of the
+//! caller. The nesting of the source is limited before naga runs.
 //!
-//! The process's panic hook is the application's. It is left alone, and runs for a panic of naga as for any
-//! other, before the error is returned: the standard one prints a line. A hook that is to be silent knows
-//! the thread by its name, [`NAGA_THREAD`]. Where panics abort the process, nothing can catch them.
+//! The application's panic hook is not changed. It runs for a panic of naga too, before the error
+//! is returned; the default hook prints a line. A hook can identify the thread by its name,
+//! [`NAGA_THREAD`], to stay silent. Panics cannot be caught if they are configured to abort the
+//! process.
 
 use std::any::Any;
 use std::thread;
@@ -14,17 +16,17 @@ use std::thread;
 use super::tokens::Tokens;
 use super::{FrontendError, SourceLocation};
 
-/// The name of the thread that naga runs in, by which a panic hook can tell its panics.
+/// The name of the thread that naga runs in. A panic hook can use it to recognize naga's panics.
 pub const NAGA_THREAD: &str = "vkxfb-naga";
 
-/// Bytes of its stack: [`MAX_NESTING`] times what naga takes for a level without optimisation, and room
-/// for what macros make of a source.
+/// Stack size in bytes: enough for [`MAX_NESTING`] levels without optimisation, and for sources
+/// that become larger by macros.
 const STACK_SIZE: usize = 64 << 20;
 
-/// How many brackets, operators and branches of a source may stand within each other.
+/// The most levels of nested brackets, operators and branches in a source.
 pub const MAX_NESTING: usize = 1000;
 
-/// Runs something with naga.
+/// Runs a closure that uses naga.
 pub(super) fn isolated<T: Send>(
     run: impl FnOnce() -> Result<T, FrontendError> + Send,
 ) -> Result<T, FrontendError> {
@@ -37,13 +39,13 @@ pub(super) fn isolated<T: Send>(
     })
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".to_owned())
 }
 
-/// Refuses a source that nests deeper than [`MAX_NESTING`].
+/// Refuses a source with more than [`MAX_NESTING`] levels.
 pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
     let (mut code, mut directive) = (Nesting::default(), Nesting::default());
     for (index, token) in tokens.list().iter().enumerate() {
@@ -61,15 +63,15 @@ pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// An upper bound of how deep a parser recurses: every operator of an expression, every bracket around it
-/// and every `else` before it may be a level.
+/// Computes an upper bound of a parser's recursion depth: every operator of an expression, every
+/// enclosing bracket and every preceding `else` may be a level.
 #[derive(Debug, Default)]
 struct Nesting {
-    /// Operators of the expressions and `else` of the blocks that are open, a pair a bracket.
+    /// For each open bracket, the operators of its expression and the `else` branches of its block.
     levels: Vec<(usize, usize)>,
-    /// Those outside of all brackets.
+    /// The same outside of all brackets.
     outside: (usize, usize),
-    /// Their sum.
+    /// The sum of all these.
     sum: usize,
 }
 
@@ -85,7 +87,7 @@ impl Nesting {
                 if let Some((operators, branches)) = self.levels.pop() {
                     self.sum -= operators + branches;
                 }
-                // A block is a statement, and ends one.
+                // A block is a statement, and also ends one.
                 if text == "}" {
                     self.end_of_expression();
                 }

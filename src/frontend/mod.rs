@@ -1,19 +1,20 @@
-//! Vertex shaders in WGSL and GLSL, compiled to the SPIR-V words that everything else here takes.
+//! Compiles vertex shaders in WGSL and GLSL to SPIR-V words, with naga.
 //!
-//! naga does the work. Nothing in the source says what is captured: WGSL has no such
-//! attribute, and naga drops GLSL's `xfb_*` layouts without a word, so that [`glsl`] refuses a source that
-//! has any. Capture with a [`CaptureList`](crate::capture::CaptureList): by location, or by the names
-//! that [`output_names`] lists.
+//! The source cannot specify what to capture: WGSL has no attribute for it, and naga ignores GLSL's
+//! `xfb_*` layouts, so [`glsl`] refuses sources that have any. Capture with a
+//! [`CaptureList`](crate::capture::CaptureList): by location, or by the names that [`output_names`]
+//! lists.
 //!
-//! The words are SPIR-V 1.0 with names, which any Vulkan device takes, and hold what the vertex shader
-//! reaches: descriptors with the sets and bindings of the source, push constants with its offsets. What the
-//! language promises is kept: integer divisions by zero are defined, indices stay within arrays, variables
-//! start as zero. Clip space is Vulkan's, as the source has it: nothing is flipped. naga writes no
-//! specialisation constants: those of the source have the values that it gives them.
+//! The words are SPIR-V 1.0 with names, which every Vulkan device supports. They contain what the
+//! vertex shader uses: descriptors with the sets and bindings of the source, push constants with
+//! its offsets. The guarantees of the language hold: integer divisions by zero are defined, indices
+//! stay within arrays, variables are initialised to zero. The output of the source in clip space is
+//! not changed or flipped. naga does not write specialisation constants: those in the source have
+//! their default values.
 //!
-//! naga panics where it meets what it does not expect. Such a panic is caught and returned as
-//! [`FrontendError::Panic`]; the process's panic hook stays what it is, and runs first: [`NAGA_THREAD`] lets
-//! it tell.
+//! naga panics on input that it does not expect. Such a panic is caught and returned as
+//! [`FrontendError::Panic`]. The process's panic hook is not changed, and runs first: it can
+//! recognize the panic by [`NAGA_THREAD`].
 
 #![forbid(unsafe_code)]
 
@@ -39,12 +40,12 @@ use spirv::{Decoration, StorageClass};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
-/// A place in a source.
+/// A position in a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// Line, counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Column in bytes, counted from 1.
+    /// The column in bytes, counted from 1.
     pub column: u32,
 }
 
@@ -54,57 +55,57 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A source that cannot be compiled.
+/// The reason why a source cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrontendError {
-    /// The source breaks the language's rules, or uses what naga does not know of it.
+    /// The source is invalid, or uses a part of the language that naga does not support.
     #[error("{}{message}{}", prefix(.location), appended(.advice))]
     Source {
-        /// Where, if naga says.
+        /// The position, if naga reports it.
         location: Option<SourceLocation>,
-        /// What naga says.
+        /// The message of naga.
         message: String,
-        /// What to do should the source be right.
+        /// Advice in case the source is valid.
         advice: Option<&'static str>,
     },
-    /// Something that is known not to be supported.
+    /// The source uses something that is known to be unsupported.
     #[error("{}{what} cannot be compiled here: {advice}", prefix(.location))]
     Unsupported {
-        /// Where, as far as it is known.
+        /// The position, if it is known.
         location: Option<SourceLocation>,
-        /// What, in the source's words.
+        /// What is unsupported, in the words of the source.
         what: String,
         /// What to do instead.
         advice: &'static str,
     },
-    /// The source nests too deep for a parser that recurses.
+    /// The source is nested too deeply for a recursive parser.
     #[error("{}more than {MAX_NESTING} brackets, operators and branches within each other", prefix(.location))]
     Nesting {
-        /// Where it passes the limit.
+        /// Where the limit is exceeded.
         location: Option<SourceLocation>,
     },
-    /// No vertex shader of that name.
+    /// There is no vertex shader with that name.
     #[error("the source has no vertex shader{}; it has: {found}", named(.name))]
     NoVertexShader {
-        /// The name asked for.
+        /// The requested name.
         name: Option<String>,
-        /// Names of the vertex shaders.
+        /// The names of the vertex shaders.
         found: String,
     },
-    /// Several vertex shaders, and no name was given.
+    /// There are several vertex shaders, and no name was given.
     #[error("the source has several vertex shaders, name one of: {found}")]
     Ambiguous {
-        /// Their names.
+        /// The names of the vertex shaders.
         found: String,
     },
-    /// GLSL that says what to capture: naga would drop that.
+    /// GLSL with layouts for captures, which naga would ignore.
     #[error(
         "{location}: '{qualifier}' is not read here: list the outputs to capture instead \
          (--varyings), or compile the source with glslang"
     )]
     CaptureLayout {
-        /// Where.
+        /// The position of the qualifier.
         location: SourceLocation,
         /// The first such qualifier.
         qualifier: String,
@@ -112,11 +113,12 @@ pub enum FrontendError {
     /// naga cannot write the shader as SPIR-V.
     #[error("the shader cannot be written as SPIR-V: {0}")]
     Write(String),
-    /// naga panicked: a defect of naga, whatever the source is. The panic hook has run before, in the thread
-    /// [`NAGA_THREAD`]; the standard one prints a line. A process that aborts on panics is not spared.
+    /// naga panicked, which is always a bug in naga. The panic hook has run before, in the thread
+    /// [`NAGA_THREAD`]; the default hook prints a line. If panics abort the process, this error
+    /// cannot be returned.
     #[error("naga fails at the source, which is its defect, and other compilers may take it: {0}")]
     Panic(String),
-    /// The system gives no thread to compile in.
+    /// The system cannot create a thread to compile in.
     #[error("there is no thread to compile in: {0}")]
     Thread(String),
 }
@@ -133,11 +135,12 @@ fn named(name: &Option<String>) -> String {
     name.as_ref().map_or_else(String::new, |name| format!(" named '{name}'"))
 }
 
-/// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) may name, with their locations.
-/// Built-ins and outputs without name are left out.
+/// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name, with their
+/// locations. Built-ins and outputs without a name are not listed.
 ///
-/// naga makes a variable of each: in WGSL a member of the result's structure gives it its name, in GLSL
-/// the output. A result that WGSL returns without a structure has none, and is captured by location.
+/// naga makes a variable from each output. In WGSL its name is that of a member of the result's
+/// structure, in GLSL that of the output. A WGSL result without a structure has no name, and must
+/// be captured by location.
 pub fn output_names<'a>(
     declarations: &'a Declarations,
     entry: &'a EntryPoint,
@@ -151,8 +154,8 @@ pub fn output_names<'a>(
         })
 }
 
-/// Validates a module and writes one of its vertex shaders, with what that reaches. `explain` makes an
-/// error of what the validator says.
+/// Validates a module and writes one of its vertex shaders with everything that it uses. `explain`
+/// converts errors of the validator.
 fn compile(
     mut module: Module,
     entry_point: Option<&str>,
@@ -160,7 +163,7 @@ fn compile(
 ) -> Result<Vec<u32>, FrontendError> {
     let name = choose(&module, entry_point)?.to_owned();
     validate(&module, &explain)?;
-    // What other shaders of the source use is not this one's to ask a device for, or to fail at.
+    // Removes other shaders, which may need device features or fail validation.
     module.entry_points.retain(|entry| entry.stage == ShaderStage::Vertex && entry.name == name);
     compact(&mut module, KeepUnused::No);
     let info = validate(&module, &explain)?;
@@ -183,12 +186,12 @@ fn validate(
     module: &Module,
     explain: &impl Fn(&WithSpan<ValidationError>) -> FrontendError,
 ) -> Result<ModuleInfo, FrontendError> {
-    // Capabilities that Vulkan 1.0 devices may lack are the source's to ask for.
+    // The source may use capabilities that not all Vulkan 1.0 devices support.
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     validator.validate(module).map_err(|error| explain(&error))
 }
 
-/// What naga's writer panics at.
+/// Refuses types at which naga's writer panics.
 fn check_types(module: &Module) -> Result<(), FrontendError> {
     let is_external =
         |inner: &TypeInner| matches!(inner, TypeInner::Image { class: ImageClass::External, .. });
@@ -202,7 +205,7 @@ fn check_types(module: &Module) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// An error and all its causes.
+/// The messages of an error and all its causes.
 fn messages(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
@@ -221,38 +224,38 @@ fn choose<'a>(module: &'a Module, name: Option<&str>) -> Result<&'a str, Fronten
     }
 }
 
-/// What an application's shader is written with.
+/// The options for writing an application's shader.
 fn options() -> spv::Options<'static> {
     spv::Options {
-        // Whatever the device; lowering keeps the version.
+        // Every device supports it; lowering keeps the version.
         lang_version: (1, 0),
-        // Names select what is captured. Neither a flipped y nor a clamped point size: the source says
-        // what it means, and what is captured is what it says.
+        // Names select what is captured. No flipped y and no clamped point size, because captures
+        // must contain what the source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
-        // Without a map this keeps the sets and bindings of the source, which has all of them.
+        // Without a map the sets and bindings of the source are kept, and it has all of them.
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Both languages, or their users, count on it: an index out of range reads something of the
-        // same object, and writes nothing outside it.
+        // Both languages or their users rely on it: an index out of range reads from the same
+        // object, and writes nothing outside of it.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,
             image_load: BoundsCheckPolicy::ReadZeroSkipWrite,
             binding_array: BoundsCheckPolicy::Restrict,
         },
-        // A vertex shader has no workgroup memory.
+        // Vertex shaders have no workgroup memory.
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
-        // A counter in every loop is for browsers, whose compilers must not trust the source.
+        // Loop counters are for browsers, whose compilers must not trust the source.
         force_loop_bounding: false,
         // WGSL defines x / 0.
         emit_int_div_checks: true,
-        // No ray queries, tasks or meshes here.
+        // Vertex shaders have no ray queries, tasks or meshes.
         ray_query_initialization_tracking: false,
         trace_ray_argument_validation: false,
         task_dispatch_limits: None,
         mesh_shader_primitive_indices_clamp: false,
-        // It would ask the device for storageInputOutput16.
+        // The device would need storageInputOutput16.
         use_storage_input_output_16: false,
         debug_info: None,
     }

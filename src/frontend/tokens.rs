@@ -1,16 +1,16 @@
-//! The words and punctuation of a source, as far as looking for a few of them takes it: what WGSL and GLSL
-//! have in common, and GLSL's directives.
+//! Splits a source into words and punctuation, as far as necessary to find a few of them: the
+//! common parts of WGSL and GLSL, and GLSL's directives.
 
 use std::ops::Range;
 
 use super::SourceLocation;
 
-/// A word, a number or one character of punctuation. Comments and white space are none.
+/// A word, a number or one character of punctuation. Comments and white space are not tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Bytes of the source.
+    /// The bytes in the source.
     pub range: Range<usize>,
-    /// On a line that begins with `#`, which GLSL's preprocessor takes.
+    /// Whether the token is on a line that begins with `#`, for GLSL's preprocessor.
     pub directive: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Finds them. In WGSL comments nest, in GLSL they do not.
+    /// Finds the tokens. Comments nest in WGSL, but not in GLSL.
     pub fn of(source: &'a str, comments_nest: bool) -> Self {
         let bytes = source.as_bytes();
         let mut list = Vec::new();
@@ -31,7 +31,7 @@ impl<'a> Tokens<'a> {
             let rest = &bytes[at..];
             match rest[0] {
                 b'\n' => (at, directive) = (at + 1, false),
-                // The next line goes on with the directive.
+                // The directive continues on the next line.
                 b'\\' if rest.starts_with(b"\\\n") => at += 2,
                 b'\\' if rest.starts_with(b"\\\r\n") => at += 3,
                 byte if byte.is_ascii_whitespace() => at += 1,
@@ -44,7 +44,7 @@ impl<'a> Tokens<'a> {
                     let length = if is_word(byte) {
                         rest.iter().take_while(|byte| is_word(**byte)).count()
                     } else {
-                        // Whole characters, so that a range never splits one.
+                        // A whole character, so that a range never splits one.
                         source[at..].chars().next().map_or(1, char::len_utf8)
                     };
                     list.push(Token { range: at..at + length, directive });
@@ -55,22 +55,22 @@ impl<'a> Tokens<'a> {
         Self { source, list }
     }
 
-    /// The tokens in their order.
+    /// The tokens in order.
     pub fn list(&self) -> &[Token] {
         &self.list
     }
 
-    /// The text of a token, empty behind the last.
+    /// The text of a token; empty after the last one.
     pub fn text(&self, index: usize) -> &'a str {
         self.list.get(index).map_or("", |token| &self.source[token.range.clone()])
     }
 
-    /// The place of a token.
+    /// The position of a token.
     pub fn location(&self, index: usize) -> Option<SourceLocation> {
         self.list.get(index).map(|token| location(self.source, token.range.start))
     }
 
-    /// The token that a byte of the source belongs to.
+    /// The token that contains a byte of the source.
     #[cfg(any(feature = "glsl", test))]
     pub fn at(&self, byte: usize) -> Option<usize> {
         let index = self.list.partition_point(|token| token.range.end <= byte);
@@ -86,7 +86,7 @@ pub(super) fn location(source: &str, byte: usize) -> SourceLocation {
     SourceLocation { line, column: (before.len() - start) as u32 + 1 }
 }
 
-/// Bytes of the comment that a text begins with.
+/// Length in bytes of the comment at the start of a text.
 fn comment(text: &[u8], nests: bool) -> usize {
     let (mut at, mut depth) = (2, 1);
     while at < text.len() && depth > 0 {

@@ -1,6 +1,7 @@
 //! Vertex shaders in [WGSL](https://www.w3.org/TR/WGSL/).
 //!
-//! Push constants are `var<immediate>`, as naga calls them now, or `var<push_constant>`, as it did.
+//! Push constants are `var<immediate>`, naga's current name, or `var<push_constant>`, its former
+//! name.
 
 use naga::Span;
 
@@ -8,10 +9,10 @@ use super::isolated::{check_nesting, isolated};
 use super::tokens::{Tokens, location};
 use super::{FrontendError, SourceLocation, compile, messages};
 
-/// Compiles a vertex shader. `entry_point` is its name; `None` takes the only one.
+/// Compiles a vertex shader. `entry_point` is its name; `None` selects the only one.
 ///
 /// # Errors
-/// [`FrontendError`] with naga's message, and where in the source it is.
+/// [`FrontendError`] with naga's message, and the position in the source.
 pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>, FrontendError> {
     let tokens = Tokens::of(source, true);
     if let Some(sign) = tokens.list().iter().position(|token| token.directive) {
@@ -42,7 +43,7 @@ fn place(span: Span, source: &str) -> Option<SourceLocation> {
     Some(location(source, span.to_range()?.start))
 }
 
-/// The source with `var<push_constant>` as `var<immediate>`, each byte else where it was.
+/// Replaces `var<push_constant>` by `var<immediate>`, without moving any other byte.
 fn with_immediates(source: &str, tokens: &Tokens<'_>) -> String {
     const OLD: &str = "push_constant";
     let mut text = source.to_owned();

@@ -1,9 +1,10 @@
-//! Fragment colour broadcast: what a fragment shader writes at location 0 goes to every attachment.
+//! Fragment colour broadcast: writes the output of a fragment shader at location 0 to every colour
+//! attachment.
 //!
-//! OpenGL's `gl_FragColor` means all colour attachments, `gl_FragData[n]` means attachment n. SPIR-V
-//! has no such built-in: the output at location 0 is attachment 0 alone. Here it stands for
-//! `gl_FragColor`, and becomes `gl_FragData[0]`; for each further attachment n an output like it is
-//! added at location n, and holds the same when the invocation ends:
+//! OpenGL's `gl_FragColor` is written to all colour attachments, `gl_FragData[n]` to attachment n.
+//! SPIR-V has no such built-in: the output at location 0 is attachment 0 only. This pass interprets
+//! it as `gl_FragColor`: for each further attachment n it adds an output of the same type at
+//! location n, and copies the value to it when the entry point returns:
 //!
 //! ```text
 //! void main() {
@@ -15,27 +16,27 @@
 //!
 //! # Why at the end, and not at every store
 //!
-//! Attachments see nothing of an output but its value when the entry point returns, and an invocation
-//! that ends otherwise (`OpKill`, `OpTerminateInvocation`) writes none. So a copy at the end is the same
-//! as a store beside each store, under the same condition and with the same write mask: a component
-//! that was stored has the value of its last store in both, and one that never was has in the first an
-//! undefined value, of which the copy is undefined too. (What a fragment shader leaves unwritten is not
-//! kept in the attachment: that is the pipeline's colour write mask, for both forms alike.)
+//! Only the value of an output at the return of the entry point reaches an attachment, and an
+//! invocation that ends in another way (`OpKill`, `OpTerminateInvocation`) writes none. A copy at
+//! the end is therefore equivalent to an additional store after each store: a component that was
+//! stored has the value of its last store, and a component that was never stored is undefined in
+//! both cases.
 //!
-//! It covers every way to store, by whatever name the output goes there: access chains with any index,
-//! `OpCopyMemory`, initializers, called functions, and pointers that are results of instructions which
-//! this crate does not know. (Pointers to outputs cannot be arguments: SPIR-V's logical addressing
-//! allows none, so that compilers write `out` parameters back after the call.) It costs one load and a
-//! store for each attachment however often the shader stores, and lets compilers see that all outputs
-//! are one value.
+//! The copy covers every kind of store: access chains with any index, `OpCopyMemory`, initializers,
+//! called functions, and pointers that are results of instructions unknown to this crate. (Pointers
+//! to outputs cannot be arguments, because SPIR-V's logical addressing does not allow it: compilers
+//! write `out` parameters back after the call.) It costs one load and one store per attachment,
+//! independent of the number of stores in the shader, and compilers can see that all outputs have
+//! the same value.
 //!
 //! # What is broadcast
 //!
-//! Every output of the entry point at location 0: scalars and vectors of whatever component type, and
-//! arrays of one of them. They keep all decorations but `Location`: `Component`, where several share
-//! the location, and `Index`. Built-ins (`FragDepth`, ...) are left alone. An output with `Index` 1
-//! is `gl_SecondaryFragColorEXT`, the second source of dual-source blending, which devices offer on
-//! few attachments (`maxFragmentDualSrcAttachments`, mostly 1): more is an error.
+//! Every output of the entry point at location 0: scalars and vectors of any component type, and
+//! arrays of them. The copies keep all decorations except `Location`, including `Component`, if
+//! several outputs share the location, and `Index`. Built-ins (`FragDepth`, ...) are not copied. An
+//! output with `Index` 1 is `gl_SecondaryFragColorEXT`, the second source of dual-source blending.
+//! Devices support it for few attachments (`maxFragmentDualSrcAttachments`, mostly 1); more are an
+//! error.
 //!
 //! A shader with an output at another location writes `gl_FragData`, and is refused.
 
@@ -47,25 +48,26 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
 use crate::spirv::{Id, Module, ParseError, Section, read_string};
 
-/// What is broadcast to.
+/// The options of [`broadcast_color`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BroadcastOptions<'a> {
-    /// The fragment shader's name; `None` takes the only one.
+    /// The name of the entry point; `None` selects the only fragment shader.
     pub entry_point: Option<&'a str>,
-    /// Colour attachments of the subpass, or the highest number that the shader is to serve.
+    /// The number of colour attachments of the subpass, or the highest number that the shader must
+    /// support.
     pub attachments: u32,
     /// The device's `maxFragmentOutputAttachments`.
     pub max_attachments: u32,
-    /// The device's `maxFragmentDualSrcAttachments`; 0 where `dualSrcBlend` is not enabled.
+    /// The device's `maxFragmentDualSrcAttachments`; 0 if `dualSrcBlend` is not enabled.
     pub max_dual_source_attachments: u32,
 }
 
 /// A fragment shader that writes to every attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broadcast {
-    /// SPIR-V. With one attachment, the words that went in.
+    /// The SPIR-V words. With one attachment they are the input.
     pub words: Vec<u32>,
-    /// Name of the entry point in `words`.
+    /// The name of the entry point in `words`.
     pub entry_point: String,
     /// The outputs that were added, in the order of locations.
     pub added: Vec<AddedOutput>,
@@ -78,7 +80,7 @@ pub struct Broadcast {
 pub struct AddedOutput {
     /// The variable.
     pub variable: Id,
-    /// The variable at location 0 whose value it has.
+    /// The variable at location 0 that its value is copied from.
     pub source: Id,
     /// `Location`: the attachment.
     pub location: u32,
@@ -88,31 +90,31 @@ pub struct AddedOutput {
     pub component: u32,
 }
 
-/// A fragment shader whose colour cannot be broadcast.
+/// The reason why a fragment shader's colour cannot be broadcast.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BroadcastError {
-    /// The words are no SPIR-V module.
+    /// The words are not a SPIR-V module.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The module lacks the fragment shader.
+    /// The module has no such fragment shader.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
-    /// No attachment, or more than the device has.
+    /// The number of attachments is 0, or exceeds the limit of the device.
     #[error("{attachments} colour attachments; the device supports 1 to {max_attachments}")]
     Attachments {
-        /// What was asked for.
+        /// The requested number of attachments.
         attachments: u32,
         /// `maxFragmentOutputAttachments`
         max_attachments: u32,
     },
-    /// Nothing to broadcast.
+    /// The shader has no output at location 0.
     #[error("fragment shader '{entry_point}' has no output at location 0")]
     NoColor {
         /// The entry point.
         entry_point: String,
     },
-    /// An output that is neither a built-in nor has a location.
+    /// An output has no location and is not a built-in.
     #[error("output {variable} has no Location")]
     NoLocation {
         /// The variable's name or id.
@@ -129,7 +131,7 @@ pub enum BroadcastError {
         /// The first location above 0 that it takes.
         location: u32,
     },
-    /// An output that is no scalar or vector, or array of one whose length is known.
+    /// An output is not a scalar, a vector, or an array of one of known length.
     #[error("output {variable} at location 0 is {ty}, not a scalar, a vector or an array of one")]
     Type {
         /// The variable's name or id.
@@ -137,7 +139,7 @@ pub enum BroadcastError {
         /// The type in words.
         ty: String,
     },
-    /// A second source for more attachments than can be blended with one.
+    /// The number of attachments exceeds the limit for dual-source blending.
     #[error(
         "output {variable} is the second source of dual-source blending (Index 1), for which the \
          device supports {max_dual_source_attachments} attachments, not {attachments}"
@@ -145,12 +147,12 @@ pub enum BroadcastError {
     DualSource {
         /// The variable's name or id.
         variable: String,
-        /// What was asked for.
+        /// The requested number of attachments.
         attachments: u32,
         /// `maxFragmentDualSrcAttachments`
         max_dual_source_attachments: u32,
     },
-    /// The entry point's function is that of another entry point too: it cannot be called any more.
+    /// Another entry point has the same function, which therefore cannot be called.
     #[error("entry point '{other}' has the same function as '{entry_point}'")]
     SharedFunction {
         /// The entry point.
@@ -158,12 +160,12 @@ pub enum BroadcastError {
         /// The other one.
         other: String,
     },
-    /// An interface too long for one instruction.
+    /// `OpEntryPoint` cannot list that many variables.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }
 
-/// Lets the fragment shader write what it writes at location 0 to every attachment.
+/// Makes a fragment shader write its output at location 0 to every attachment.
 ///
 /// # Errors
 /// [`BroadcastError`]
@@ -210,18 +212,18 @@ struct Color {
     variable: Variable,
     index: u32,
     component: u32,
-    /// The operands of `OpDecorate` behind the target, without `Location`.
+    /// The operands of `OpDecorate` after the target, without `Location`.
     decorations: Vec<Vec<u32>>,
 }
 
 impl Color {
-    /// The same at another location.
+    /// Declares the same output at another location.
     fn copy(&self, module: &mut Module, location: u32) -> AddedOutput {
         let mut decorations = self.decorations.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
         let Variable { id: source, pointer, .. } = self.variable;
         let variable = module.fresh_id();
-        // Without initializer: the copy is written in any case.
+        // Without initializer, because the variable is always written.
         let operands = [pointer.0, variable.0, StorageClass::Output as u32];
         module.push(Section::Declarations, Op::Variable, &operands);
         for decoration in decorations {
@@ -234,7 +236,8 @@ impl Color {
     }
 }
 
-/// The outputs at location 0; an error where there are none, or others.
+/// Finds the outputs at location 0. It is an error if there are none, or outputs at other
+/// locations.
 fn colors(
     module: &Module,
     declarations: &Declarations,
@@ -265,7 +268,7 @@ fn colors(
             }
         }
         let index = parameter(Decoration::Index).unwrap_or(0);
-        // With one attachment nothing is broadcast.
+        // With one attachment nothing is copied, so dual-source blending is always allowed.
         let max_dual_source_attachments = options.max_dual_source_attachments;
         if index != 0 && options.attachments > max_dual_source_attachments.max(1) {
             return Err(BroadcastError::DualSource {
@@ -289,7 +292,7 @@ fn colors(
     }
 }
 
-/// Locations that a type takes; `None` for what a fragment shader's output cannot be.
+/// The number of locations of a type; `None` if a fragment shader's output cannot have this type.
 fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
     match declarations.ty(ty)? {
         Type::Array { element, length } => {
@@ -300,7 +303,7 @@ fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// A function that is an entry point cannot be called.
+/// Refuses a function that is also another entry point, because entry points cannot be called.
 fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
     let others = module
         .section(Section::EntryPoints)

@@ -1,17 +1,19 @@
-//! The vertex shader as a compute shader that pulls its vertices.
+//! Turns a vertex shader into a compute shader that pulls its vertices.
 //!
-//! `Input` and `Output` become `Private`, and lose the decorations that only an interface has; so does
-//! `PushConstant`. The entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs, calls what was the
-//! entry point, and stores. The shader's own descriptors stay where they are: their set layouts must be visible to
-//! the compute stage, and a [`ResourcePlan`] by descriptors adds a set behind them.
+//! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
+//! decorations. The new entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs,
+//! calls the original entry point, and stores the outputs. The shader's own descriptors are
+//! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with
+//! descriptors adds a set after them.
 //!
-//! Inputs and outputs of 8 and 16 bits a component are held in 32, and so are push constants that the module may not
-//! compute with. A module that has its 16-bit types by the capability `StorageInputOutput16` alone keeps it, and
-//! `StoragePushConstant8` and `StoragePushConstant16` stay, so that the device must have these features enabled, as
-//! for the shader itself.
+//! Inputs and outputs with 8-bit and 16-bit components are represented by 32-bit components. The
+//! same applies to push constants if the module has no arithmetic capability for their type. If a
+//! module has 16-bit types only by the capability `StorageInputOutput16`, it keeps that capability;
+//! `StoragePushConstant8` and `StoragePushConstant16` are kept too. The device must have these
+//! features enabled, as for the original shader.
 //!
-//! One dispatch captures one draw, or a batch of them. Workgroups are numbered `y * NumWorkgroups.x + x`, so that a
-//! dispatch may be folded over two axes at any width.
+//! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
+//! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
 
 use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
@@ -36,37 +38,39 @@ use crate::spirv::link::Linker;
 use crate::spirv::{Module, Section};
 use crate::vertex_input::VertexInput;
 
-/// What a compute lowering is made for.
+/// The options of a compute lowering.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// What the graphics pipeline would read.
+    /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
-    /// The device.
+    /// The target device.
     pub target: Target,
 }
 
 impl<'a> Options<'a> {
-    /// Vertex input, for [any device with addresses](Target::default).
+    /// Options for [any device with addresses](Target::default).
     pub fn new(vertex_input: &'a VertexInput) -> Self {
         Self { vertex_input, target: Target::default() }
     }
 }
 
-/// What of a device decides how a shader is lowered for it:
-/// [`Context::compute_target`](crate::runtime::Context::compute_target) says what is right.
+/// The properties of a device that a lowered shader depends on.
+/// [`Context::compute_target`](crate::runtime::Context::compute_target) returns the right values.
 ///
-/// The default is what runs wherever there is `bufferDeviceAddress`.
+/// The default is valid for every device with `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Invocations of a workgroup. At most 128 are supported by every device.
+    /// Invocations per workgroup. Every device supports up to 128.
     pub workgroup_size: u32,
-    /// How memory is reached.
+    /// How shaders reach memory.
     pub resources: ResourcePlan,
-    /// Bytes of shared memory in which a workgroup may collect records before it stores them, so that
-    /// neighbouring invocations store neighbouring bytes: at most `maxComputeSharedMemorySize`, and 0 for
-    /// none. Less may be used, for more workgroups to have room beside each other.
+    /// The most bytes of shared memory in which a workgroup collects records before it stores them,
+    /// so that neighbouring invocations store neighbouring bytes. At most
+    /// `maxComputeSharedMemorySize`; 0 disables staging. A shader may use less, so that more
+    /// workgroups run concurrently.
     ///
-    /// Records with more than four gaps are never staged, nor are those of modules with the memory model `Vulkan`.
+    /// Records with more than four gaps are never staged, nor are those of modules with the memory
+    /// model `Vulkan`.
     pub staging: u32,
 }
 
@@ -80,10 +84,10 @@ impl Default for Target {
     }
 }
 
-/// The workgroup size that is right unless something was measured.
+/// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Decorations that variables in `Private` cannot have, beside those of capture buffers.
+/// Decorations that `Private` variables cannot have, except those of capture buffers.
 const INTERFACE_DECORATIONS: [Decoration; 11] = [
     Decoration::Location,
     Decoration::Component,
@@ -98,8 +102,8 @@ const INTERFACE_DECORATIONS: [Decoration; 11] = [
     Decoration::Stream,
 ];
 
-/// Capabilities and extensions that say something of the interface that is gone. Each would ask the
-/// device for a feature that the compute shader does not use.
+/// Capabilities that apply only to the removed interface. Each would require a device feature that
+/// the compute shader does not use.
 const INTERFACE_CAPABILITIES: [Capability; 8] = [
     Capability::ClipDistance,
     Capability::CullDistance,
@@ -116,9 +120,10 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// Lowers a vertex shader.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, no workgroup size, values that
-/// specialisation constants cannot have, an input that a compute shader cannot be given, or a descriptor
-/// that is in the way of the resource plan; a plan of too few or too many storage buffers.
+/// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
+/// match the shader, the workgroup size is 0, values of specialisation constants are invalid, an
+/// input is not supported in a compute shader, a descriptor conflicts with the resource plan, or
+/// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     let Target { workgroup_size, resources, .. } = options.target;
@@ -184,7 +189,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     io.extend(more_io);
     explicit_layout::remove(&mut module);
 
-    // Float controls and their like hold for the shader wherever it runs.
+    // Execution modes such as float controls apply to the shader in any stage.
     interface::move_execution_modes(&mut module, &entry, function);
     let size = [function.0, ExecutionMode::LocalSize as u32, workgroup_size, 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
@@ -226,7 +231,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     })
 }
 
-/// Makes inputs and outputs private.
+/// Makes inputs and outputs `Private`.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
     strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
@@ -236,8 +241,9 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
-    // Those of other entry points too: a constant that is WorkgroupSize would beat LocalSize, and the
-    // capabilities of ClipDistance and its like are gone.
+    // The built-in decorations of other entry points too: a constant with WorkgroupSize would take
+    // precedence over LocalSize, and the capabilities of ClipDistance and similar built-ins are
+    // removed.
     module.retain(Section::Annotations, |i| {
         interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });

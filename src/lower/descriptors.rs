@@ -1,13 +1,13 @@
-//! Memory through arrays of storage buffers.
+//! Access to memory through arrays of storage buffers.
 //!
-//! An address is a byte offset and, above it, the number of a buffer counted from 1, so that the address 0 is
-//! no buffer's. Accesses are of single dwords: what is loaded and stored begins at any multiple of 4, which
-//! an array of vectors could not hold.
+//! An address consists of a byte offset and the number of a buffer in the upper 32 bits, counted
+//! from 1, so that address 0 is not in any buffer. All accesses are single dwords, because they
+//! begin at any multiple of 4 bytes, which arrays of vectors do not support.
 //!
 //! | | loads | stores |
 //! |---|---|---|
 //! | captures | binding 0 | binding 1 |
-//! | kernels | binding 1 for numbers that it has, binding 0 above | binding 1 |
+//! | kernels | binding 1 for buffer numbers within it, binding 0 for higher ones | binding 1 |
 //!
 //! Binding 0 is `NonWritable`.
 
@@ -34,13 +34,13 @@ pub(super) struct Descriptors {
     writes: Array,
 }
 
-/// A binding.
+/// An array of storage buffers.
 #[derive(Debug)]
 struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// Once it is needed.
+    /// The variable, if it was declared already.
     variable: Option<Id>,
 }
 
@@ -110,7 +110,7 @@ impl Descriptors {
         code
     }
 
-    /// What a kernel writes it reads where it writes it.
+    /// A kernel reads the buffers that it also writes through binding 1.
     fn load_from_either(
         &mut self,
         builder: &mut Builder<'_>,
@@ -138,8 +138,8 @@ impl Descriptors {
         join(builder, code, merge, components, &cases)
     }
 
-    /// Invocations that load from different buffers may not index an array by what differs: each buffer has
-    /// a branch of its own.
+    /// If invocations load from different buffers, they must not index an array by a non-uniform
+    /// value. Each buffer therefore has a branch of its own.
     fn load_from_any(
         &mut self,
         builder: &mut Builder<'_>,
@@ -205,7 +205,7 @@ impl Array {
     }
 }
 
-/// The block where a selection ends.
+/// The merge block of a selection.
 fn join(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -224,21 +224,21 @@ fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32
     code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
 }
 
-/// The index in the array.
+/// The index of the buffer in the array.
 fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, one) = (builder.uint(), builder.constant(1));
     let number = extract(builder, code, address, 1);
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
-/// The index in the buffer.
+/// The index of the dword in the buffer.
 fn dword_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, two) = (builder.uint(), builder.constant(2));
     let offset = extract(builder, code, address, 0);
     code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, two.0])
 }
 
-/// A pointer to the dword `component` behind `first`.
+/// A pointer to the dword `component` dwords after `first`.
 fn element(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -302,7 +302,7 @@ fn store(
     }
 }
 
-/// As [`Descriptors::load_from_any`]. `buffers`: the array, and how long it is.
+/// The counterpart of [`Descriptors::load_from_any`]. `buffers` is the array and its length.
 fn store_to_any(
     builder: &mut Builder<'_>,
     code: &mut Code,

@@ -1,4 +1,4 @@
-//! Memory through buffer device addresses (`SPV_KHR_physical_storage_buffer`).
+//! Access to memory by buffer device addresses (`SPV_KHR_physical_storage_buffer`).
 
 use spirv::{AddressingModel, Capability, Decoration, MemoryAccess, Op, StorageClass};
 
@@ -6,7 +6,7 @@ use super::resources::Access;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// What holds of every access: 4 bytes, whatever its width.
+/// The alignment in bytes that every access has, whatever its width.
 const DWORD: u32 = 4;
 
 /// Declares what accesses through device addresses need.
@@ -25,7 +25,8 @@ pub(super) fn declare(module: &mut Module) {
 /// The bodies of the memory stubs.
 #[derive(Debug, Default)]
 pub(super) struct DeviceAddress {
-    /// Pointer to a structure of one runtime array of dwords, once it is needed.
+    /// The type of a pointer to a structure with one runtime array of dwords, if it was declared
+    /// already.
     dwords: Option<Id>,
 }
 
@@ -82,7 +83,7 @@ fn load(builder: &mut Builder<'_>, address: Id, components: u32, alignment: u32)
     code
 }
 
-/// address + a * b, carried by hand: the floor has shaderInt64, but nothing here needs it.
+/// address + a * b, with a 32-bit carry, so that shaderInt64 is not needed.
 fn multiply_add(builder: &mut Builder<'_>, address: Id, a: Id, b: Id) -> Code {
     let mut code = Code::default();
     let uint = builder.uint();

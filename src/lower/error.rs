@@ -1,4 +1,4 @@
-//! Why a shader cannot be lowered.
+//! The errors of lowering.
 
 use spirv::ExecutionModel;
 
@@ -10,45 +10,45 @@ use crate::spirv::link::LinkError;
 use crate::spirv::specialization::SpecializationError;
 use crate::spirv::{NumericClass, ParseError};
 
-/// A shader that cannot be lowered.
+/// The reason why a shader cannot be lowered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// The words are no SPIR-V module.
+    /// The words are not a SPIR-V module.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The module lacks the shader.
+    /// The module has no such shader.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
-    /// The decorations describe no capture that is supported.
+    /// What to capture does not match the shader, or is not supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// Values that the module's specialisation constants cannot have.
+    /// Values do not match the module's specialisation constants.
     #[error(transparent)]
     Specialization(#[from] SpecializationError),
-    /// A mistake in this crate's shader library.
+    /// A bug in this crate's shader library.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// More outputs than the device has room for.
+    /// The captures need more output locations than the device has.
     #[error(
         "the captures need {needed} output locations of their own, of which {left} are left \
          (the limit is {max_output_components} components)"
     )]
     LocationBudget {
-        /// Locations that the captures need, beyond the shader's own.
+        /// The number of locations that the captures need, in addition to the shader's own.
         needed: u32,
-        /// Locations that are left.
+        /// The number of locations that are left.
         left: u32,
-        /// The limit, as [`native::EmitOptions`](super::native::EmitOptions) has it.
+        /// The limit: [`native::EmitOptions`](super::native::EmitOptions).
         max_output_components: u32,
     },
-    /// A stage whose outputs are not captured.
+    /// Outputs of this stage are not captured.
     #[error(
         "outputs of {0:?} shaders are not captured; those of vertex, tessellation evaluation and geometry \
          shaders are"
     )]
     Stage(ExecutionModel),
-    /// A stage that only the driver captures.
+    /// Only the native backend can capture this stage.
     #[error(
         "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders"
     )]
@@ -58,23 +58,23 @@ pub enum LowerError {
         /// The entry point.
         entry_point: String,
     },
-    /// A push constant that is no number, nor made of numbers and device addresses.
+    /// A push constant contains a type other than numbers and device addresses.
     #[error("push constant {member} is {ty}, which has no bytes to be read from")]
     PushConstantType {
-        /// Where it is in which variable.
+        /// The path of the value, and the variable.
         member: String,
         /// The type in words.
         ty: String,
     },
-    /// A push constant whose bytes cannot be told.
+    /// The offset of a push constant is not known or not supported.
     #[error("push constant {member}, or a part of it, {problem}")]
     PushConstantLayout {
-        /// Where it is in which variable.
+        /// The path of the value, and the variable.
         member: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A built-in input that a compute shader cannot be given.
+    /// A built-in input is not available in a compute shader.
     #[error("input {variable} is the built-in {built_in}, which the compute backend cannot supply")]
     BuiltIn {
         /// The variable's name or id.
@@ -82,7 +82,7 @@ pub enum LowerError {
         /// `SpvBuiltIn`.
         built_in: String,
     },
-    /// An input that no vertex format fills.
+    /// An input has a type that no vertex format matches.
     #[error(
         "input {variable} is {ty}; the compute backend pulls only scalars and vectors, and matrices, arrays and \
          structures of them"
@@ -93,7 +93,7 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
-    /// An input, output or push constant of 8 or 16 bits a component, or a value of one, that is not converted.
+    /// An input, output or push constant with 8-bit or 16-bit components cannot be converted.
     #[error(
         "{id} is {ty}, or moves it as a whole: of inputs, outputs and push constants with components of 8 and 16 \
          bits, those with initialisers, those of very many parts, and matrices of push constants that the module may \
@@ -105,23 +105,23 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
-    /// An input that is neither a built-in nor has a location.
+    /// An input has no location and is not a built-in.
     #[error("input {variable} has no Location")]
     NoLocation {
         /// The variable's name or id.
         variable: String,
     },
-    /// An input at a location that no device has.
+    /// An input is at a location that no device supports.
     #[error("input {variable} takes locations up to {last}; at most {max} are supported")]
     LocationLimit {
         /// The variable's name or id.
         variable: String,
-        /// The last location that it takes.
+        /// The last location of the input.
         last: u64,
-        /// Locations that are supported.
+        /// The number of supported locations.
         max: u32,
     },
-    /// The vertex input state lacks an attribute or its binding.
+    /// The vertex input state has no such attribute, or not its binding.
     #[error(
         "input {variable} reads location {location}, for which the vertex input has no {missing}"
     )]
@@ -133,7 +133,7 @@ pub enum LowerError {
         /// "attribute" or "binding N".
         missing: String,
     },
-    /// Format and shader disagree.
+    /// The numeric class of the format differs from that of the shader's input.
     #[error(
         "input {variable} is {expected:?}, but the attribute at location {location} is {found:?}"
     )]
@@ -142,12 +142,12 @@ pub enum LowerError {
         variable: String,
         /// The location.
         location: u32,
-        /// What the shader reads.
+        /// The numeric class of the shader's input.
         expected: NumericClass,
-        /// What the format holds.
+        /// The numeric class of the format.
         found: NumericClass,
     },
-    /// Format and shader disagree on what is 64 bits wide.
+    /// The format has 64-bit components and the shader's input has not, or vice versa.
     #[error(
         "input {variable} has components of {expected} bits, but the attribute at location {location} is \
          read as {found} bits"
@@ -157,12 +157,13 @@ pub enum LowerError {
         variable: String,
         /// The location.
         location: u32,
-        /// Bits of the shader's components.
+        /// The component size of the shader's input in bits.
         expected: u32,
-        /// Bits that the format gives: 64 for 64-bit formats, 32 for all others.
+        /// The component size of the format in bits: 64 for 64-bit formats, 32 for all others.
         found: u32,
     },
-    /// A 64-bit input wants components that the format lacks: there are no default ones of 64 bits.
+    /// A 64-bit input reads components that the format lacks: 64-bit components have no default
+    /// values.
     #[error(
         "input {variable} reads {needed} 64-bit components of the attribute at location {location}, \
          which has {found}"
@@ -172,12 +173,12 @@ pub enum LowerError {
         variable: String,
         /// The location.
         location: u32,
-        /// Components that are read, counted from the first.
+        /// The number of components that are read, counted from the first.
         needed: u32,
-        /// Components of the format.
+        /// The number of components of the format.
         found: u32,
     },
-    /// The shader uses the descriptor set of the resource plan, or one behind it.
+    /// The shader uses the descriptor set of the resource plan, or a set after it.
     #[error(
         "variable {variable} is in descriptor set {used}: set {set} is the resource plan's, and the \
          application's are those below"
@@ -185,24 +186,24 @@ pub enum LowerError {
     DescriptorSet {
         /// The variable's name or id.
         variable: String,
-        /// Its set.
+        /// The set of the variable.
         used: u32,
-        /// The plan's.
+        /// The set of the plan.
         set: u32,
     },
-    /// A resource plan by descriptors with too few of them, or too many.
+    /// A resource plan with too few or too many descriptors.
     #[error(
         "the resource plan has {reads} storage buffers to read and {writes} to write: there has to be one to \
          write, more to read, and at most {max} in all",
         max = ResourcePlan::MAX_STORAGE_BUFFERS
     )]
     StorageBuffers {
-        /// Buffers to read.
+        /// Buffers that are read.
         reads: u32,
-        /// Buffers to write.
+        /// Buffers that are written.
         writes: u32,
     },
-    /// Sysvals where no push constants may be.
+    /// The sysvals are not within the push constants.
     #[error(
         "push constants from byte {} on for sysvals: it has to be a multiple of {alignment}, and {max} bytes are \
          the end of all push constants",
@@ -211,10 +212,10 @@ pub enum LowerError {
         max = push_constants::MAX_PUSH_CONSTANTS
     )]
     SysvalsOffset(SysvalsPlace),
-    /// Workgroups without invocations.
+    /// The workgroup size is 0.
     #[error("the workgroup size is 0")]
     WorkgroupSize,
-    /// An interface too long for one instruction.
+    /// `OpEntryPoint` cannot list that many variables.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }

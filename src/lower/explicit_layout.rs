@@ -1,14 +1,16 @@
-//! Types without explicit layout, for variables that may have none.
+//! Removes explicit layouts from the types of variables that must not have one.
 //!
-//! In a buffer a structure says where its members lie, and an array how far apart its elements are. From
-//! SPIR-V 1.5 on variables of a shader's own must not (`VUID-StandaloneSpirv-None-10684`, in the appendix
-//! [Vulkan Environment for SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)), those of
-//! workgroups in no version. What lowering makes private was an output with `Offset`, or a block; and naga
-//! lays out every structure and array that it writes.
+//! In a buffer, a structure has offsets for its members, and an array has a stride. From SPIR-V 1.5
+//! on, `Private` and `Function` variables must not have such types
+//! (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
+//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); `Workgroup` variables
+//! must not in any version. Lowering can produce them: a variable that becomes `Private` may have
+//! been an output with `Offset`, or a block, and naga decorates every structure and array with a
+//! layout.
 //!
-//! Where buffers have no part in a type, its layout is removed. A type that a buffer shares becomes two: what
-//! the variable's pointers point to is a copy without layout, and values are copied from the one to the other
-//! (`OpCopyLogical`) where they are loaded and stored.
+//! If no buffer uses a type, its layout is removed. If a buffer uses it too, the variable gets a
+//! copy of the type without layout, and values are converted between the two types
+//! (`OpCopyLogical`) at loads and stores.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +21,7 @@ use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// What makes a layout explicit.
+/// The decorations of an explicit layout.
 const LAYOUT_DECORATIONS: [Decoration; 7] = [
     Decoration::Block,
     Decoration::BufferBlock,
@@ -30,7 +32,7 @@ const LAYOUT_DECORATIONS: [Decoration; 7] = [
     Decoration::ColMajor,
 ];
 
-/// Storage classes whose types may have, or must have, a layout.
+/// Storage classes whose types may or must have an explicit layout.
 const WITH_LAYOUT: [StorageClass; 7] = [
     StorageClass::Uniform,
     StorageClass::StorageBuffer,
@@ -41,11 +43,11 @@ const WITH_LAYOUT: [StorageClass; 7] = [
     StorageClass::Output,
 ];
 
-/// Storage classes whose types may have none.
+/// Storage classes whose types must not have an explicit layout.
 const WITHOUT_LAYOUT: [StorageClass; 3] =
     [StorageClass::Private, StorageClass::Function, StorageClass::Workgroup];
 
-/// Takes the layout from the types of variables that may have none.
+/// Removes explicit layouts from the types of variables that must not have one.
 pub(super) fn remove(module: &mut Module) {
     let declarations = Declarations::of(module);
     let laid_out = composites(&declarations, &WITH_LAYOUT);
@@ -56,7 +58,7 @@ pub(super) fn remove(module: &mut Module) {
     };
     let is_plain = |ty: Id| plain.contains(&ty) && !laid_out.contains(&ty);
     module.retain(Section::Annotations, |i| !(is_layout(i) && is_plain(i.id(0))));
-    // Before, both may be of one type; and OpCopyLogical is there from 1.4 on.
+    // Earlier versions allow both kinds of variables to share a type. OpCopyLogical requires 1.4.
     if module.version() < (1, 5) {
         return;
     }
@@ -70,7 +72,8 @@ pub(super) fn remove(module: &mut Module) {
     }
 }
 
-/// The structures and arrays that pointers into storage classes lead to, without those behind pointers.
+/// The structures and arrays that pointers into these storage classes point to, without those
+/// behind further pointers.
 fn composites(declarations: &Declarations, storages: &[StorageClass]) -> HashSet<Id> {
     let mut composites = HashSet::new();
     let mut open: Vec<Id> = declarations.pointees(storages).collect();
@@ -94,15 +97,16 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     }
 }
 
-/// Types that become two.
+/// Types that are duplicated.
 struct Split {
-    /// The copy without layout, by type.
+    /// By the original type: the copy without layout.
     copies: HashMap<Id, Id>,
-    /// The type that they pointed to, by pointer type that points to a copy now.
+    /// By pointer type that now points to a copy: the type that it pointed to before.
     pointer_types: HashMap<Id, Id>,
-    /// The same, by pointer.
+    /// The same by pointer.
     pointers: HashMap<Id, Id>,
-    /// Constants of the copies, by the constant that a variable was initialised with, or a part of it.
+    /// By the constant that a variable is initialised with, or a part of that constant: the
+    /// constant of the copied type.
     constants: HashMap<Id, Id>,
 }
 
@@ -119,7 +123,7 @@ impl Split {
             pointers: HashMap::new(),
             constants: HashMap::new(),
         };
-        // What a type consists of is declared before it.
+        // The parts of a type are declared before it.
         let mut types = Vec::new();
         for i in module.section(Section::Declarations) {
             let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
@@ -147,7 +151,7 @@ impl Split {
         this
     }
 
-    /// The initialisers of variables, and what these consist of.
+    /// Finds the initialisers of variables, and their parts.
     fn find_constants(&mut self, module: &mut Module) {
         let of_sections = [Section::Declarations, Section::Functions]
             .into_iter()
@@ -201,7 +205,7 @@ impl Split {
         module.push_code(Section::Names, &names);
     }
 
-    /// Copies a declaration, with what becomes of it.
+    /// Copies a declaration, and adds its counterpart without layout.
     fn declaration(&mut self, code: &mut Code, i: Instruction<'_>) {
         let (ty, result) = result_of(i);
         let (Some(op), Some(id)) = (i.op(), result) else { return code.copy(i.words()) };
@@ -227,7 +231,7 @@ impl Split {
         }
     }
 
-    /// A variable, with an initialiser of its type.
+    /// Copies a variable; its initialiser gets the new type.
     fn variable(&mut self, i: Instruction<'_>) -> Vec<u32> {
         let mut words = i.words().to_vec();
         if let Some(pointee) = self.pointer_types.get(&i.id(0)) {
@@ -241,7 +245,7 @@ impl Split {
         words
     }
 
-    /// Copies an instruction of a function, with the conversions that it needs now.
+    /// Copies an instruction of a function, with the necessary conversions.
     fn instruction(&mut self, module: &mut Module, code: &mut Code, i: Instruction<'_>) {
         if i.is(Op::Variable) {
             return code.copy(&self.variable(i));
@@ -286,7 +290,7 @@ impl Split {
         }
     }
 
-    /// Loads the copy of a type.
+    /// Loads a value of the copied type, and converts it.
     fn load(
         &self,
         module: &mut Module,

@@ -1,6 +1,6 @@
-//! The functions of the shader library (`shaders/*.wgsl`) that are known by name: those that generated code calls,
-//! and those that get other bodies than the library has. The tests below hold all of them against the library, so that none is
-//! missed when a shader is lowered that needs it.
+//! The functions of the shader library (`shaders/*.wgsl`) that are known by name: functions that
+//! generated code calls, and stubs whose bodies are generated. The tests below check that these
+//! lists match the library, so that no shader fails to lower because a function is missing.
 
 use crate::spirv::Id;
 use crate::spirv::link::{LinkError, Linker};
@@ -18,7 +18,7 @@ macro_rules! names {
             /// All of them.
             const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The one of that name.
+            /// Finds a function by its name.
             pub(super) fn of(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|function| function.name() == name)
             }
@@ -79,8 +79,9 @@ names! {
 }
 
 impl Function {
-    /// The function that stores 1 to 4 dwords. `wide`: 2 or 4 of them, where all records have them at a multiple of
-    /// their size if one has.
+    /// The function that stores 1 to 4 dwords. `wide` selects the functions that store 2 or 4
+    /// dwords at once; it requires that these dwords are aligned to their size either in all
+    /// records or in none.
     pub(super) const fn store(dwords: u32, wide: bool) -> Self {
         match (dwords, wide) {
             (..=1, _) => Self::Store1,
@@ -102,7 +103,7 @@ impl Function {
         }
     }
 
-    /// The function that fetches the 2 or 4 dwords of an attribute that come after its first four.
+    /// The function that fetches the last 2 or 4 dwords of an attribute with more than four.
     pub(super) const fn fetch_behind4(dwords: u32) -> Self {
         match dwords {
             ..=2 => Self::Fetch2Behind4,
@@ -110,15 +111,15 @@ impl Function {
         }
     }
 
-    /// Its id in the module that is linked into, to be called by.
+    /// Returns the id of the function in the module that it is linked into.
     pub(super) fn id(self, linker: &mut Linker<'_, '_>) -> Result<Id, LinkError> {
         linker.function(self.name())
     }
 }
 
 names! {
-    /// A function of `shaders/stubs.wgsl` that captures and kernels get the same body of: accesses to memory, and
-    /// arithmetic on addresses.
+    /// A function of `shaders/stubs.wgsl` for access to memory and address arithmetic. It has the
+    /// same body in captures and kernels.
     MemoryStub {
         Load1 "load1",
         Load1FromAny "load1_from_any",
@@ -141,7 +142,7 @@ names! {
 }
 
 names! {
-    /// A function of `shaders/sysvals.wgsl` that gets another body where sysvals are in memory.
+    /// A function of `shaders/sysvals.wgsl` whose body is replaced if sysvals are in memory.
     SysvalsStub {
         TableAddress "table_address",
         UsePushedDraw "use_pushed_draw",
@@ -160,7 +161,7 @@ names! {
 }
 
 names! {
-    /// Any other function of `shaders/stubs.wgsl`, of which captures and kernels get some each.
+    /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",

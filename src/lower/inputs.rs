@@ -1,7 +1,7 @@
-//! Where the inputs of a shader come from, once it is a compute shader: the body of `set_inputs`.
+//! The inputs of a vertex shader that was turned into a compute shader: the body of `set_inputs`.
 //!
-//! Every input variable has become a `Private` one, and is set before the shader runs: built-ins from
-//! the sysvals, attributes by vertex pulling, what a compute shader has too from itself.
+//! Every input variable has become `Private`, and is set before the shader runs: built-ins from the
+//! sysvals, attributes by vertex pulling, and built-ins that compute shaders have too from these.
 
 mod attribute;
 pub(super) mod parts;
@@ -20,20 +20,20 @@ use crate::spirv::link::Linker;
 use crate::spirv::types::numeric_vector;
 use crate::vertex_input::VertexInput;
 
-/// The inputs of a shader that is to run as a compute shader.
+/// The inputs of a shader that will run as a compute shader.
 pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// Descriptors that would have room in the table before those of attributes.
+    /// The size of the data before the attribute descriptors in the table, in descriptors.
     first_in_table: u32,
     /// The attribute of each descriptor slot.
     pub(super) attributes: Vec<LoweredAttribute>,
-    /// Real input variables of the compute shader that built-ins are copied from.
+    /// Input variables of the compute shader that built-ins are copied from.
     pub(super) interface: Vec<Id>,
 }
 
-/// What an invocation shades.
+/// The indices of an invocation's vertex.
 #[derive(Debug, Clone, Copy)]
 struct Indices {
     vertex: Id,
@@ -41,8 +41,9 @@ struct Indices {
 }
 
 impl<'a> Inputs<'a> {
-    /// The inputs as the vertex shader declared them. What is not in its interface it does not read.
-    /// `first_in_table`: how many descriptors what is in the table before them takes the room of.
+    /// The inputs as the vertex shader declared them. Variables that are not in its interface are
+    /// ignored. `first_in_table` is the size of the data before the attribute descriptors in the
+    /// table, in descriptors.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
@@ -110,7 +111,7 @@ impl<'a> Inputs<'a> {
             Some(BuiltIn::BaseVertex) => sysval(code, Function::BaseVertex)?,
             Some(BuiltIn::BaseInstance) => sysval(code, Function::BaseInstance)?,
             Some(BuiltIn::DrawIndex) => sysval(code, Function::DrawIndex)?,
-            // A capture is never multiview.
+            // A capture never uses multiview.
             Some(BuiltIn::ViewIndex) => linker.builder.constant(0),
             Some(
                 which @ (BuiltIn::DeviceIndex
@@ -141,7 +142,7 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// A value of a type, which consists of the next parts.
+    /// A value of a type, which takes the next parts.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

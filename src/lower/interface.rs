@@ -1,4 +1,4 @@
-//! What the rewriting passes change of a shader's interface.
+//! Changes of a shader's interface that the rewriting passes share.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,17 @@ use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_inf
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, string_words};
 
-/// A variable as messages name it.
+/// The name of a variable in messages.
 pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
     declarations.label(variable)
 }
 
-/// The built-in that a variable is.
+/// The built-in of a variable, if it has one.
 pub(super) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
     declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
-/// The input variable of the entry point that is that built-in.
+/// The input variable of the entry point with that built-in.
 pub(super) fn find_built_in(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -36,8 +36,8 @@ pub(super) fn find_built_in(
         .copied()
 }
 
-/// Removes push constants from the interface of an entry point that does not use them, and from the module
-/// where no entry point does: a driver may count what is declared.
+/// Removes push constants from the interface of an entry point that does not use them, and from the
+/// module if no entry point uses them, because drivers may count declared push constants.
 pub(super) fn remove_push_constants(
     module: &mut Module,
     declarations: &Declarations,
@@ -62,11 +62,11 @@ pub(super) fn remove_push_constants(
     remove_annotations(module, &unused);
 }
 
-/// Makes what is in these storage classes, and every pointer to it, `Private`.
+/// Moves variables of these storage classes, and all pointers to them, to `Private`.
 pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     let is_in = |storage: u32| storages.iter().any(|s| *s as u32 == storage);
     module.edit(Section::Declarations, |op, operands| {
-        // Storage class of OpTypePointer, and of OpVariable.
+        // The operand that is the storage class.
         let at = match op {
             Op::TypePointer => 1,
             Op::Variable => 2,
@@ -80,7 +80,7 @@ pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     });
 }
 
-/// Structure types that variables of a storage class consist of.
+/// The structure types in variables of these storage classes.
 pub(super) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
@@ -89,7 +89,7 @@ pub(super) fn interface_types(
     structures(declarations, variables.map(|variable| variable.pointee).collect())
 }
 
-/// Structure types that types consist of.
+/// The structure types within these types.
 pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> HashSet<Id> {
     let mut types = HashSet::new();
     while let Some(ty) = open.pop() {
@@ -104,7 +104,7 @@ pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> Hash
     types
 }
 
-/// Storage classes whose structures have a layout.
+/// The storage classes whose structures have an explicit layout.
 const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::Uniform,
     StorageClass::StorageBuffer,
@@ -113,13 +113,13 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::ShaderRecordBufferKHR,
 ];
 
-/// Structure types that buffers consist of. What decorates these members is of the buffers too.
+/// The structure types in buffers. Their member decorations apply to the buffers too.
 pub(super) fn buffer_structures(declarations: &Declarations) -> HashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }
 
-/// Removes the decorations in `which` from the variables of the storage classes and their structures.
-/// The `Offset`s that a structure has for a buffer of the same type stay.
+/// Removes the decorations in `which` from the variables of these storage classes and from their
+/// structures. `Offset` is kept for structures that buffers use too.
 pub(super) fn strip_decorations(
     module: &mut Module,
     declarations: &Declarations,
@@ -137,7 +137,7 @@ pub(super) fn strip_decorations(
     });
 }
 
-/// The decoration of `OpDecorate` or `OpMemberDecorate`.
+/// The decoration of an `OpDecorate` or `OpMemberDecorate`.
 pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
     match i.op() {
         Some(Op::Decorate) => Some(i.operand(1)),
@@ -146,7 +146,7 @@ pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
     }
 }
 
-/// Lets the execution modes of the entry point be those of `function`.
+/// Moves the execution modes of the entry point to `function`.
 pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
     module.edit(Section::ExecutionModes, |_, operands| {
         if let Some(target) = operands.first_mut()
@@ -157,7 +157,7 @@ pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, func
     });
 }
 
-/// An interface of so many variables, more than one instruction can list.
+/// `OpEntryPoint` cannot list that many variables.
 #[derive(Debug)]
 pub(super) struct InterfaceLimit(usize);
 
@@ -173,9 +173,9 @@ impl From<InterfaceLimit> for BroadcastError {
     }
 }
 
-/// Replaces the entry point's instruction, where it stands. `interface` lists inputs and outputs; from SPIR-V 1.4 on
-/// the other global variables are added: those of the old interface, and those that are new. The rest may be the
-/// interface of another entry point.
+/// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From
+/// SPIR-V 1.4 on the other global variables are added: those of the old interface and new ones.
+/// Other variables may belong to other entry points.
 pub(super) fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -205,7 +205,7 @@ pub(super) fn set_entry_point(
     Ok(())
 }
 
-/// Whether the shader changes memory that others see.
+/// Whether the shader writes memory that is visible to others.
 pub(super) fn has_side_effects(
     module: &Module,
     declarations: &Declarations,
@@ -228,7 +228,7 @@ pub(super) fn has_side_effects(
         if !is_used {
             return false;
         }
-        // Most shaders have no such type, and an empty set is asked for nothing.
+        // Most shaders have no such type, so this avoids many lookups.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
             && types.contains(&ty)
@@ -243,8 +243,8 @@ pub(super) fn has_side_effects(
     })
 }
 
-/// Structure types that other variables and pointers consist of: the decorations of their members are not of
-/// `variable` alone.
+/// The structure types of other variables and pointers. The decorations of their members do not
+/// apply to `variable` alone.
 pub(super) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

@@ -1,5 +1,5 @@
-//! The kernels that prepare captures, whole: functions of the shader library with nothing of an
-//! application's.
+//! The kernels that prepare captures. They consist of functions of the shader library only, without
+//! any code of an application.
 
 use std::ffi::CStr;
 
@@ -18,34 +18,38 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: counts and clamps that only the GPU knows, without primitive restart.
+    /// `shaders/setup.wgsl`: computes counts and clamps them if only the GPU knows them, without
+    /// primitive restart.
     Setup,
-    /// The same with primitive restart, which takes registers even where no draw restarts.
+    /// The same with primitive restart, which needs more registers even if no draw restarts.
     RestartedSetup,
-    /// `shaders/restart.wgsl`: where the restarts of an index buffer are.
+    /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
     Restart,
-    /// `shaders/restart.wgsl`: what lies before each part of an index buffer that one workgroup looked through.
+    /// `shaders/restart.wgsl`: prefix sums over the parts of an index buffer, one part per
+    /// workgroup.
     RestartScan,
-    /// `shaders/finish.wgsl`: counters and query results that the CPU knows, and the ends of queries.
+    /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
+    /// queries.
     Finish,
-    /// `shaders/results.wgsl`: copies of query results.
+    /// `shaders/results.wgsl`: copies query results.
     Results,
-    /// `shaders/draw_arguments.wgsl`: commands that draw what was captured.
+    /// `shaders/draw_arguments.wgsl`: writes indirect commands that draw captured vertices.
     DrawArguments,
 }
 
-/// Invocations of the largest workgroup. More gain nothing, and devices of the floor take no more.
+/// The largest workgroup size. Larger ones are not faster, and devices of the floor do not support
+/// them.
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
 
-/// Invocations that a device has to take: what Vulkan 1.0 promises of `maxComputeWorkGroupInvocations` and
-/// `maxComputeWorkGroupSize[0]`.
+/// The workgroup size that every device supports: the minimum in Vulkan 1.0 of
+/// `maxComputeWorkGroupInvocations` and `maxComputeWorkGroupSize[0]`.
 pub const MIN_WORKGROUP_SIZE: u32 = 128;
 
-/// Bytes of push constants of a kernel: the address of its parameters.
+/// Size in bytes of a kernel's push constants: the address of its parameters.
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
-    /// All of them, in the order of their numbers.
+    /// All kernels, in the order of their numbers.
     pub const ALL: [Self; 7] = [
         Self::Setup,
         Self::RestartedSetup,
@@ -56,7 +60,7 @@ impl Kernel {
         Self::DrawArguments,
     ];
 
-    /// Its entry point, in the library and in what [`lower`] makes.
+    /// The entry point, in the library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup | Self::RestartedSetup => c"xfb_setup",
@@ -68,7 +72,7 @@ impl Kernel {
         }
     }
 
-    /// Invocations of its workgroup on a device that takes so many at most.
+    /// The workgroup size on a device with this limit.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
             Self::Setup | Self::RestartedSetup | Self::Restart | Self::RestartScan => {
@@ -83,7 +87,7 @@ impl Kernel {
     }
 }
 
-/// A module without anything.
+/// An empty module.
 const EMPTY: [u32; 10] = [
     spirv::MAGIC_NUMBER,
     0x0001_0000,
@@ -97,11 +101,11 @@ const EMPTY: [u32; 10] = [
     spirv::MemoryModel::GLSL450 as u32,
 ];
 
-/// SPIR-V of a kernel, for a device whose workgroups have `max_invocations` at most, and at least
-/// [`MIN_WORKGROUP_SIZE`].
+/// The SPIR-V of a kernel, for a device that supports `max_invocations` invocations per workgroup,
+/// at least [`MIN_WORKGROUP_SIZE`].
 ///
 /// # Errors
-/// [`LowerError::Link`]: a mistake in the shader library. [`LowerError::StorageBuffers`].
+/// [`LowerError::Link`] for a bug in the shader library; [`LowerError::StorageBuffers`].
 pub fn lower(
     kernel: Kernel,
     resources: ResourcePlan,
@@ -130,7 +134,7 @@ pub fn lower(
 struct KernelStubs {
     memory: Memory,
     kernel: Kernel,
-    /// Invocations of the workgroup.
+    /// Invocations per workgroup.
     width: u32,
 }
 
@@ -150,9 +154,9 @@ impl Define for KernelStubs {
         let value = match name {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // An invocation places many draws.
+            // Each invocation places many draws.
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
-            // Captures'.
+            // Only captures have these.
             StubName::MayBeGeneral
             | StubName::MayBeWide
             | StubName::PipelineTopology

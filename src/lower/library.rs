@@ -28,33 +28,33 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
     LIBRARY.as_ref().map_err(|error| LowerError::Parse(error.clone()))
 }
 
-/// The bodies of the stubs for one shader.
+/// Generates the bodies of the stubs for one shader.
 pub(super) struct CaptureStubs<'a> {
-    /// Who accesses memory.
+    /// The memory accesses.
     pub(super) memory: Memory,
-    /// Where sysvals are.
+    /// Where the sysvals are.
     pub(super) sysvals: SysvalsSource,
-    /// What `store_record` stores.
+    /// The outputs that `store_record` stores.
     pub(super) outputs: StoredOutputs<'a>,
-    /// What of that, and of the shader's variables, begins as 0.
+    /// The outputs and variables that must be initialised to 0.
     pub(super) undefined: &'a Undefined,
-    /// Compute only: what is set before the shader runs.
+    /// Compute only: the push constants that are set before the shader runs.
     pub(super) push_constants: &'a PushConstants,
-    /// `SpecId`s of what may occur.
+    /// The `SpecId`s of the constants for cases that may occur.
     pub(super) spec_ids: SpecIds,
     /// Compute only: what `set_inputs` sets and `shade` calls.
     pub(super) shading: Option<Shading<'a>>,
 }
 
-/// The application's shader as the compute entry point runs it.
+/// The application's shader, for the compute entry point.
 pub(super) struct Shading<'a> {
-    /// The function that was the entry point.
+    /// The function of the original entry point.
     pub(super) function: Id,
-    /// Where its inputs come from.
+    /// The inputs of the shader.
     pub(super) inputs: Inputs<'a>,
-    /// Invocations of a workgroup.
+    /// Invocations per workgroup.
     pub(super) workgroup_size: u32,
-    /// Where it collects records.
+    /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
 }
 
@@ -117,18 +117,18 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
                 code
             }
-            // Nothing on the vertex backend refers to these.
+            // The vertex backend does not use these.
             (StubName::SetInputs | StubName::Shade | StubName::WorkgroupSize, None) => {
                 return Ok(None);
             }
-            // A kernel's.
+            // Only kernels have it.
             (StubName::KernelWidth, _) => return Ok(None),
         };
         Ok(Some(code))
     }
 }
 
-/// A boolean that the pipeline may set to false.
+/// A boolean specialisation constant, true by default, that the pipeline may set to false.
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
@@ -152,8 +152,8 @@ fn spec_constant(
     code
 }
 
-/// `SpecId`s that the application does not use. Its own are constants by now; but a pipeline of its own may
-/// be given their values once more.
+/// `SpecId`s that the application does not use. The application's constants have been replaced, but
+/// it may set their values again in a pipeline of its own.
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! A shader as a backend has rewritten it.
+//! A lowered shader.
 
 use std::ops::Range;
 
@@ -9,43 +9,44 @@ use super::{Backend, ResourcePlan, SysvalsPlace, vertex};
 use crate::capture::Layout;
 use crate::vertex_input::{InputRate, VertexFormat};
 
-/// A shader rewritten for a backend, and what the runtime has to know about it.
+/// A shader that was rewritten for a backend, with the information that the runtime needs.
 #[derive(Debug, Clone)]
 pub struct Lowered {
-    /// The backend that it was rewritten for, and what only captures by that backend need to know.
+    /// The backend, and the information for this backend only.
     pub kind: LoweredKind,
-    /// The stage of the shader that went in: other than vertex on the native backend only.
+    /// The stage of the original shader: always vertex except on the native backend.
     pub stage: ExecutionModel,
-    /// SPIR-V.
+    /// The SPIR-V words.
     pub words: Vec<u32>,
-    /// Name of the entry point in `words`.
+    /// The name of the entry point in `words`.
     pub entry_point: String,
-    /// What is captured.
+    /// The layout of the captured outputs.
     pub layout: Layout,
-    /// Whether the shader itself stores, writes images or uses atomics. Where the application keeps
-    /// its draw beside a compute capture, that happens twice.
+    /// Whether the shader writes storage buffers or images, or uses atomics. If the application
+    /// draws with it in addition to a compute capture, that happens twice.
     pub has_side_effects: bool,
-    /// Numbers of the descriptor sets that the shader itself uses, in order: those of which a pipeline needs
-    /// the layouts. [`reflect::resource_interface`](super::reflect::resource_interface) says what is in them.
+    /// The numbers of the descriptor sets that the shader itself uses, ascending. A pipeline needs
+    /// their layouts. [`reflect::resource_interface`](super::reflect::resource_interface) returns
+    /// their contents.
     pub descriptor_sets: Vec<u32>,
-    /// Bytes of the application's push constants that the shader reads, from a multiple of 16 to a multiple of
-    /// 16: what [`Sysvals::table`](crate::sysval::Sysvals::table) begins with. On the native backend, which
-    /// reads them where they are, those of its whole block: a range of a pipeline layout has to have the block.
-    /// `0..0` where there are none.
+    /// The range of bytes of the application's push constants that the shader reads, rounded to
+    /// multiples of 16. [`Sysvals::table`](crate::sysval::Sysvals::table) begins with them. The
+    /// native backend reads push constants directly: there it is the range of the whole block,
+    /// which a pipeline layout must contain. `0..0` if there are none.
     pub push_constants: Range<u32>,
-    /// Indices in [`Layout::outputs`] of what the shader does not write on every path, as far as its code shows.
-    /// Where it does not, the specification leaves the captured value undefined; on the vertex and compute
+    /// Indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on some
+    /// path. The specification leaves the captured value undefined then; on the vertex and compute
     /// backends it is 0.
     pub unwritten: Vec<usize>,
-    /// Whether the shader may use other values that are undefined: `OpUndef`, or variables that are read before
-    /// they are written. On the vertex and compute backends they are 0.
+    /// Whether the shader may use other undefined values: `OpUndef`, or variables that are read
+    /// before they are written. On the vertex and compute backends they are 0.
     pub reads_undefined: bool,
 }
 
-/// What of a [`Lowered`] shader is of one backend alone.
+/// The information in [`Lowered`] for one backend only.
 #[derive(Debug, Clone)]
 pub enum LoweredKind {
-    /// [`Backend::Native`]: no code is generated.
+    /// No code is generated for [`Backend::Native`].
     Native,
     /// [`Backend::Vertex`]
     Vertex(LoweredVertex),
@@ -53,55 +54,55 @@ pub enum LoweredKind {
     Compute(LoweredCompute),
 }
 
-/// What the vertex backend has of a [`Lowered`] shader. Its generated code reaches memory by device addresses.
+/// The information for the vertex backend only. Its generated code uses device addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoweredVertex {
-    /// Specialisation constants of what may occur.
+    /// The `SpecId`s of the constants for cases that may occur.
     pub spec_ids: SpecIds,
-    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals).
+    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
     pub sysvals: SysvalsPlace,
 }
 
-/// What the compute backend has of a [`Lowered`] shader. Its [`Sysvals`](crate::sysval::Sysvals) are in the first push
-/// constants.
+/// The information for the compute backend only. Its [`Sysvals`](crate::sysval::Sysvals) are the
+/// first push constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoweredCompute {
-    /// Specialisation constants of what may occur.
+    /// The `SpecId`s of the constants for cases that may occur.
     pub spec_ids: SpecIds,
     /// How the generated code reaches memory.
     pub resources: ResourcePlan,
-    /// The attribute that each descriptor slot of the sysvals serves, in slot order.
+    /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
-    /// Invocations of a workgroup.
+    /// Invocations per workgroup.
     pub workgroup_size: u32,
-    /// Bytes of shared memory of a workgroup.
+    /// Bytes of shared memory per workgroup.
     pub shared_memory: u32,
 }
 
-/// A vertex attribute as a compute shader was lowered to pull it. Its binding, its offset and the stride are
-/// told at run time.
+/// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are
+/// set at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LoweredAttribute {
-    /// Location of the shader's input.
+    /// The location of the shader's input.
     pub location: u32,
-    /// Format of the data.
+    /// The format of the data.
     pub format: VertexFormat,
-    /// What advances the element.
+    /// The rate at which the element advances.
     pub input_rate: InputRate,
 }
 
-/// `SpecId`s of constants by which a pipeline folds away what cannot occur. By their defaults everything is
-/// decided at run time.
+/// The `SpecId`s of constants that a pipeline can set to remove code for cases that cannot occur.
+/// By default all cases are decided at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpecIds {
-    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws, or by default
+    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws; the default is
     /// [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
     pub topology: u32,
-    /// Whether primitive restart may be enabled, as a boolean. Compute only.
+    /// A boolean: primitive restart may be enabled. Compute only.
     pub restart: u32,
-    /// Whether a dispatch may have several draws, or an index buffer. Compute only.
+    /// A boolean: a dispatch may have several draws, or an index buffer. Compute only.
     pub general: u32,
-    /// Whether the device profits from knowing which accesses are aligned to their size.
+    /// A boolean: use wide accesses where addresses are aligned to their size.
     pub wide: u32,
 }
 
@@ -111,7 +112,7 @@ impl SpecIds {
 }
 
 impl Lowered {
-    /// The backend that it was rewritten for.
+    /// The backend that the shader was lowered for.
     pub const fn backend(&self) -> Backend {
         match self.kind {
             LoweredKind::Native => Backend::Native,
@@ -120,7 +121,7 @@ impl Lowered {
         }
     }
 
-    /// What the compute backend has of it; `None` on the others.
+    /// The information for the compute backend; `None` on the others.
     pub const fn compute(&self) -> Option<&LoweredCompute> {
         match &self.kind {
             LoweredKind::Compute(compute) => Some(compute),
@@ -128,7 +129,7 @@ impl Lowered {
         }
     }
 
-    /// Specialisation constants of what may occur. `None` on the native backend.
+    /// The `SpecId`s of the constants for cases that may occur; `None` on the native backend.
     pub const fn spec_ids(&self) -> Option<SpecIds> {
         match &self.kind {
             LoweredKind::Native => None,
@@ -137,7 +138,8 @@ impl Lowered {
         }
     }
 
-    /// How the generated code reaches memory. `None` on the native backend, which generates none.
+    /// How the generated code reaches memory; `None` on the native backend, which has no generated
+    /// code.
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
             LoweredKind::Native => None,
@@ -146,8 +148,8 @@ impl Lowered {
         }
     }
 
-    /// Where the generated code finds its [`Sysvals`](crate::sysval::Sysvals). `None` on the native backend, which
-    /// generates none.
+    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the native
+    /// backend, which has no generated code.
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {
             LoweredKind::Native => None,
@@ -156,19 +158,20 @@ impl Lowered {
         }
     }
 
-    /// A key to keep what is made of [`words`](Self::words) by: pipelines, a driver's binaries.
+    /// A key for caches of objects that depend on [`words`](Self::words): pipelines, binaries of a
+    /// driver.
     ///
-    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) of 128 bits with
-    /// seed 0, of the words as little-endian bytes: what `xxh128sum` prints for the module as a file,
-    /// on every machine. So it depends on what was lowered and by which options, and on nothing
-    /// else: one version of this crate gives one module for them. Whatever is beside the words is not
-    /// in it, such as [`entry_point`](Self::entry_point) where a module has several, or vertex input
-    /// state.
+    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with 128 bits
+    /// and seed 0, of the words as little-endian bytes. On every machine this is what `xxh128sum`
+    /// prints for the module as a file. It depends only on the original shader, the options, and
+    /// the version of this crate, because lowering is deterministic. It does not depend on anything
+    /// outside of the words, such as [`entry_point`](Self::entry_point) if a module has several, or
+    /// vertex input state.
     ///
-    /// XXH3 is no cryptographic hash: who wants two modules of one key can make them.
+    /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     pub fn cache_key(&self) -> u128 {
         let mut hash = Xxh3Default::new();
-        // As one slice where that is how the words lie in memory.
+        // Hash one slice if the words are little-endian in memory.
         if cfg!(target_endian = "little") {
             hash.update(bytemuck::cast_slice(&self.words));
         } else {

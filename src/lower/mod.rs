@@ -1,11 +1,18 @@
-//! Rewriting a shader for a backend: SPIR-V words in, words and a report of what they bind out.
+//! Rewrites a shader for a backend: takes SPIR-V words, and returns the new words with a report of
+//! what they need.
 //!
-//! [`native`] takes the shader as it is, or decorates it as a list says; [`split_blocks`] takes structures apart, so
-//! that this needs no outputs of its own. Both take tessellation evaluation and geometry shaders as well as vertex
-//! shaders, the other backends vertex shaders alone. [`vertex`] lets it store its own contributions while it goes on
-//! to rasterize. [`compute`] turns it into a compute shader. The two latter link in the functions of
-//! `shaders/*.wgsl`, in which the decomposition is written; `library` gives the stubs there their bodies. [`strip`]
-//! takes transform feedback out, for a driver that is not to capture.
+//! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says.
+//!   [`split_blocks`] may be called before it: it splits structures so that native captures need no
+//!   additional outputs.
+//! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
+//!   rasterizes.
+//! * [`compute`] turns the vertex shader into a compute shader.
+//! * [`strip`] removes transform feedback, for a driver that must not capture.
+//!
+//! [`native`] and [`split_blocks`] support vertex, tessellation evaluation and geometry shaders,
+//! the other backends only vertex shaders. [`vertex`] and [`compute`] link in the functions of
+//! `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the bodies of the
+//! stubs there.
 
 #![forbid(unsafe_code)]
 
@@ -55,42 +62,42 @@ use crate::spirv::entry_point::{
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::static_use::StaticUse;
 
-/// Locations that inputs may take. Devices have 16 to 64; without a limit an array could ask for 2^32.
+/// The most input locations. Devices have 16 to 64; without a limit an array could use 2^32.
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
-/// A shader that is to be lowered, and what of it is to be captured.
+/// A shader to lower, and what to capture from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shader<'a> {
-    /// SPIR-V.
+    /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex, or on the native backend also tessellation evaluation or geometry. `None` takes the
-    /// first of these that the module has.
+    /// The stage: vertex, or on the native backend also tessellation evaluation or geometry. `None`
+    /// selects the first of these stages that the module has.
     pub stage: Option<ExecutionModel>,
-    /// The shader's name; `None` takes the only one of the stage.
+    /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// What is captured.
+    /// What to capture.
     pub captures: Captures<'a>,
-    /// The values of specialisation constants: what `VkSpecializationInfo` would give the pipeline.
+    /// The values of specialisation constants, as in `VkSpecializationInfo`.
     ///
-    /// They are written into the lowered module, and the constants without a value become their defaults:
-    /// lengths of arrays decide where a record's values lie, so that a layout belongs to one set of values.
-    /// A pipeline is given none of them again, and cannot contradict the layout by others. Another set of
-    /// values is another lowering.
+    /// They are written into the lowered module, and the constants without a value get their
+    /// defaults. This is necessary because the lengths of arrays determine the offsets in a record,
+    /// so that a layout is valid for one set of values only. The pipeline must not be given the
+    /// values again; for other values the shader must be lowered again.
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-/// Where it says what is captured.
+/// How a shader specifies what is captured.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Captures<'a> {
-    /// The module's decorations, under the execution mode `Xfb`.
+    /// By the decorations of the module, which must have the execution mode `Xfb`.
     #[default]
     Decorations,
-    /// A list, whatever the decorations say.
+    /// By a list. Decorations are ignored.
     List(&'a CaptureList),
 }
 
 impl<'a> Shader<'a> {
-    /// The only shader of a module, with what its decorations capture.
+    /// The only shader of a module, captured as its decorations say.
     pub const fn new(words: &'a [u32]) -> Self {
         let captures = Captures::Decorations;
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
@@ -102,7 +109,7 @@ impl<'a> Shader<'a> {
         self
     }
 
-    /// Sets [`captures`](field@Self::captures): a list, whatever the decorations say.
+    /// Sets [`captures`](field@Self::captures) to a list. Decorations are ignored.
     pub const fn captures(mut self, list: &'a CaptureList) -> Self {
         self.captures = Captures::List(list);
         self
@@ -114,8 +121,8 @@ impl<'a> Shader<'a> {
         self
     }
 
-    /// The module with its specialisation constants made constants: what a [`CaptureList`] for this shader
-    /// is made from, where lengths of arrays depend on them.
+    /// The module with specialisation constants replaced by constants. Make a [`CaptureList`] for
+    /// this shader from this module if lengths of arrays depend on specialisation constants.
     ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`].
@@ -123,7 +130,7 @@ impl<'a> Shader<'a> {
         Ok(self.specialized()?.0)
     }
 
-    /// The same, and the `SpecId`s that an application may use of the pipeline, to no effect.
+    /// The same, and the `SpecId`s that the application's pipelines may still set, without effect.
     fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
@@ -132,7 +139,7 @@ impl<'a> Shader<'a> {
         Ok((module, spec_ids))
     }
 
-    /// The shader itself, of [`module`](Self::module).
+    /// Finds the shader in the result of [`module`](Self::module).
     ///
     /// # Errors
     /// [`EntryPointError`]
@@ -140,7 +147,7 @@ impl<'a> Shader<'a> {
         find_captured_shader(module, self.stage, self.entry_point)
     }
 
-    /// What [`Lowered::has_side_effects`] is when the shader is lowered.
+    /// Returns the value that [`Lowered::has_side_effects`] will have when the shader is lowered.
     ///
     /// # Errors
     /// As [`module`](Self::module) and [`find`](Self::find).
@@ -150,7 +157,7 @@ impl<'a> Shader<'a> {
         Ok(interface::has_side_effects(&module, &Declarations::of(&module), &used))
     }
 
-    /// The same for a backend that rewrites what runs.
+    /// The same for backends that support only vertex shaders.
     fn vertex_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
         let entry = match self.find(module) {
             Err(_) if self.stage.is_none() => find_vertex_shader(module, self.entry_point)?,
@@ -162,7 +169,7 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// The layout of what is captured.
+    /// The layout of the captured outputs.
     fn layout(
         &self,
         module: &Module,
@@ -178,22 +185,22 @@ impl<'a> Shader<'a> {
     }
 }
 
-/// Who does the capture.
+/// The way to capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
-    /// The driver's own `VK_EXT_transform_feedback`.
+    /// `VK_EXT_transform_feedback` of the driver.
     Native,
-    /// The vertex shader stores its contributions itself, in the application's own draw.
+    /// The vertex shader stores its captured outputs itself, in the application's own draw.
     Vertex,
     /// The vertex shader runs as a compute shader that pulls its vertices.
     Compute,
 }
 
 impl Backend {
-    /// All of them, the driver's own first.
+    /// All backends, native first.
     pub const ALL: [Self; 3] = [Self::Native, Self::Vertex, Self::Compute];
 
-    /// The name in lower case, as the command line takes it.
+    /// The name in lower case, as on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",

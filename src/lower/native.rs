@@ -1,25 +1,32 @@
-//! Capture by the driver's own `VK_EXT_transform_feedback`, of a list in place of decorations if need be.
+//! Capture by `VK_EXT_transform_feedback` of the driver, as the shader's decorations or a capture
+//! list say.
 //!
-//! A driver captures what is decorated: whole variables, and whole members of blocks, each tightly packed
-//! from its `Offset` on. A list says which dwords go where, whatever they belong to. So
+//! A driver captures decorated variables and members of blocks: always as a whole, tightly packed
+//! from their `Offset` on. A capture list assigns single dwords to offsets. To implement a list,
 //!
-//! - captures are merged, and where they cover all of a variable as its decoration would lay it out, that
-//!   variable is decorated: it is *inlined*, and costs nothing;
-//! - of all else, dwords that lie side by side in a record become an output of their own, a `uint` or a
-//!   vector of up to four, which a new entry point writes after the shader's body: *explicit* outputs.
-//!   These take locations, of which a device has few.
+//! - captures are merged. If they cover a whole variable in the order in which a driver would
+//!   capture it, that variable is decorated: it is *inlined*, without any cost;
+//! - the remaining dwords that are contiguous in a record become additional outputs of type `uint`
+//!   or vectors of up to four. A new entry point writes them after it calls the shader. These are
+//!   the *explicit* outputs. They take locations, and devices have few of them.
 //!
-//! Structures that have padding before 64-bit members are not inlined: there drivers disagree.
-//! [`split_blocks`](super::split_blocks) first makes variables of their members, and then they are. Nor are
-//! structures that a buffer has too, whose members' offsets are the buffer's, arrays of blocks (one decoration
-//! would fill several buffers), blocks whose type another variable has too, and 64-bit components that the list
-//! does not align to 8 bytes.
+//! The following are not inlined:
 //!
-//! What a geometry shader puts out is undefined once a vertex was emitted, so that there explicit outputs are
-//! written before each vertex, each in its own vertex stream.
+//! - structures with padding before 64-bit members, because drivers disagree about it. If
+//!   [`split_blocks`](super::split_blocks) is called first, their members become variables, which
+//!   can be inlined;
+//! - structures that a buffer uses too, because the offsets of their members are those in the
+//!   buffer;
+//! - arrays of blocks, because one decoration would capture to several buffers;
+//! - blocks with a type that another variable has too;
+//! - 64-bit components that the list does not align to 8 bytes.
 //!
-//! The limit on output components counts those of built-ins, and the locations up to the last one; gaps
-//! between the shader's own locations are filled first.
+//! The outputs of a geometry shader are undefined after each vertex that it emits. Explicit outputs
+//! are therefore written before each vertex, those of each vertex stream before the vertices of
+//! that stream.
+//!
+//! The limit on output components includes those of built-ins, and all locations up to the last
+//! one; gaps between the shader's own locations are filled first.
 
 mod explicit;
 mod inline;
@@ -41,11 +48,11 @@ use crate::spirv::specialization::SpecializationConstant;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Instruction, Module, Section};
 
-/// The least `maxVertexOutputComponents` that the specification allows
-/// ([required limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
+/// The minimum of `maxVertexOutputComponents` in the specification ([required
+/// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
-/// [`lower_within`] [`MIN_OUTPUT_COMPONENTS`]: a module for any device.
+/// Calls [`lower_within`] with [`MIN_OUTPUT_COMPONENTS`]: the module runs on any device.
 ///
 /// # Errors
 /// As [`lower_within`].
@@ -53,15 +60,14 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_within(shader, MIN_OUTPUT_COMPONENTS)
 }
 
-/// Takes a shader for the driver's own capture: as it is but for specialisation constants, if
-/// its decorations say what is captured;
-/// decorated anew, as [`emit`] does it, for a list. `max_output_components` is
-/// [`EmitOptions::max_output_components`], for a vertex shader that of
-/// [`runtime::Limits`](crate::runtime::Limits); only a list can need more than there are.
+/// Lowers a shader for capture by the driver. If its decorations specify what to capture, only
+/// specialisation constants are replaced. For a capture list the shader is decorated as by
+/// [`emit`]. `max_output_components` is [`EmitOptions::max_output_components`]; for a vertex shader
+/// [`runtime::Limits`](crate::runtime::Limits) contains it. Only a list can exceed it.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no such shader, captures that contradict it; with a list also what
-/// [`emit`] says.
+/// [`LowerError`]: the module is invalid, it has no such shader, what to capture does not match it;
+/// for a list also the errors of [`emit`].
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_within(
     shader: &Shader<'_>,
@@ -77,7 +83,7 @@ pub fn lower_within(
     Ok(report.lowered(module.words(), entry, layout))
 }
 
-/// The module of a shader, and the shader in it, of a stage that is captured.
+/// Returns the module of a shader, and the entry point, whose stage must be one that is captured.
 fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;
@@ -87,7 +93,7 @@ fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerErr
     }
 }
 
-/// What a shader does beside what is captured.
+/// The properties of a shader besides its captures.
 struct Report {
     uses: Uses,
     push_constants: Range<u32>,
@@ -104,7 +110,8 @@ impl Report {
         let used = StaticUse::of(module, entry.function);
         let mut undefined = Undefined::of(module, declarations, entry, layout);
         if entry.model == ExecutionModel::Geometry {
-            // What counts is what was written when a vertex is emitted, not when the shader returns.
+            // The outputs that were written before a vertex is emitted count, not those at the end
+            // of the shader.
             undefined.outputs.clear();
         }
         Ok(Self {
@@ -131,25 +138,25 @@ impl Report {
     }
 }
 
-/// What [`emit`] is to decorate.
+/// The options of [`emit`].
 #[derive(Debug, Clone, Copy)]
 pub struct EmitOptions<'a> {
     /// The stage, as in [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
-    /// The shader's name; `None` takes the only one of the stage.
+    /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// What is captured.
+    /// What to capture.
     pub list: &'a CaptureList,
-    /// The device's `maxVertexOutputComponents`, `maxTessellationEvaluationOutputComponents`, or of a geometry
-    /// shader `maxGeometryOutputComponents` and, if that is less, `maxGeometryTotalOutputComponents` for each of its
-    /// vertices (`OutputVertices`).
+    /// The device's `maxVertexOutputComponents` or `maxTessellationEvaluationOutputComponents`; for
+    /// a geometry shader the lower of `maxGeometryOutputComponents` and
+    /// `maxGeometryTotalOutputComponents` divided by the number of its vertices (`OutputVertices`).
     pub max_output_components: u32,
     /// See [`Shader::specialization`].
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 impl<'a> EmitOptions<'a> {
-    /// The only shader, on a device that has no more than it must.
+    /// The only shader, for a device with the minimum limits.
     pub const fn new(list: &'a CaptureList) -> Self {
         Self {
             stage: None,
@@ -161,27 +168,27 @@ impl<'a> EmitOptions<'a> {
     }
 }
 
-/// A module decorated as a list says.
+/// A module that was decorated as a capture list says.
 #[derive(Debug, Clone)]
 pub struct Emitted {
-    /// The shader. Its layout is in terms of the shader's own outputs.
+    /// The shader. Its layout refers to the shader's own outputs.
     pub lowered: Lowered,
-    /// Variables and members of blocks that were decorated.
+    /// Number of variables and members of blocks that were decorated.
     pub inlined: u32,
-    /// Outputs that were added.
+    /// Number of outputs that were added.
     pub explicit: u32,
-    /// The locations that were added, in ascending order.
+    /// The locations of the added outputs, in ascending order.
     pub locations: Vec<u32>,
-    /// Output components in use, as [`EmitOptions::max_output_components`] counts them.
+    /// Number of output components in use, as counted for [`EmitOptions::max_output_components`].
     pub output_components: u32,
 }
 
-/// Decorates a shader for the driver's own capture of a list. What capture decorations the module has are
-/// removed, those of other entry points too.
+/// Decorates a shader so that the driver captures what a list says. Existing capture decorations
+/// are removed from the module, including those of other entry points.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no such shader, another stage, a list that [`Layout::from_list`] refuses, or
-/// [`LowerError::LocationBudget`].
+/// [`LowerError`]: the module is invalid, it has no such shader, the stage is not captured,
+/// [`Layout::from_list`] refuses the list, or [`LowerError::LocationBudget`].
 #[tracing::instrument(level = "debug", skip_all)]
 pub fn emit(words: &[u32], options: &EmitOptions<'_>) -> Result<Emitted, LowerError> {
     let &EmitOptions { stage, entry_point, list, max_output_components, specialization } = options;
@@ -196,7 +203,8 @@ fn decorate(
     max_output_components: u32,
 ) -> Result<Emitted, LowerError> {
     let (mut module, mut entry) = captured_shader(shader)?;
-    // Neither an execution mode nor a call can be of one of two entry points that are one function.
+    // If two entry points share a function, it is not possible to add an execution mode or a call
+    // to only one of them.
     if shares_function(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
@@ -214,7 +222,7 @@ fn decorate(
     let mut function = entry.function;
     let mut added = explicit::Added::default();
     if !rest.outputs.is_empty() {
-        // Functions that emit vertices are changed, and may be those of another geometry shader too.
+        // Functions that emit vertices are changed. Another geometry shader may use them too.
         if entry.model == ExecutionModel::Geometry && has_others(&module, entry.model) {
             isolate(&mut module, &mut entry);
         }
@@ -250,7 +258,7 @@ fn decorate(
     })
 }
 
-/// Whether a module has several shaders of a stage.
+/// Whether a module has several entry points of a stage.
 fn has_others(module: &Module, model: ExecutionModel) -> bool {
     let is_of_stage = |i: &Instruction<'_>| i.is(Op::EntryPoint) && i.operand(0) == model as u32;
     module.section(Section::EntryPoints).filter(is_of_stage).nth(1).is_some()

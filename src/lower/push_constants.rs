@@ -1,10 +1,11 @@
-//! The application's push constants, where the sysvals take those of the device.
+//! The application's push constants, for shaders whose own push constants are the sysvals.
 //!
-//! The block becomes a `Private` variable, like inputs and outputs, and what the shader reads of it is set before
-//! it runs, from memory: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
-//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` says which bytes make which value. Where the
-//! module may not compute with all that the block holds, the variable has 32 bits for what has fewer, as `widen` makes
-//! of inputs and outputs.
+//! The block becomes a `Private` variable, like inputs and outputs, and the members that the shader
+//! reads are set from memory before it runs: [`Sysvals::table`](crate::sysval::Sysvals::table)
+//! begins with the bytes [`Lowered::push_constants`](super::Lowered::push_constants). `layout`
+//! computes which bytes contain which value. If the module has no arithmetic capability for an
+//! 8-bit or 16-bit type in the block, the variable has a 32-bit type instead, as `widen` does for
+//! inputs and outputs.
 
 mod layout;
 mod types;
@@ -31,21 +32,22 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section, ids_of, result_of};
 use crate::sysval::AttributeDescriptor;
 
-/// Bytes of push constants that a shader may have. No device has more.
+/// The most bytes of push constants of a shader. No device supports more.
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
 
-/// What [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at multiples of: in the table
-/// the descriptors of attributes lie behind.
+/// [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at a multiple of
+/// this, because the attribute descriptors come after it in the table.
 const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 
-/// What an entry point reads of its push constants.
+/// The push constants that an entry point reads.
 #[derive(Debug, Default)]
 pub(super) struct PushConstants {
-    /// Whether there is a block in use. Of it may nothing be read.
+    /// Whether a block is in use. It is possible that nothing in it is read.
     is_used: bool,
-    /// Whether a part of it has a type that only push constants may have.
+    /// Whether a part of it has a type without arithmetic capability, which only push constants may
+    /// have.
     is_only_moved: bool,
-    /// The variables' types by those of the block, where they are others.
+    /// The types of variables, by the types in the block that they replace.
     wide: WideTypes,
     reads: Vec<Read>,
     /// [`Lowered::push_constants`](super::Lowered::push_constants)
@@ -62,7 +64,7 @@ struct Read {
 }
 
 impl PushConstants {
-    /// What the entry point reads that uses so much.
+    /// Finds the push constants that an entry point reads.
     pub(super) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -86,7 +88,7 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::new(), reads, range })
     }
 
-    /// The storage class of the block, where it has to be widened before it is private.
+    /// The storage class of the block if it must be widened before it becomes `Private`.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
         match self.is_only_moved {
             true => &[StorageClass::PushConstant],
@@ -94,7 +96,7 @@ impl PushConstants {
         }
     }
 
-    /// Takes note of how the module was widened. Returns its declarations.
+    /// Stores how the module was widened. Returns its declarations.
     pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
         let Widened { declarations, types } = widened?;
         if self.is_only_moved {
@@ -103,19 +105,19 @@ impl PushConstants {
         Some(declarations)
     }
 
-    /// Makes the block a variable of the shader's own.
+    /// Makes the block a `Private` variable.
     pub(super) fn make_private(&self, module: &mut Module) {
         if self.is_used {
             interface::make_private(module, &[StorageClass::PushConstant]);
         }
     }
 
-    /// What of the table lies before the descriptors of attributes, in units of their size.
+    /// The size of the data before the attribute descriptors in the table, in descriptors.
     pub(super) const fn granules(&self) -> u32 {
         (self.range.end - self.range.start) / GRANULE
     }
 
-    /// Sets what the shader reads, for it to begin with.
+    /// Sets the values that the shader reads, before it runs.
     pub(super) fn set(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -141,7 +143,7 @@ impl PushConstants {
         Ok(())
     }
 
-    /// Loads the dwords that are read, as wide as they lie.
+    /// Loads the dwords that are read, in wide accesses if possible.
     fn load(&self, linker: &mut Linker<'_, '_>, code: &mut Code) -> Result<Loaded, LinkError> {
         let mut bytes = Vec::new();
         self.reads.iter().for_each(|read| read.value.add_bytes(&mut bytes));
@@ -174,7 +176,7 @@ impl PushConstants {
     }
 }
 
-/// Whether another entry point uses push constants beside this one: then neither may change them.
+/// Whether another entry point uses the same push constants, so that they must not be changed.
 pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
     let variables: Vec<Id> = module
         .section(Section::Declarations)
@@ -190,8 +192,8 @@ pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
         && entry_functions(module).any(|other| other != entry.function && uses_some(other))
 }
 
-/// All bytes of the blocks that an entry point uses, whatever it reads of them: what a pipeline layout has to
-/// have for it as it is. From a multiple of 16 to another.
+/// The bytes of all blocks that an entry point uses, whether they are read or not, rounded to
+/// multiples of 16. A pipeline layout for the unchanged shader must contain them.
 pub(super) fn block_range(
     declarations: &Declarations,
     used: &StaticUse,
@@ -199,7 +201,7 @@ pub(super) fn block_range(
     block_bytes(declarations, used).map(granular)
 }
 
-/// The same from the first byte to the last, `0..0` without a block.
+/// The bytes of these blocks without rounding; `0..0` without a block.
 pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
@@ -210,7 +212,7 @@ pub(super) fn block_bytes(
     Ok(bytes_of(values.iter()))
 }
 
-/// A valid module has one at most.
+/// The push constant variables that are used. A valid module has at most one.
 pub(super) fn used_variables<'d>(
     declarations: &'d Declarations,
     used: &StaticUse,
@@ -238,13 +240,13 @@ fn bytes_of<'v>(values: impl Iterator<Item = &'v Value>) -> Range<u32> {
     start..end
 }
 
-/// A range that has these bytes, from a multiple of [`GRANULE`] to another.
+/// Extends a range to multiples of [`GRANULE`].
 const fn granular(bytes: Range<u32>) -> Range<u32> {
     bytes.start / GRANULE * GRANULE..bytes.end.next_multiple_of(GRANULE)
 }
 
-/// Where the entry point reads its variables: by the constant indices of its access chains, as far as they go,
-/// none within another.
+/// The parts of its variables that the entry point reads, as paths of constant indices. A path ends
+/// before the first index that is not constant. No result contains another one.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,
@@ -254,7 +256,7 @@ pub(super) fn read_places<'d>(
     let ids: Vec<Id> = variables.iter().map(|variable| variable.id).collect();
     let mut pointers = Pointers::to(declarations, ids.iter().copied());
     let mut places = BTreeSet::new();
-    // In a declaration that is no name of the variable, but the value of another.
+    // A declaration that refers to the variable, other than debug info, uses it as a value.
     for i in module.section(Section::Declarations) {
         let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
         if op != Op::ExtInst && used.contains(id) {
@@ -282,7 +284,7 @@ pub(super) fn read_places<'d>(
     }
     let mut outermost: Vec<(&Variable, Vec<u32>)> = Vec::new();
     for (id, path) in places {
-        // What a path is within comes right before all that is within it.
+        // In sorted order, a path comes directly before all paths that begin with it.
         let is_within = |(variable, outer): &(&Variable, Vec<u32>)| {
             variable.id == id && path.starts_with(outer)
         };
@@ -295,7 +297,8 @@ pub(super) fn read_places<'d>(
     outermost
 }
 
-/// Loads of 1, 2 or 4 dwords for so many, by the first dword, each on a multiple of its size.
+/// The loads of 1, 2 or 4 dwords that cover a set of dwords: the first dword and the size. Each
+/// load is aligned to its size.
 fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     let mut quads: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for dword in dwords {
@@ -309,7 +312,7 @@ fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     quads.into_iter().map(load).collect()
 }
 
-/// Makes values of the dwords that are loaded.
+/// Generates the conversion of loaded dwords to values.
 struct Emit<'e, 'l, 'm> {
     linker: &'e mut Linker<'l, 'm>,
     code: &'e mut Code,
@@ -341,7 +344,8 @@ impl Emit<'_, '_, '_> {
                 construct(builder, code, *ty, &scalars)
             }
             Value::Pointer { ty, offset } => {
-                // What OpBitcast of two dwords needs; of a 64-bit integer it would be Int64.
+                // Allows OpBitcast of two dwords to a pointer. A conversion from a 64-bit integer
+                // would need Int64.
                 builder.module.add_extension("SPV_KHR_physical_storage_buffer");
                 let pair = dwords(builder, code, loaded, offset / 4, 2);
                 code.value(builder, Op::Bitcast, *ty, &[pair.0])
@@ -358,8 +362,8 @@ impl Emit<'_, '_, '_> {
         })
     }
 
-    /// A scalar or vector of fewer bits as one of 32, by what converts the formats of vertex attributes: of two
-    /// dwords.
+    /// Generates the conversion of a narrow scalar or vector to 32 bits, with the functions for
+    /// formats of vertex attributes, from two dwords.
     fn widened(
         &mut self,
         (ty, component): (Id, Id),
@@ -390,7 +394,7 @@ impl Emit<'_, '_, '_> {
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
         let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
-        // What a vector lacks of four is converted like its first, and nothing reads it.
+        // Missing components of a vector are converted like its first one, and are not used.
         let mut vector = |of: &dyn Fn(u32) -> u32| {
             let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
             let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);
@@ -413,12 +417,12 @@ impl Emit<'_, '_, '_> {
     }
 }
 
-/// The type of a variable that stands for another of the block.
+/// The type that replaces `ty` of the block, if there is one.
 fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
     wide.get(&ty).copied().flatten()
 }
 
-/// A scalar, or a vector of several.
+/// Generates a scalar, or a vector of several.
 fn construct(builder: &mut Builder<'_>, code: &mut Code, ty: Id, scalars: &[u32]) -> Id {
     match scalars {
         [scalar] => Id(*scalar),
@@ -426,7 +430,7 @@ fn construct(builder: &mut Builder<'_>, code: &mut Code, ty: Id, scalars: &[u32]
     }
 }
 
-/// A scalar of a type of so many bits.
+/// Generates a scalar of a type with `bits` bits.
 fn scalar(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -440,13 +444,13 @@ fn scalar(
         let uvec = builder.uvec(width);
         return cast(builder, code, value, uvec, ty);
     }
-    // Of a dword the component comes first that lies first.
+    // The component with the lowest address is the first one of the vector.
     let vector = builder.declare(Op::TypeVector, &[ty.0, 32 / bits]);
     let vector = code.value(builder, Op::Bitcast, vector, &[value.0]);
     code.value(builder, Op::CompositeExtract, ty, &[vector.0, offset % 4 / (bits / 8)])
 }
 
-/// Dwords of the block, in a `u32` or a vector.
+/// Generates dwords of the block, as a `u32` or a vector.
 fn dwords(
     builder: &mut Builder<'_>,
     code: &mut Code,

@@ -1,4 +1,5 @@
-//! What a vertex shader reads: for whoever has to supply it without knowing the shader.
+//! Lists what a vertex shader reads, for applications that must provide it without knowing the
+//! shader.
 
 mod resources;
 
@@ -20,31 +21,32 @@ use crate::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
 
-/// An attribute as a shader reads it.
+/// A vertex attribute that a shader reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttributeUse {
     /// Location.
     pub location: u32,
-    /// Class of the components.
+    /// The numeric class of the components.
     pub class: NumericClass,
-    /// Bits of a component of its formats, 64 or at most 32: those fill inputs of 8 and 16 bits too.
+    /// The component size of matching formats in bits: 64 or 32. 32 stands for all formats with at
+    /// most 32 bits, also for inputs with 8 or 16 bits.
     pub bits: u32,
-    /// Components that are read, counted from the first.
+    /// The number of components that are read, counted from the first.
     pub components: u32,
 }
 
-/// What a vertex shader reads.
+/// The attributes, descriptors and push constants that a vertex shader reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VertexReads {
-    /// Attributes, by location.
+    /// The attributes, by location.
     pub attributes: Vec<AttributeUse>,
     /// Descriptors and push constants, in words: "descriptor set 0 binding 1 ('image')".
     pub resources: Vec<String>,
 }
 
 impl VertexReads {
-    /// A vertex input state that holds just what is read: a binding an attribute, tightly packed, by
-    /// vertex.
+    /// A vertex input state with exactly the attributes that are read: one tightly packed binding
+    /// per attribute, with the input rate `VERTEX`.
     pub fn packed_vertex_input(&self) -> VertexInput {
         let mut input = VertexInput::default();
         for (binding, attribute) in (0u32..).zip(&self.attributes) {
@@ -58,13 +60,15 @@ impl VertexReads {
     }
 }
 
-/// Reads a vertex shader's interface, whatever it captures.
+/// Reads the interface of a vertex shader. What it captures does not matter.
 ///
-/// Inputs that the shader declares and does not use are among the attributes, since graphics pipelines want
-/// an attribute for each; but not those of which no attribute has the type or the location.
+/// The attributes include inputs that the shader declares but does not use, because graphics
+/// pipelines may require attributes for them too, unless the type or the location of an unused
+/// input matches no attribute.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, or an input in use whose type or location no attribute has.
+/// [`LowerError`]: the module is invalid, it has no such vertex shader, or no attribute matches the
+/// type or the location of an input in use.
 pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     let mut module = shader.module()?;
     let entry = shader.vertex_shader(&module)?;
@@ -101,18 +105,19 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
 pub struct PushConstant {
     /// Bytes from the start of the application's push constants.
     pub offset: u32,
-    /// Its type as GLSL writes it.
+    /// The type in GLSL syntax.
     pub ty: String,
-    /// Its name, where there are names.
+    /// The name, if the module has names.
     pub name: Option<String>,
-    /// Whether the shader reads it, or a part of it.
+    /// Whether the shader reads the member or a part of it.
     pub is_read: bool,
 }
 
 /// The members of the push constant block that a shader uses.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no such shader, or a member of the block without an offset.
+/// [`LowerError`]: the module is invalid, it has no such shader, or a member of the block has no
+/// offset.
 pub fn push_constants(shader: &Shader<'_>) -> Result<Vec<PushConstant>, LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;

@@ -1,5 +1,5 @@
-//! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl` whose bodies
-//! they decide.
+//! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
+//! that depend on them.
 
 use spirv::Op;
 
@@ -13,27 +13,28 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
 use crate::spirv::{Id, Module};
 
-/// How generated code reaches the buffers of a capture: those that are captured to, vertex and index
-/// buffers, and what the runtime itself keeps.
+/// How generated code reaches the buffers of a capture: capture buffers, vertex and index buffers,
+/// and the buffers of the runtime.
 ///
-/// The sysvals and kernels are the same in both plans; what differs is what an
-/// [`Address`](crate::sysval::Address) in them is.
+/// The sysvals and kernels are the same in both plans; only the meaning of an
+/// [`Address`](crate::sysval::Address) in them differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourcePlan {
-    /// By device address (`bufferDeviceAddress`). No descriptor is declared.
+    /// By device addresses (`bufferDeviceAddress`). No descriptors are declared.
     #[default]
     DeviceAddress,
-    /// By descriptors, for devices without addresses: two arrays of storage buffers, indexed dynamically
-    /// (`shaderStorageBufferArrayDynamicIndexing`). An address is a byte offset, and the number of a buffer
-    /// counted from 1.
+    /// By descriptors, for devices without addresses: two arrays of storage buffers, which are
+    /// indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
+    /// byte offset and the number of a buffer, counted from 1.
     ///
-    /// What is read and what is written are apart, so that compilers and synchronization validation see
-    /// which is which. Captures read binding 0 and write binding 1. Of what kernels write, binding 0 has as
-    /// many first elements as there are `writes`, for captures to read.
+    /// Buffers that are read and buffers that are written are in different arrays, so that
+    /// compilers and synchronization validation can distinguish them. Captures read binding 0 and
+    /// write binding 1. Kernels write buffers that captures read: these are the first `writes`
+    /// elements of binding 0.
     Descriptors {
-        /// The descriptor set. The application's own sets are those below.
+        /// The number of the descriptor set. All sets of the application have lower numbers.
         set: u32,
-        /// Buffers in the array of binding 0, more than there are `writes`; of both there are at most
+        /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
         reads: u32,
         /// Buffers in the array of binding 1.
@@ -53,11 +54,11 @@ impl std::fmt::Display for ResourcePlan {
 }
 
 impl ResourcePlan {
-    /// The most storage buffers of a plan by descriptors. Code is generated for each of them.
+    /// The most storage buffers of a descriptor plan. Code is generated for each of them.
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
-    /// Checks that nothing else is in the way of the plan: the application's descriptors, behind which the
-    /// set is.
+    /// Checks the numbers of buffers, and that the set of the plan comes after all sets of the
+    /// application.
     pub(super) fn check(self, declarations: &Declarations) -> Result<(), LowerError> {
         use spirv::{Decoration, StorageClass};
         let Self::Descriptors { set, reads, writes } = self else { return Ok(()) };
@@ -80,10 +81,10 @@ impl ResourcePlan {
     }
 }
 
-/// Whose memory accesses they are.
+/// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture: it reads nothing that it writes.
+    /// A capture. It does not read what it writes.
     Capture,
     /// A kernel.
     Kernel,
@@ -97,7 +98,7 @@ pub(super) enum Memory {
 }
 
 impl Memory {
-    /// Declares what accesses by that plan need.
+    /// Declares what accesses under the plan need.
     pub(super) fn declare(module: &mut Module, plan: ResourcePlan, user: User) -> Self {
         match plan {
             ResourcePlan::DeviceAddress => {
@@ -128,20 +129,20 @@ impl Memory {
     }
 }
 
-/// What a memory stub does.
+/// The operation of a memory stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The dwords at an address. `any`: each invocation may access another buffer. `aligned`: the address is a
-    /// multiple of their size.
+    /// Loads the dwords at an address. If `any` is set, invocations may access different buffers.
+    /// If `aligned` is set, the address is a multiple of the size.
     Load { address: Id, components: u32, any: bool, aligned: bool },
-    /// Dwords at a dword behind an address.
+    /// Stores dwords at `address` plus `index` dwords.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
-    /// The address `a` * `b` bytes behind.
+    /// Computes `address` plus `a` * `b` bytes.
     MultiplyAdd { address: Id, a: Id, b: Id },
 }
 
 impl Access {
-    /// What a stub does; `None` for the one that is arithmetic alone.
+    /// The operation of a stub; `None` for the stub that only computes a product.
     fn of(name: MemoryStub, stub: &Stub) -> Result<Option<Self>, LinkError> {
         let load = |components, any, aligned| {
             let [address] = stub.parameters()?;
@@ -176,7 +177,7 @@ impl Access {
     }
 }
 
-/// a * b in 64 bits: the floor has shaderInt64, but nothing here needs it.
+/// a * b in 64 bits, so that shaderInt64 is not needed.
 fn product(builder: &mut Builder<'_>, [a, b]: [Id; 2]) -> Code {
     let mut code = Code::default();
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));

@@ -1,20 +1,21 @@
-//! One output variable for each member of a structure.
+//! Splits output structures into one output variable per member.
 //!
-//! Every output of the entry point that is a structure, a block, or an array of structures that are no
-//! blocks, becomes one variable for each member, nested structures and elements again, until none is left:
-//! `out S { dmat3x4 a; struct { float b; } c[2]; } s` becomes `s_a`, `s_c_0_b` and `s_c_1_b`. Each has the
-//! member's location (its own, or the next behind the member before it), its interpolation, and the place
-//! in the record at which the structure's decorations captured it: the bytes that are captured stay the
-//! same. Access chains are rewritten, loads and stores of whole structures taken apart, initialisers too
-//! (`rewrite`). The structure's types stay, for the values that have them.
+//! Every output of the entry point that is a structure, a block, or an array of structures that are
+//! not blocks, is replaced by one variable per member. Nested structures and arrays of structures
+//! are split too: `out S { dmat3x4 a; struct { float b; } c[2]; } s` becomes `s_a`, `s_c_0_b` and
+//! `s_c_1_b`. Each variable has the member's location (its own, or the next one after the previous
+//! member), its interpolation, and the offset in the record at which the structure's decorations
+//! captured it: the captured bytes do not change. Access chains are rewritten; loads, stores and
+//! initialisers of whole structures are split (`rewrite`). The structure types are kept for values
+//! of these types.
 //!
-//! What is left are variables of which each can be captured by its own decorations, so that
-//! [`native`](super::native) needs no locations.
+//! Each remaining variable can be captured by its own decorations, so that
+//! [`native`](super::native) needs no additional locations.
 //!
-//! Blocks with built-ins stay as they are. Arrays of blocks, arrays of structures with an index that is no
-//! constant, and pointers into structures that anything but loads, stores and copies uses are errors. The
-//! stage that reads the outputs matches them by location; it need not be rewritten where it reads
-//! variables, or a block.
+//! Blocks with built-ins are not changed. The following are errors: arrays of blocks, arrays of
+//! structures with an index that is not constant, and pointers to structures that are used by
+//! instructions other than loads, stores and copies. The next stage matches outputs by location; it
+//! need not be changed if it reads variables or a block.
 
 mod error;
 mod rewrite;
@@ -32,40 +33,41 @@ use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::types::{block_type, locations_of};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// Variables that structures may become: more than any device has output components for.
+/// The most variables that structures may become. No device has as many output components.
 const MAX_VARIABLES: usize = 512;
 
-/// What [`split_blocks`] is to do.
+/// The options of [`split_blocks`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SplitOptions<'a> {
-    /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or geometry. In
-    /// others outputs are arrays, one element for each vertex, or not captured.
+    /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or
+    /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
+    /// captured.
     pub stage: Option<ExecutionModel>,
-    /// The shader's name; `None` takes the only one of the stage.
+    /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
     /// The values of specialisation constants, as in [`Shader`](super::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-/// A module without structures among its entry point's outputs, but for those with built-ins.
+/// A module whose entry point has no structures among its outputs, except those with built-ins.
 #[derive(Debug, Clone)]
 pub struct Split {
-    /// SPIR-V. Specialisation constants are constants.
+    /// The SPIR-V words. Specialisation constants have been replaced by constants.
     pub words: Vec<u32>,
-    /// Name of the entry point.
+    /// The name of the entry point.
     pub entry_point: String,
     /// The new variables.
     pub members: Vec<Member>,
 }
 
-/// A variable that was a member.
+/// A variable that replaces a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The new variable.
     pub variable: Id,
-    /// The variable that it was a member of; the module no longer has it.
+    /// The variable that it was a member of, which the module no longer contains.
     pub of: Id,
-    /// Indices that led from the one to the other.
+    /// The indices of the member in that variable.
     pub path: Vec<u32>,
     /// `Location`
     pub location: u32,
@@ -113,7 +115,7 @@ pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, 
     Ok(Split { words: module.words(), entry_point, members })
 }
 
-/// What the decorations capture; nothing where there are none.
+/// The layout of the shader's decorations; empty if there are none.
 fn captured(
     module: &Module,
     declarations: &Declarations,
@@ -125,7 +127,7 @@ fn captured(
     }
 }
 
-/// Whether an output is a structure that is to be split.
+/// Whether an output is a structure that must be split.
 fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, SplitError> {
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
         return Ok(false);
@@ -150,17 +152,17 @@ struct SplitOutput {
 
 /// A value within an output.
 enum Node {
-    /// A structure, or an array of them, with the type and the parts.
+    /// A structure, or an array of structures, with its type and its parts.
     Inner(Id, Vec<Node>),
-    /// What has become a variable, with its type.
+    /// A value that became a variable, with its type.
     Leaf(Id, Id),
 }
 
-/// Decorations, as the operands of `OpDecorate` behind the target.
+/// Decorations, as the operands of `OpDecorate` after the target.
 type Decorations = Vec<Vec<u32>>;
 
-/// Decorations of a structure or a member that are not what its parts have as variables: those that place
-/// it, which are worked out anew, and the layout that only memory has.
+/// Decorations of a structure or a member that its parts do not inherit: locations and offsets,
+/// which are computed for each part, and explicit layouts.
 const NOT_INHERITED: [Decoration; 9] = [
     Decoration::Block,
     Decoration::Location,
@@ -180,12 +182,12 @@ struct Walk<'a> {
     layout: &'a Layout,
     variable: &'a Variable,
     members: &'a mut Vec<Member>,
-    /// Values visited: what has no members must not go on for ever.
+    /// The number of values visited, to stop at types that nest endlessly without members.
     steps: usize,
 }
 
 impl Walk<'_> {
-    /// The node of a value, and the location behind it.
+    /// Returns the node of a value, and the location after it.
     fn node(
         &mut self,
         ty: Id,
@@ -260,7 +262,7 @@ impl Walk<'_> {
         };
         let mut decorations = inherited.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
-        // The first that is captured of it is where it begins.
+        // The first captured part determines the offset.
         let captured = self
             .layout
             .outputs
@@ -295,7 +297,7 @@ impl Walk<'_> {
         Ok((Node::Leaf(ty, variable), location.checked_add(locations)))
     }
 
-    /// What a variable or a member hands down to its parts.
+    /// The decorations of a variable or a member that its parts inherit.
     fn decorations(&self, target: Id, member: Option<u32>) -> Decorations {
         let annotations = self.builder.module.section(Section::Annotations);
         let of_target = annotations.filter(|i| i.id(0) == target).filter_map(|i| match member {
@@ -310,7 +312,7 @@ impl Walk<'_> {
         of_target.filter(is_inherited).map(<[u32]>::to_vec).collect()
     }
 
-    /// A member's part of the variable's initialiser.
+    /// The member's part of the variable's initialiser.
     fn initializer(&mut self, ty: Id, path: &[u32]) -> Result<Option<Id>, SplitError> {
         let module = &*self.builder.module;
         let find = |id| {
@@ -350,7 +352,7 @@ impl Walk<'_> {
     }
 }
 
-/// The structure that a type is or is an array of, and its members.
+/// The structure that a type consists of, directly or as the element of arrays, and its members.
 fn structure_of(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> {
     while let Type::Array { element, .. } = declarations.ty(ty)? {
         ty = *element;

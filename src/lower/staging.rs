@@ -1,7 +1,7 @@
-//! The bodies of the stubs by which `shaders/staged.wgsl` collects records in shared memory.
+//! The bodies of the stubs with which `shaders/staged.wgsl` collects records in shared memory.
 //!
-//! A place of the shared memory is what a record captures, without the gaps, in the order of the buffer: what
-//! lies in a gap stays as it is.
+//! Shared memory contains only the captured dwords of each record, in the order of the buffer. Gaps
+//! are left out, because their contents in the buffer must not change.
 
 use spirv::{MemoryModel, Op, StorageClass};
 
@@ -14,36 +14,37 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 
-/// Records at most, for each invocation: those that a vertex of a strip fills.
+/// The most records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
-/// The memory that records are staged in, in bytes, but not for less than so many records. With more, an
-/// NVIDIA H200 runs fewer workgroups beside each other and captures slower: triangle strips of 32 bytes a
-/// record at 0.72 of the roofline with 6 KiB and at 1.01 with 2; those of 256 bytes at 0.51 with 2 and 0.81
-/// with 4.
+/// Size of the memory that records are staged in, in bytes; larger if it has to be for `RECORDS`
+/// records. With more memory, an NVIDIA H200 runs fewer workgroups concurrently and captures
+/// slower: triangle strips with records of 32 bytes reach 0.72 of the roofline with 6 KiB and 1.01
+/// with 2 KiB; with records of 256 bytes, 0.51 with 2 KiB and 0.81 with 4 KiB.
 const BYTES: u32 = 2 << 10;
 const RECORDS: u32 = 16;
 
-/// Gaps in a record of a buffer, of which each costs every copied unit a comparison.
+/// The most gaps in a record. Each gap costs one comparison per copied unit.
 const MAX_GAPS: usize = 4;
 
-/// From so many units on a record has one more place, so that what neighbouring invocations store does not
-/// all lie in the same memory banks (64 bytes a record: 0.72 to 1.00 of the roofline there).
+/// Records of at least this many units are padded to an odd number of units, so that the stores of
+/// neighbouring invocations use different memory banks (with records of 64 bytes: 1.00 instead of
+/// 0.72 of the roofline).
 const PADDED_UNITS: u32 = 4;
 
-/// Of `run_begin` and `run_end`, with what aligns them.
+/// Size in bytes of `run_begin` and `run_end`, including alignment.
 const RUN_BYTES: u32 = 16;
 
 /// The shared memory of a workgroup.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// Records that it has room for.
+    /// The number of records that it has room for.
     records: u32,
     bytes: u32,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
 
-/// The part of one capture buffer.
+/// The part of the shared memory for one capture buffer.
 #[derive(Debug)]
 struct StagedBuffer {
     /// `shared uvec staged[records * pitch]`
@@ -51,29 +52,29 @@ struct StagedBuffer {
     shape: Shape,
 }
 
-/// How a record lies in shared memory.
+/// The layout of a record in shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shape {
-    /// Dwords of a unit: 1, 2 or 4.
+    /// The size of a unit in dwords: 1, 2 or 4.
     unit: u32,
-    /// Units that are captured.
+    /// The number of captured units.
     units: u32,
-    /// Units from a record to the next.
+    /// Units from one record to the next in shared memory.
     pitch: u32,
-    /// Dwords from a record to the next in its buffer.
+    /// Dwords from one record to the next in the capture buffer.
     stride: u32,
-    /// Dwords that are not captured, with the number of the unit behind them.
+    /// The gaps: the number of the unit after the gap, and the size of the gap in dwords.
     gaps: Vec<(u32, u32)>,
 }
 
 impl Staging {
-    /// Declares the shared memory for records of a layout. `None` where they cannot be staged.
+    /// Declares the shared memory for records of a layout. Returns `None` if they cannot be staged.
     pub(super) fn declare(
         builder: &mut Builder<'_>,
         layout: &Layout,
         target: &Target,
     ) -> Option<Self> {
-        // Shared memory would need availability and visibility operations.
+        // This memory model would need availability and visibility operations for shared memory.
         if !is_memory_model(builder.module, MemoryModel::GLSL450) {
             return None;
         }
@@ -101,7 +102,7 @@ impl Staging {
         Some(Self { records, bytes: records * record + RUN_BYTES, buffers })
     }
 
-    /// Bytes of shared memory.
+    /// Size of the shared memory in bytes.
     pub(super) const fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -167,7 +168,8 @@ impl Staging {
             let shape = &staged.shape;
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
-            // With the most units a buffer has them all.
+            // A buffer with the most units per record has a unit for every invocation; the others
+            // may have fewer.
             let merge = (shape.units < self.most_units()).then(|| {
                 let units = builder.constant(shape.units);
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
@@ -193,7 +195,7 @@ impl Staging {
         Ok(code)
     }
 
-    /// Units of a record, in the buffer with the most.
+    /// The number of units per record, in the buffer with the most.
     fn most_units(&self) -> u32 {
         self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }
@@ -204,9 +206,10 @@ impl Staging {
 }
 
 impl Shape {
-    /// `None` for records with too many gaps.
+    /// Returns `None` for records with too many gaps.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
-        // What is captured lies at dwords that are multiples of the unit, whose width divides all.
+        // Every captured dword and gap begins at a multiple of the unit: the unit divides all these
+        // positions.
         let mut captured = 0;
         let mut gaps = Vec::new();
         let mut end = 0;
@@ -221,7 +224,7 @@ impl Shape {
             end = first + output.dwords();
         }
         divided |= captured;
-        // Descriptors take every access apart.
+        // Accesses by descriptors are always single dwords.
         let widest = match resources {
             ResourcePlan::DeviceAddress => 4,
             ResourcePlan::Descriptors { .. } => 1,
@@ -233,12 +236,13 @@ impl Shape {
         (gaps.len() <= MAX_GAPS).then_some(Self { unit, units, pitch, stride, gaps })
     }
 
-    /// Bytes of a record.
+    /// Size of a record in bytes.
     const fn bytes(&self) -> u32 {
         4 * self.unit * self.pitch
     }
 
-    /// Where unit `unit` of all records lies in shared memory, and the dword of the buffer that it begins at.
+    /// The position of unit `unit` in shared memory, counted over all records, and the dword of the
+    /// buffer that it is copied to.
     fn locate(&self, builder: &mut Builder<'_>, code: &mut Code, unit: Id) -> (Id, Id) {
         let uint = builder.uint();
         let width = builder.constant(self.unit);
@@ -310,7 +314,7 @@ mod tests {
         assert_eq!(widths(64, &[(0, 4), (16, 12)]), (4, 4, 5, vec![]));
         assert_eq!(widths(24, &[(0, 2), (8, 4)]), (2, 3, 3, vec![]));
         assert_eq!(widths(20, &[(0, 4), (16, 1)]), (1, 5, 5, vec![]));
-        // A gap before, one between, one behind.
+        // A gap at the front, one in the middle, one at the end.
         assert_eq!(widths(64, &[(16, 4), (48, 2)]), (2, 3, 3, vec![(0, 4), (2, 4)]));
         assert_eq!(widths(64, &[(4, 4)]), (1, 4, 5, vec![(0, 1)]));
         let by_descriptors = ResourcePlan::Descriptors { set: 0, reads: 3, writes: 1 };

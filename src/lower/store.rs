@@ -1,4 +1,5 @@
-//! The body of `store_record`: the captured outputs, in as few and as wide stores as they allow.
+//! The body of `store_record`: stores the captured outputs, with as few and as wide stores as
+//! possible.
 
 use spirv::{Op, StorageClass};
 
@@ -10,12 +11,12 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
 
-/// Dwords of outputs that lie side by side in a record: one store.
+/// Dwords of outputs that are contiguous in a record: one store.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk {
     /// Dword in the record.
     dword: u32,
-    /// Index of the output in the layout, and the dword of it; 1 to 4 of them.
+    /// The indices of outputs in the layout, and the dwords of these outputs; 1 to 4 entries.
     parts: Vec<(usize, u32)>,
 }
 
@@ -41,27 +42,27 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
     chunks
 }
 
-/// A value that is captured as one: a `u32`, or a vector of them.
+/// A value that is captured as a whole: a `u32`, or a vector of `u32`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredVector {
     pub(super) buffer: u32,
-    /// Bytes of a record in that buffer.
+    /// Size of a record of that buffer in bytes.
     pub(super) stride: u32,
     /// Bytes from the start of the record.
     pub(super) offset: u32,
-    /// 1 to 4.
+    /// The number of components, 1 to 4.
     pub(super) components: u32,
     pub(super) value: Id,
 }
 
-/// What the stores read.
+/// The outputs that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
-    /// What goes where.
+    /// The layout of the records.
     pub(super) layout: &'a Layout,
     /// The types of the output variables.
     pub(super) declarations: &'a Declarations,
-    /// Where the outputs are: `Output`, or `Private` once the shader is a compute shader.
+    /// The storage class of the outputs: `Output`, or `Private` in a compute shader.
     pub(super) storage: StorageClass,
 }
 
@@ -79,7 +80,7 @@ impl StoredOutputs<'_> {
                 let (address, base) = self.start(linker, code, buffer, record)?;
                 for chunk in chunks(self.layout, buffer) {
                     let width = chunk.parts.len() as u32;
-                    // Whether all records have the chunk where it can be stored as a whole.
+                    // Whether the chunk is aligned to its size in all records.
                     let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
                     let store = Function::store(width, aligns(width)).id(linker)?;
                     let builder = &mut linker.builder;
@@ -99,7 +100,7 @@ impl StoredOutputs<'_> {
         Ok(code)
     }
 
-    /// Code for a buffer, where it is bound.
+    /// Generates code for a buffer that is only executed if the buffer is bound.
     pub(super) fn if_bound<'l, 'm>(
         &self,
         linker: &mut Linker<'l, 'm>,
@@ -107,7 +108,7 @@ impl StoredOutputs<'_> {
         buffer: usize,
         f: impl FnOnce(&mut Linker<'l, 'm>, &mut Code) -> Result<(), LinkError>,
     ) -> Result<(), LinkError> {
-        // A single buffer that is not bound stops the draw on the CPU.
+        // If the only buffer is not bound, the CPU does not dispatch the draw.
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
@@ -121,7 +122,7 @@ impl StoredOutputs<'_> {
         Ok(())
     }
 
-    /// The address of a buffer, and the dword behind it where a record begins.
+    /// The address of a buffer, and the dword in it at which a record begins.
     pub(super) fn start(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -142,7 +143,7 @@ impl StoredOutputs<'_> {
         Ok((address, code.value(builder, Op::IAdd, uint, &[base.0, first.0])))
     }
 
-    /// What a record of a buffer captures, without its gaps, `dwords` at a time.
+    /// The captured dwords of a record of a buffer, without gaps, in vectors of `dwords`.
     pub(super) fn units(
         &self,
         builder: &mut Builder<'_>,
@@ -159,7 +160,7 @@ impl StoredOutputs<'_> {
         parts.chunks(dwords as usize).map(|parts| gather(builder, code, values, parts)).collect()
     }
 
-    /// The captured dwords in groups of up to four that lie side by side in a record.
+    /// The captured dwords in groups of up to four that are contiguous in a record.
     pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<StoredVector> {
         let values = self.load_all(builder, code);
         let mut groups = Vec::new();
@@ -177,12 +178,12 @@ impl StoredOutputs<'_> {
         groups
     }
 
-    /// The bits of all outputs.
+    /// Loads the bits of all outputs.
     pub(super) fn load_all(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Loaded> {
         self.layout.outputs.iter().map(|output| self.load(builder, code, output)).collect()
     }
 
-    /// A pointer to an output of the layout, and its type.
+    /// A pointer to an output of the layout, and the type of the output.
     pub(super) fn pointer(
         &self,
         builder: &mut Builder<'_>,
@@ -191,7 +192,7 @@ impl StoredOutputs<'_> {
     ) -> (Id, Id) {
         let variable = self.declarations.variable(output.variable);
         let ty = variable.and_then(|v| self.declarations.type_at(v.pointee, &output.path));
-        // The layout was made from these declarations.
+        // The type is always found, because the layout was made from these declarations.
         debug_assert!(ty.is_some());
         let ty = ty.unwrap_or(Id(0));
         if output.path.is_empty() {
@@ -214,7 +215,7 @@ impl StoredOutputs<'_> {
             }
             return Loaded { pieces: vec![Piece { first: 0, dwords: output.components, bits }] };
         }
-        // A u32 vector holds two 64-bit components.
+        // A `uvec4` has room for two 64-bit components.
         let component = self.declarations.vector(ty).map_or(ty, |(component, _)| component);
         let pieces = (0..output.components).step_by(2).map(|first| {
             let count = (output.components - first).min(2);
@@ -235,29 +236,29 @@ impl StoredOutputs<'_> {
     }
 }
 
-/// An output's bits, in values of up to four dwords.
+/// The bits of an output, in pieces of up to four dwords.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Loaded {
     pieces: Vec<Piece>,
 }
 
 impl Loaded {
-    /// Adds dwords from `first` on: a `u32`, or a vector of them.
+    /// Adds the dwords from `first` on: a `u32`, or a vector of `u32`.
     pub(super) fn add(&mut self, first: u32, dwords: u32, bits: Id) {
         self.pieces.push(Piece { first, dwords, bits });
     }
 }
 
-/// A `u32`, or a vector of them.
+/// A `u32`, or a vector of `u32`.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// First dword of the output that it holds.
+    /// The first dword of the output that it contains.
     first: u32,
     dwords: u32,
     bits: Id,
 }
 
-/// The value of one store: a `u32`, or a vector of them, of dwords of `values` that are loaded.
+/// Combines loaded dwords of `values` into the value of one store: a `u32`, or a vector of `u32`.
 pub(super) fn gather(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -301,7 +302,8 @@ pub(super) fn gather(
 pub(super) mod tests {
     use super::*;
 
-    /// StoredOutputs of one buffer by their offsets in bytes and their dwords, in records of `stride` bytes.
+    /// A layout of one buffer, with records of `stride` bytes. Each output is an offset in bytes
+    /// and a number of dwords.
     pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
             strides: [Some(stride), None, None, None],

@@ -1,15 +1,18 @@
-//! A module without transform feedback: for the driver, where somebody else captures.
+//! Removes transform feedback from a module, for a driver that must not capture because something
+//! else does.
 //!
-//! What goes is what makes a driver capture, of every entry point and of whatever stage: the execution mode
-//! `Xfb`, the capability `TransformFeedback`, which a driver without `VK_EXT_transform_feedback` must not be
-//! given, and the decorations `XfbBuffer`, `XfbStride` and, of outputs, `Offset`
-//! ([SPIR-V 1.6, 3.20 "Decoration"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#Decoration)).
+//! The pass removes everything that enables capture in the driver, for every entry point and stage:
+//! the execution mode `Xfb`; the capability `TransformFeedback`, which must not be given to a
+//! driver without `VK_EXT_transform_feedback`; and the decorations `XfbBuffer`, `XfbStride` and, of
+//! outputs, `Offset` ([SPIR-V 1.6, 3.20
+//! "Decoration"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#Decoration)).
 //!
-//! Where only that capability made the module a shader, `Shader` takes its place.
+//! If the capability `Shader` was only implied by `TransformFeedback`, it is declared instead.
 //!
-//! `Stream` and the capability `GeometryStreams` stay: they also say what a geometry shader emits to the stream
-//! that is rasterized. Everything else stays word for word, debug info and unknown instructions included; only
-//! decoration groups are written out, as [`Module`] reads them.
+//! `Stream` and the capability `GeometryStreams` are kept, because they also determine what a
+//! geometry shader emits to the rasterized stream. All other words are unchanged, including debug
+//! info and unknown instructions, except that decoration groups are expanded, as [`Module`] always
+//! does.
 
 use std::borrow::Cow;
 
@@ -19,14 +22,15 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// Capabilities that make a module a shader, without one more.
+/// Other capabilities that are or imply `Shader`.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 
-/// Takes transform feedback out of a module. Without any the words come back as they are, borrowed.
+/// Removes transform feedback from a module. If there is none, the words are returned unchanged and
+/// borrowed.
 ///
 /// # Errors
-/// The words are no SPIR-V module.
+/// The words are not a SPIR-V module.
 pub fn strip_xfb(words: &[u32]) -> Result<Cow<'_, [u32]>, ParseError> {
     let mut module = Module::parse(words)?;
     if !has_xfb(&module) {
@@ -37,7 +41,7 @@ pub fn strip_xfb(words: &[u32]) -> Result<Cow<'_, [u32]>, ParseError> {
     Ok(Cow::Owned(module.words()))
 }
 
-/// Whether there is anything that would be invalid without the capability, or the capability itself.
+/// Whether the module has the capability, or anything that requires it.
 fn has_xfb(module: &Module) -> bool {
     let is_capability = |operand| operand == Capability::TransformFeedback as u32;
     module.section(Section::Capabilities).any(|i| is_capability(i.operand(0)))
@@ -48,10 +52,11 @@ fn has_xfb(module: &Module) -> bool {
 /// The same for a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
-    // Also of structures that no variable has any more: without the capability they may not be there.
+    // Also decorations of structures that no variable uses any more: they are invalid without the
+    // capability.
     module.retain(Section::Annotations, |i| !decoration_of(i).is_some_and(is_of_buffer));
     module.retain(Section::ExecutionModes, |i| !is_xfb_mode(i.operand(1)));
-    // It implies `Shader`, which a module then need not declare.
+    // TransformFeedback implies `Shader`, so a module need not declare `Shader` itself.
     let has = |which| module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32);
     if has(Capability::TransformFeedback) && !IMPLYING_SHADER.into_iter().any(has) {
         module.edit(Section::Capabilities, |_, operands| {

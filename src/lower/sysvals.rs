@@ -1,4 +1,4 @@
-//! Where a lowered shader finds its sysvals.
+//! Where a lowered shader reads its sysvals from.
 
 use std::collections::HashSet;
 use std::mem::offset_of;
@@ -15,25 +15,26 @@ use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 
-/// Where a lowered shader finds its [`Sysvals`].
+/// Where a lowered shader reads its [`Sysvals`] from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
-    /// In [`SYSVALS_SIZE`] bytes of push constants. Every device has as many, and many have no more.
+    /// [`SYSVALS_SIZE`] bytes of push constants. Every device has that many, and many devices have
+    /// no more.
     PushConstants {
-        /// Byte that they begin at.
+        /// The offset of the sysvals in bytes.
         offset: u32,
     },
-    /// In memory, at the device address in 8 bytes of push constants: for the vertex backend, where other stages
-    /// of the pipeline need the rest. Each draw takes [`SYSVALS_SIZE`] bytes of upload from the
-    /// [`Arena`](crate::runtime::Arena).
+    /// Memory, at a device address in 8 bytes of push constants. For the vertex backend, if other
+    /// stages of the pipeline need the other push constants. Each draw takes [`SYSVALS_SIZE`] bytes
+    /// of upload memory from the [`Arena`](crate::runtime::Arena).
     Memory {
-        /// Byte that the address begins at.
+        /// The offset of the address in bytes.
         offset: u32,
     },
 }
 
 impl Default for SysvalsPlace {
-    /// All push constants of the smallest devices.
+    /// Push constants from byte 0 on: all push constants of the smallest devices.
     fn default() -> Self {
         Self::FIRST
     }
@@ -43,17 +44,17 @@ impl SysvalsPlace {
     /// The default, as a constant.
     pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
 
-    /// Bytes that the offset is a multiple of.
+    /// The offset must be a multiple of this.
     pub const ALIGNMENT: u32 = 8;
 
-    /// The first byte of push constants that the shader reads.
+    /// The offset in bytes of the push constants that the shader reads.
     pub const fn offset(self) -> u32 {
         match self {
             Self::PushConstants { offset } | Self::Memory { offset } => offset,
         }
     }
 
-    /// Bytes of push constants that it reads.
+    /// The size in bytes of the push constants that the shader reads.
     pub const fn size(self) -> u32 {
         match self {
             Self::PushConstants { .. } => SYSVALS_SIZE,
@@ -72,17 +73,17 @@ impl SysvalsPlace {
     }
 }
 
-/// The bodies of the functions that read sysvals.
+/// Generates the bodies of the functions that read sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// As the library has them.
+    /// The functions of the library are unchanged.
     PushConstants,
-    /// Through the address in that variable.
+    /// The sysvals are read through the address in this variable.
     Memory(Id),
 }
 
 impl SysvalsSource {
-    /// Declares what access to that place needs.
+    /// Declares what access to the sysvals needs.
     pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
         let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
         let address = builder.uvec(2);
@@ -94,7 +95,7 @@ impl SysvalsSource {
         Self::Memory(builder.variable(StorageClass::PushConstant, block))
     }
 
-    /// The body of a function of `shaders/sysvals.wgsl`, or `None` for one that stays.
+    /// The body of a function of `shaders/sysvals.wgsl`, or `None` if it is unchanged.
     pub(super) fn define(
         self,
         linker: &mut Linker<'_, '_>,
@@ -143,8 +144,8 @@ fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id 
     code.value(builder, Op::Load, address, &[pointer.0])
 }
 
-/// Puts the library's own block of sysvals where it belongs, when all is linked. What was linked has ids from
-/// `first_linked` on: push constants before are those of other entry points.
+/// Moves or removes the library's own block of sysvals after linking. Linked ids are `first_linked`
+/// or higher; push constants with lower ids belong to other entry points.
 pub(super) fn place_block(
     module: &mut Module,
     first_linked: Id,
@@ -164,7 +165,7 @@ pub(super) fn place_block(
     }
 }
 
-/// The library has it at byte 0.
+/// Sets the offset of the block, which is 0 in the library.
 fn move_block(module: &mut Module, block: Id, offset: u32) {
     let first_member = [block.0, 0, Decoration::Offset as u32];
     module.edit(Section::Annotations, |op, operands| {
@@ -177,8 +178,8 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
     });
 }
 
-/// Removes a block that nothing is read of. naga declares a pointer to it in each function that calls one which
-/// might.
+/// Removes a block that is not read. naga declares a pointer to it in each function that calls a
+/// function which may read it.
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));

@@ -1,10 +1,12 @@
-//! What a shader leaves undefined is 0 where its captures are stored by shader code.
+//! Initialises values that a shader leaves undefined to 0, on the backends that store captures by
+//! shader code.
 //!
-//! The specification leaves a component undefined that the shader does not write. Drivers drop the store of an
-//! undefined value, so that what was in the capture buffer before would stay and be handed to whoever reads it.
-//! Natively captured it is 0 on most drivers, and programs have come to rely on that. So what is captured, and
-//! every variable that may be read before it is written, is 0 at first. What the analysis shows to be written
-//! on every path is left alone: most shaders come out as they went in.
+//! The specification leaves a captured component undefined if the shader does not write it. Drivers
+//! remove stores of undefined values, so the previous contents of the capture buffer would stay
+//! there and could leak to whoever reads the buffer. In native captures the value is 0 on most
+//! drivers, and programs rely on that. Captured outputs, and all variables that may be read before
+//! they are written, are therefore initialised to 0. Variables that the analysis proves to be
+//! written on every path are not changed: most shaders stay as they are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,16 +20,16 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::{Id, Module, Section};
 
-/// What a shader may leave undefined.
+/// The values that a shader may leave undefined.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undefined {
-    /// Indices in the layout of outputs that not every path writes.
+    /// The indices in the layout of outputs that are not written on every path.
     pub(super) outputs: Vec<usize>,
-    /// The module's variables in `Private` that may be read before they are written, with their types.
+    /// `Private` variables that may be read before they are written, with their types.
     private: Vec<(Id, Id)>,
-    /// Variables of functions, the same.
+    /// The same for variables of functions.
     locals: HashSet<Id>,
-    /// Whether there are undefined values, from variables or as such.
+    /// Whether there are other undefined values: of variables, or by `OpUndef`.
     pub(super) has_values: bool,
 }
 
@@ -56,7 +58,7 @@ impl Undefined {
         }
     }
 
-    /// Makes undefined values 0, and what is in variables of functions at first.
+    /// Replaces undefined values by 0, and initialises variables of functions with 0.
     pub(super) fn define_values(&self, module: &mut Module, declarations: &Declarations) {
         if !self.has_values {
             return;
@@ -103,7 +105,7 @@ impl Undefined {
         });
     }
 
-    /// Stores 0 to outputs and to variables of the module, for the shader to begin with.
+    /// Stores 0 to outputs and `Private` variables, before the shader runs.
     pub(super) fn clear(
         &self,
         builder: &mut Builder<'_>,
@@ -123,7 +125,7 @@ impl Undefined {
     }
 }
 
-/// Whether a type has a null value that is a number, or made of numbers.
+/// Whether the type has a null value that consists of numbers.
 fn has_null(declarations: &Declarations, ty: Id) -> bool {
     let mut seen = HashSet::new();
     let mut open = vec![ty];

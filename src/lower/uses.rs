@@ -1,4 +1,4 @@
-//! What of its surroundings a shader uses, whichever backend it is lowered for.
+//! What a shader uses apart from its inputs and outputs, for all backends.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 
-/// Storage classes of variables that descriptors are bound to.
+/// The storage classes of variables that descriptors are bound to.
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
-/// What a shader uses beside its inputs and outputs.
+/// What a shader uses apart from its inputs and outputs.
 #[derive(Debug)]
 pub(super) struct Uses {
     /// [`Lowered::has_side_effects`](super::Lowered::has_side_effects)
@@ -31,7 +31,7 @@ impl Uses {
     }
 }
 
-/// Numbers of the descriptor sets of variables that the entry point reaches, in order.
+/// The numbers of the descriptor sets that the entry point uses, ascending.
 fn descriptor_sets(declarations: &Declarations, used: &StaticUse) -> Vec<u32> {
     let variables = DESCRIPTORS.iter().flat_map(|storage| declarations.variables(*storage));
     let sets: BTreeSet<u32> = variables

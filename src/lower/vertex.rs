@@ -1,10 +1,11 @@
-//! The vertex shader stores its contributions itself.
+//! Makes the vertex shader store its captured outputs itself.
 //!
 //! The entry point becomes a function that a new entry point calls, so that it may return from
-//! anywhere; what it wrote is then stored by `xfb_vertex` of `shaders/vertex.wgsl`. Everything else
-//! stays: the shader still rasterises, and other entry points of the module are kept, though they
-//! capture no more. Only where two entry points are one function, or use the same push constants, the others
-//! are removed: a pipeline takes its other stages from the module that was lowered.
+//! anywhere. Afterwards `xfb_vertex` of `shaders/vertex.wgsl` stores the outputs. Everything else
+//! is unchanged: the shader still rasterizes, and the module's other entry points are kept,
+//! although they no longer capture. The other entry points are removed only if two entry points
+//! share a function or use the same push constants. The pipeline must then take its other stages
+//! from the original module.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -28,24 +29,26 @@ use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 
-/// The only plan here: the vertices that a shader runs on need not agree on what it indexes descriptors by,
-/// and who has stores from this stage has addresses.
+/// The only resource plan of this backend: descriptors would be indexed by values that are not
+/// uniform across vertices, and all devices with stores from the vertex stage have addresses.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
-/// Primitives of an instance of a triangle fan that a capture of this backend may write, at most.
+/// The most primitives that an instance of a triangle fan may write on this backend.
 ///
-/// The first vertex of a fan is a vertex of all its primitives, and the one invocation that computes it stores
-/// it into all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds for each: 0.2 seconds for so
-/// many, where the kernel drivers of small boards give a job about half a second. It is also where llvmpipe ends
-/// any loop ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
-/// and what lies behind would be lost without a word. On the compute backend the stores have an invocation each.
+/// The first vertex of a fan is a vertex of all its primitives. The one invocation that computes it
+/// stores it into all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
+/// primitive: 0.2 seconds for this limit, while the kernel drivers of small boards abort jobs after
+/// about half a second. It is also the number of iterations after which llvmpipe ends any loop
+/// ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
+/// which would silently lose the remaining primitives. On the compute backend each of these stores
+/// has its own invocation.
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 
-/// Vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
+/// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
 pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 
-/// Lowers a vertex shader, with its sysvals in the first push constants: for a pipeline whose other stages have
-/// none.
+/// Lowers a vertex shader, with its sysvals in the first push constants. For pipelines whose other
+/// stages have no push constants.
 ///
 /// # Errors
 /// As [`lower_at`].
@@ -53,22 +56,22 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_at(shader, SysvalsPlace::default())
 }
 
-/// Lowers a vertex shader, with its [`Sysvals`](crate::sysval::Sysvals) at that place.
+/// Lowers a vertex shader, with its [`Sysvals`](crate::sysval::Sysvals) at `sysvals`.
 ///
-/// The application's push constants of this stage are in memory from then on, so that only those of its other stages
-/// are in the way.
+/// The application's push constants of the vertex stage are read from memory. Only the push
+/// constants of the other stages must not overlap the sysvals.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no vertex shader, captures that contradict the shader, values that
-/// specialisation constants cannot have, push constants that are no numbers or addresses, or sysvals
-/// where no push constants can be.
+/// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
+/// match the shader, values of specialisation constants are invalid, push constants contain types
+/// other than numbers and addresses, or the sysvals are not within the push constants.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, LowerError> {
     sysvals.check()?;
     let (mut module, used_spec_ids) = shader.specialized()?;
     let mut entry = shader.vertex_shader(&module)?;
-    // A function that is called can be no entry point, under another name either; nor can push constants be
-    // private that another entry point uses.
+    // A function that is called must not be an entry point, not even of another name; and push
+    // constants that another entry point uses must not become `Private`.
     if shares_function(&module, &entry) || push_constants::are_shared(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
@@ -162,7 +165,8 @@ struct Index {
 }
 
 impl Index {
-    /// The shader's own variable where it has one: an interface may hold a built-in only once.
+    /// Uses the shader's own variable if it has one, because an interface must not contain a
+    /// built-in twice.
     fn of(
         builder: &mut Builder<'_>,
         declarations: &Declarations,

@@ -1,13 +1,16 @@
-//! Inputs, outputs and push constants of 8 and 16 bits a component, held in 32.
+//! Represents inputs, outputs and push constants with 8-bit and 16-bit components by 32-bit
+//! components.
 //!
-//! To have them takes a shader `storageInputOutput16`, `storagePushConstant16` or `storagePushConstant8`. Where they
-//! become variables in `Private`, these would take `shaderFloat16`, `shaderInt16` or `shaderInt8`, which the
-//! application need not have enabled, for a shader that does nothing but convert them. So pointers to them point
-//! to 32-bit components, and what goes through them is converted where it is loaded or stored: by instructions
-//! that are allowed without these capabilities
-//! ([SPIR-V 1.6, 2.16.1 "Universal Validation Rules"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_universal_validation_rules)).
-//! The capability of the interface stays where nothing else allows the types of what is converted.
-//! Vertex pulling then fills such an input as one of 32 bits, from all the formats that Vulkan allows for it.
+//! A shader with such an interface needs `storageInputOutput16`, `storagePushConstant16` or
+//! `storagePushConstant8`. As `Private` variables they would need `shaderFloat16`, `shaderInt16` or
+//! `shaderInt8`, which the application need not have enabled for a shader that only converts them.
+//! Pointers to them are therefore changed to point to 32-bit components, and values are converted
+//! at loads and stores, by instructions that are allowed without these capabilities ([SPIR-V 1.6,
+//! 2.16.1 "Universal Validation
+//! Rules"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_universal_validation_rules)).
+//! The capability for the interface is kept if no other capability allows the types of the
+//! converted values. Vertex pulling treats such an input as a 32-bit one, and supports all formats
+//! that Vulkan allows for it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,28 +22,30 @@ use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// Capabilities that allow all 16-bit types, for some memory.
+/// Capabilities that allow all 16-bit types, if only for some storage classes.
 const MEMORY_16: [Capability; 3] = [
     Capability::StorageBuffer16BitAccess,
     Capability::UniformAndStorageBuffer16BitAccess,
     Capability::StoragePushConstant16,
 ];
 
-/// Values that composites are taken apart into, in all: an interface has a few hundred components.
+/// The most values in all that composites are split into: an interface has a few hundred
+/// components.
 const MAX_PARTS: usize = 1 << 14;
 
 /// The storage classes of inputs and outputs.
 pub(super) const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
 
-/// What became of a module.
+/// The result of widening a module.
 pub(super) struct Widened {
-    /// Of the module as it is now.
+    /// The declarations of the widened module.
     pub(super) declarations: Declarations,
-    /// Its types by those that they stand for.
+    /// The wide types, by the narrow types that they replace.
     pub(super) types: WideTypes,
 }
 
-/// The capability that allows arithmetic with a narrow scalar, and variables of it in any storage.
+/// The capability that allows arithmetic with a narrow scalar, and variables of its type in any
+/// storage class.
 pub(super) const fn arithmetic(ty: &Type) -> Option<Capability> {
     match ty {
         Type::Int { width: 8, .. } => Some(Capability::Int8),
@@ -50,7 +55,7 @@ pub(super) const fn arithmetic(ty: &Type) -> Option<Capability> {
     }
 }
 
-/// Widens what is in these storage classes of a module, where there is something to widen.
+/// Widens the variables in these storage classes. Returns `None` if there is nothing to widen.
 ///
 /// # Errors
 /// [`LowerError::NarrowComposite`]
@@ -61,7 +66,7 @@ pub(super) fn widen(
 ) -> Result<Option<Widened>, LowerError> {
     let mut types = Types::new(module, declarations);
     let mut pointers: Vec<Id> = declarations.pointers(storages).collect();
-    // In an order of their own, so that one module gives one module.
+    // Sorted, so that the result is deterministic.
     pointers.sort_unstable();
     let mut widened = HashMap::new();
     for pointer in pointers {
@@ -85,12 +90,12 @@ pub(super) fn widen(
         .then(|| Widened { declarations: Declarations::of(module), types: wide }))
 }
 
-/// Whether a module declares it.
+/// Whether a module declares a capability.
 pub(super) fn has_capability(module: &Module, which: Capability) -> bool {
     module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32)
 }
 
-/// Whether 16-bit types are declared that no capability allows but the interface's.
+/// Whether the module has 16-bit types that only the capability for the interface allows.
 fn needs_capability(module: &Module) -> bool {
     let has = |which| has_capability(module, which);
     let is_16 = |op| {
@@ -102,34 +107,36 @@ fn needs_capability(module: &Module) -> bool {
             || is_16(Op::TypeInt) && !has(Capability::Int16))
 }
 
-/// A type of pointers to what is widened.
+/// A pointer type whose pointee is widened.
 struct Pointer {
-    /// What it pointed to.
+    /// The type that it pointed to.
     narrow: Id,
-    /// What it points to.
+    /// The type that it points to now.
     wide: Id,
-    /// Whether no composite of the narrow type can be made, since nothing allows arithmetic with a part of it.
+    /// Whether composites of the narrow type cannot be constructed, because a part of it has no
+    /// arithmetic capability.
     is_only_moved: bool,
-    /// Declarations of arrays and structures that come before it.
+    /// Declarations of arrays and structures that must precede it.
     clones: Code,
 }
 
 /// Wide types by the narrow ones; `None` for a type that has no narrow component.
 pub(super) type WideTypes = HashMap<Id, Option<Id>>;
 
-/// The widened counterparts of types.
+/// Declares the wide counterparts of types.
 struct Types<'a> {
     module: &'a mut Module,
     declarations: &'a Declarations,
-    /// Scalars, vectors and matrices that are declared, which must not be declared again: by opcode and operands.
+    /// Declared scalars, vectors and matrices, which must not be declared twice, by opcode and
+    /// operands.
     known: HashMap<Vec<u32>, Id>,
-    /// Those among them that are needed before all others.
+    /// Those of them that must be declared before all others.
     hoisted: HashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
-    /// Narrow types with a part that the module may not compute with.
+    /// Narrow types that contain a type without arithmetic capability.
     only_moved: HashSet<Id>,
-    /// Structures and the ones that were made of them.
+    /// Structures, and the structures that were made from them.
     structures: HashMap<Id, Id>,
 }
 
@@ -152,7 +159,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The type with 32 bits where there are fewer, if there are.
+    /// The type with all narrow components replaced by 32-bit ones, or `None` if there are none.
     fn wide(&mut self, ty: Id, clones: &mut Code) -> Option<Id> {
         if let Some(known) = self.wide.get(&ty) {
             return *known;
@@ -209,7 +216,7 @@ impl<'a> Types<'a> {
         wide
     }
 
-    /// A type that a module declares once, before all others.
+    /// A type that a module may declare only once. It is declared before all others.
     fn unique(&mut self, op: Op, operands: &[u32]) -> Id {
         let key = [&[op as u32], operands].concat();
         let id = match self.known.get(&key) {
@@ -226,7 +233,8 @@ impl<'a> Types<'a> {
         id
     }
 
-    /// Declares the new types, and makes pointers of them. Returns them by the narrow ones.
+    /// Declares the new types, and changes the pointer types. Returns the wide types by the narrow
+    /// ones.
     fn declare(self, widened: &HashMap<Id, Pointer>) -> WideTypes {
         let Self { module, hoisted, hoisted_code, structures, wide, .. } = self;
         let mut all = hoisted_code;
@@ -260,7 +268,7 @@ fn is_unique(i: Instruction<'_>) -> bool {
     matches!(i.op(), Some(Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix))
 }
 
-/// Converts what goes through widened pointers.
+/// Converts values that are loaded and stored through widened pointers.
 fn convert(
     module: &mut Module,
     declarations: &Declarations,
@@ -295,10 +303,10 @@ struct Rewriter<'a> {
     module: &'a mut Module,
     declarations: &'a Declarations,
     wide: &'a WideTypes,
-    /// Pointers to what is widened, by id.
+    /// Pointers to widened variables, by id.
     pointers: HashMap<Id, &'a Pointer>,
     code: Code,
-    /// Values that composites were taken apart into so far.
+    /// The number of values that composites were split into so far.
     parts: usize,
 }
 
@@ -329,7 +337,7 @@ impl<'a> Rewriter<'a> {
                     self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
                     return self.store(to, i.id(0), value, &[]);
                 }
-                // Both are as wide, or neither.
+                // Either both pointers are widened, or none.
                 _ => {}
             },
             _ => {}
@@ -338,7 +346,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Loads a narrow value as `result`. `access` is the pointer, with memory operands.
+    /// Loads a narrow value as `result`. `access` is the pointer and the memory operands.
     fn load(&mut self, from: &Pointer, result: Id, access: &[u32]) -> Result<(), LowerError> {
         let error = || composite(self.declarations, result, from.narrow);
         if from.is_only_moved && conversion(self.declarations, from.narrow).is_none() {
@@ -349,7 +357,7 @@ impl<'a> Rewriter<'a> {
         self.convert(Width::Narrow, from.narrow, value, result).ok_or_else(error)
     }
 
-    /// Stores a narrow value. `access` are memory operands.
+    /// Stores a narrow value. `access` is the memory operands.
     fn store(
         &mut self,
         to: &Pointer,
@@ -364,7 +372,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Converts a value, whose narrow type is given, to that width; `None` where it has too many parts.
+    /// Converts a value to a width; `narrow` is its narrow type. Returns `None` if it has too many
+    /// parts.
     fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
         let target = self.of_width(to, narrow);
         if let Some(op) = conversion(self.declarations, narrow) {
@@ -398,14 +407,14 @@ impl<'a> Rewriter<'a> {
         Some(())
     }
 
-    /// A type, which is given as it was, at that width.
+    /// The type with a width that corresponds to the type `narrow`.
     fn of_width(&self, width: Width, narrow: Id) -> Id {
         let wide = self.wide.get(&narrow).copied().flatten().filter(|_| width == Width::Wide);
         wide.unwrap_or(narrow)
     }
 }
 
-/// Which of the two types of a value.
+/// The narrow or the wide type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     Narrow,
@@ -421,7 +430,7 @@ impl Width {
     }
 }
 
-/// What converts a scalar or vector, in either direction.
+/// The instruction that converts a scalar or vector, in either direction; `None` for other types.
 fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     let (component, _) = declarations.vector(ty)?;
     match declarations.ty(component)? {
@@ -432,7 +441,7 @@ fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     }
 }
 
-/// `id` is a variable, a pointer or a result.
+/// The error for a variable, a pointer or a result `id`.
 fn composite(declarations: &Declarations, id: Id, ty: Id) -> LowerError {
     LowerError::NarrowComposite { id: declarations.label(id), ty: declarations.type_name(ty) }
 }

@@ -1,10 +1,10 @@
-//! Held against the lists of names, locations and built-ins as text.
+//! Tests the slots against lists of names, locations and built-ins.
 
 use std::collections::HashMap;
 
 use super::*;
 
-/// The order of the enum as Mesa has it, TEX0-7 and VAR0-31 written out by the test.
+/// The names in the order of Mesa's enum; the test generates TEX0-7 and VAR0-31.
 fn names() -> Vec<String> {
     let list = |prefix: &str, n: u32| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
@@ -40,7 +40,7 @@ fn names_and_order_are_mesas() {
     assert_eq!(VaryingSlot::ClipDist0.to_string(), "VARYING_SLOT_CLIP_DIST0");
 }
 
-/// Every slot, against the list of reserved locations and of built-ins.
+/// Tests every slot against the lists of reserved locations and of built-ins.
 #[test]
 fn every_slot_goes_where_the_list_says() {
     let reserved = "COL0 0, COL1 1, FOGC 2, BFC0 3, BFC1 4, EDGE 5, CLIP_VERTEX 6, \
@@ -93,7 +93,7 @@ fn view_index_is_a_built_in_with_multiview() {
     let packing = Packing { multiview: true, ..Packing::default() };
     let expected = Packed::BuiltIn { built_in: BuiltIn::ViewIndex, first_element: 0 };
     assert_eq!(packing.pack(VaryingSlot::ViewIndex), Ok(expected));
-    // Its location stays reserved: a stage that knows of no view packs as the others do.
+    // Its location stays reserved, so that stages without multiview assign the same locations.
     assert_eq!(packing.pack(VaryingSlot::Var0), Ok(Packed::Location(11)));
     assert_eq!(packing.pack(VaryingSlot::ViewportMask), Ok(Packed::Location(10)));
 }

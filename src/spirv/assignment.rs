@@ -1,10 +1,11 @@
-//! Definite assignment: what a shader has written on every path before it is read.
+//! Definite assignment: finds out what a shader has written on every path before it is read.
 //!
-//! Each scalar of the tracked variables is a bit. A bit is set where every path to that place writes the
-//! scalar: a forward data flow over the blocks of each function, that meets by intersection. Calls add what
-//! the called function always writes of the module's variables. Whatever is not understood (an index that is
-//! no constant, a pointer that is chosen or passed on) writes nothing, so that the answer errs to one side:
-//! what is called always written is.
+//! Each scalar of the tracked variables is a bit. A bit is set at a place if every path to that
+//! place writes the scalar: a forward data flow analysis over the blocks of each function, with
+//! intersection as its meet. Calls add the module's variables that the called function always
+//! writes. Everything that is not understood (an index that is not constant, a pointer that is
+//! selected or passed on) counts as not written. The analysis is therefore conservative: everything
+//! that it reports as always written is always written.
 
 mod bits;
 mod scan;
@@ -19,29 +20,32 @@ use super::declarations::Declarations;
 use super::entry_point::{EntryPoint, reachable_functions};
 use super::{Id, Instruction, Module, Section};
 
-/// Passes over the blocks of a function: one for each loop in loops, and two more. What takes longer counts
-/// as never written.
+/// The most passes over the blocks of a function. The number needed is the nesting depth of its
+/// loops plus two. If more are needed, nothing in the function counts as written.
 const MAX_PASSES: usize = 24;
 
-/// Bits of all blocks of a function. With more than that nothing of it counts as written.
+/// The most bits of all blocks of a function. If more are needed, nothing in the function counts as
+/// written.
 const MAX_BITS: usize = 1 << 28;
 
-/// Passes over all functions: as deep as calls may nest, where callers stand behind what they call. With more
-/// of them, what the deepest write counts as not written.
+/// The most passes over all functions. The number needed is the nesting depth of calls if callers
+/// come after what they call. If more are needed, writes of the deepest functions count as not
+/// written.
 const MAX_ROUNDS: usize = 8;
 
-/// What may not have been written where it is needed.
+/// What may be used before it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices of the places that not every path through the entry point writes, or that are read before.
+    /// Indices of the places that are not written on every path through the entry point, or are
+    /// read before.
     pub(crate) places: Vec<usize>,
     /// Variables of the storage classes `Function` and `Private` that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
 }
 
 impl Unassigned {
-    /// What of `places`, output variables and constant indices into them, and of all variables of functions and
-    /// of the module an entry point may leave undefined.
+    /// Finds out what an entry point may leave undefined: of `places`, which are output variables
+    /// and constant indices into them, and of all variables of functions and `Private` variables.
     pub(crate) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -69,7 +73,7 @@ impl Unassigned {
         let summaries = summaries(&functions, globals.count());
 
         let mut this = Self::default();
-        // Ranges of components that the entry point reads too early, or does not write.
+        // Ranges of components that are read too early, or that the entry point does not write.
         let mut missing = Vec::new();
         for function in &functions {
             let is_entry = function.id == entry.function;
@@ -92,7 +96,7 @@ impl Unassigned {
                         if !outputs.contains(variable) {
                             this.variables.insert(*variable);
                         } else if is_entry {
-                            // In other functions: what their callers wrote is not known there.
+                            // In other functions it is not known what their callers wrote.
                             missing.push(components.clone());
                         }
                     }
@@ -119,7 +123,7 @@ fn is_initialized(i: Instruction<'_>) -> bool {
     i.is(Op::Variable) && i.operands().len() > 3
 }
 
-/// What each function always writes of the module's variables.
+/// The module's variables that each function always writes.
 fn summaries(functions: &[Function<'_>], globals: usize) -> HashMap<Id, Bits> {
     let mut summaries: HashMap<Id, Bits> =
         functions.iter().map(|f| (f.id, Bits::none(globals))).collect();
@@ -147,7 +151,7 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> HashMap<Id, Bits> {
 }
 
 impl Function<'_> {
-    /// What is written before each block, or `None` where that takes too long to find out.
+    /// What is written before each block, or `None` if the analysis takes too long.
     fn solve(&self, at_entry: &Bits, summaries: &HashMap<Id, Bits>) -> Option<Vec<Bits>> {
         if self.blocks.len().saturating_mul(self.components) > MAX_BITS {
             return None;
@@ -161,7 +165,8 @@ impl Function<'_> {
                 written
             })
             .collect();
-        // Everything, until a path that does not write it is found; so it stays in blocks without one.
+        // Starts with everything, until a path is found that does not write it. Unreachable blocks
+        // keep everything.
         let mut before = vec![Bits::all(self.components); self.blocks.len()];
         before.first_mut()?.clone_from(at_entry);
         for _ in 0..MAX_PASSES {
@@ -170,7 +175,7 @@ impl Function<'_> {
                 let mut after = before[index].clone();
                 after.unite(&written[index]);
                 for successor in &block.successors {
-                    // Nothing branches to a function's first block.
+                    // Nothing may branch to a function's first block.
                     is_changed |= *successor > 0 && before[*successor].intersect(&after);
                 }
             }
@@ -183,7 +188,7 @@ impl Function<'_> {
 }
 
 impl Event {
-    /// What is written after it.
+    /// Adds what the event writes.
     fn apply(&self, state: &mut Bits, summaries: &HashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),

@@ -1,4 +1,4 @@
-//! What a module declares: types, constants, variables, names and decorations, by id.
+//! The declarations of a module: types, constants, variables, names and decorations, by id.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,61 +6,61 @@ use spirv::{Decoration, Op, StorageClass};
 
 use super::{Id, Instruction, Module, Section, read_string};
 
-/// How deep types may nest: the specification's universal limit for structures. Deeper ones count as
-/// unknown, so that a walk over types may recurse.
+/// The most levels of nested types: the specification's universal limit for structures. Deeper
+/// types count as unknown, so that walks over types may be recursive.
 const MAX_TYPE_DEPTH: u32 = 255;
 
-/// A type, as far as a capture has to know it.
+/// A type, as far as captures need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// `OpTypeInt`
     Int {
-        /// Bits.
+        /// The number of bits.
         width: u32,
         /// Whether it is signed.
         signed: bool,
     },
     /// `OpTypeFloat`
     Float {
-        /// Bits.
+        /// The number of bits.
         width: u32,
     },
     /// `OpTypeVector`
     Vector {
-        /// Type of a component.
+        /// The type of a component.
         component: Id,
-        /// Components.
+        /// The number of components.
         count: u32,
     },
     /// `OpTypeMatrix`
     Matrix {
-        /// Type of a column.
+        /// The type of a column.
         column: Id,
-        /// Columns.
+        /// The number of columns.
         count: u32,
     },
     /// `OpTypeArray`
     Array {
-        /// Type of an element.
+        /// The type of an element.
         element: Id,
-        /// The constant that is its length.
+        /// The constant that contains the length.
         length: Id,
     },
     /// `OpTypeRuntimeArray`
     RuntimeArray {
-        /// Type of an element.
+        /// The type of an element.
         element: Id,
     },
     /// `OpTypeStruct`
     Struct {
-        /// Types of the members.
+        /// The types of the members.
         members: Vec<Id>,
     },
     /// `OpTypePointer`
     Pointer {
         /// `SpvStorageClass`
         storage: u32,
-        /// What it points to.
+        /// The type that it points to.
         pointee: Id,
     },
     /// Any other type, by its opcode.
@@ -70,13 +70,13 @@ pub enum Type {
 /// A global `OpVariable`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
-    /// The variable.
+    /// The result id.
     pub id: Id,
     /// `SpvStorageClass`
     pub storage: u32,
-    /// Its pointer type.
+    /// The pointer type.
     pub pointer: Id,
-    /// The type of its value.
+    /// The type of the value.
     pub pointee: Id,
 }
 
@@ -88,11 +88,11 @@ type Decorations = Vec<(u32, Vec<u32>)>;
 pub struct Declarations {
     types: HashMap<Id, Type>,
     constants: HashMap<Id, u32>,
-    /// Specialisation constants: the opcode, or that of the operation.
+    /// Specialisation constants, with their opcode or that of their operation.
     specialized: HashMap<Id, Op>,
-    /// In the module's order.
+    /// In the order of the module.
     variables: Vec<Variable>,
-    /// Where in `variables` each is.
+    /// The index of each variable in `variables`.
     variable_indices: HashMap<Id, usize>,
     names: HashMap<Id, String>,
     member_names: HashMap<(Id, u32), String>,
@@ -137,7 +137,7 @@ impl Declarations {
         let Some(op) = i.op() else { return };
         let ty = match op {
             Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
-            // With an encoding it is another format: bfloat16, say.
+            // A float with an encoding has another format, for example bfloat16.
             Op::TypeFloat if i.operands().len() > 2 => Type::Other(op),
             Op::TypeFloat => Type::Float { width: i.operand(1) },
             Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
@@ -189,23 +189,24 @@ impl Declarations {
         }
     }
 
-    /// The type of that id.
+    /// The type with that id.
     pub fn ty(&self, id: Id) -> Option<&Type> {
         self.types.get(&id)
     }
 
-    /// The value of a 32-bit `OpConstant`. Specialisation constants have one once the module is
-    /// [specialised](super::specialization::specialize).
+    /// The value of a 32-bit `OpConstant`. Specialisation constants have a value after the module
+    /// was [specialised](super::specialization::specialize).
     pub fn constant(&self, id: Id) -> Option<u32> {
         self.constants.get(&id).copied()
     }
 
-    /// A specialisation constant's opcode: `OpSpecConstant`, or the operation of an `OpSpecConstantOp`.
+    /// The opcode of a specialisation constant: `OpSpecConstant`, or the operation of an
+    /// `OpSpecConstantOp`.
     pub fn specialization(&self, id: Id) -> Option<Op> {
         self.specialized.get(&id).copied()
     }
 
-    /// What pointers into any of the storage classes point to.
+    /// The types that pointers into these storage classes point to.
     pub fn pointees(&self, storages: &[StorageClass]) -> impl Iterator<Item = Id> {
         self.types.values().filter_map(move |ty| match ty {
             Type::Pointer { storage, pointee } => {
@@ -215,7 +216,7 @@ impl Declarations {
         })
     }
 
-    /// Pointer types into any of the storage classes.
+    /// The pointer types into these storage classes.
     pub fn pointers(&self, storages: &[StorageClass]) -> impl Iterator<Item = Id> {
         self.types.iter().filter_map(move |(id, ty)| match ty {
             Type::Pointer { storage, .. } => {
@@ -225,37 +226,37 @@ impl Declarations {
         })
     }
 
-    /// Global variables in one storage class.
+    /// The global variables in one storage class.
     pub fn variables(&self, storage: StorageClass) -> impl Iterator<Item = &Variable> {
         self.variables.iter().filter(move |v| v.storage == storage as u32)
     }
 
-    /// The global variable of that id.
+    /// The global variable with that id.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
         self.variables.get(*self.variable_indices.get(&id)?)
     }
 
-    /// `OpName`, where it is there and not empty.
+    /// The `OpName`, if it exists and is not empty.
     pub fn name(&self, id: Id) -> Option<&str> {
         self.names.get(&id).map(String::as_str).filter(|name| !name.is_empty())
     }
 
-    /// `OpMemberName`, where it is there and not empty.
+    /// The `OpMemberName`, if it exists and is not empty.
     pub fn member_name(&self, ty: Id, member: u32) -> Option<&str> {
         self.member_names.get(&(ty, member)).map(String::as_str).filter(|name| !name.is_empty())
     }
 
-    /// Parameters of a decoration of an id.
+    /// The parameters of a decoration of an id.
     pub fn decoration(&self, id: Id, decoration: Decoration) -> Option<&[u32]> {
         find(self.decorations.get(&id), decoration)
     }
 
-    /// Parameters of a decoration of a member.
+    /// The parameters of a decoration of a member.
     pub fn member_decoration(&self, ty: Id, member: u32, decoration: Decoration) -> Option<&[u32]> {
         find(self.member_decorations.get(&(ty, member)), decoration)
     }
 
-    /// The first parameter of a decoration of an id: a location, an offset, a stride.
+    /// The first parameter of a decoration of an id, for example a location, an offset or a stride.
     pub fn decoration_value(&self, id: Id, decoration: Decoration) -> Option<u32> {
         self.decoration(id, decoration)?.first().copied()
     }
@@ -270,7 +271,7 @@ impl Declarations {
         self.member_decoration(ty, member, decoration)?.first().copied()
     }
 
-    /// The type that indices of constant value select from a type.
+    /// The type that a path of constant indices selects from a type.
     pub fn type_at(&self, mut ty: Id, path: &[u32]) -> Option<Id> {
         for index in path {
             ty = match self.ty(ty)? {
@@ -284,7 +285,7 @@ impl Declarations {
         Some(ty)
     }
 
-    /// Bits, components and the component type of a scalar or vector.
+    /// The component type and the number of components of a scalar or vector.
     pub fn vector(&self, ty: Id) -> Option<(Id, u32)> {
         match self.ty(ty)? {
             Type::Vector { component, count } => Some((*component, *count)),
@@ -294,11 +295,11 @@ impl Declarations {
     }
 }
 
-/// Keeps types out that contain themselves, or nest too deep.
+/// Excludes types that contain themselves or are nested too deeply.
 #[derive(Default)]
 struct Nesting {
     depths: HashMap<Id, u32>,
-    /// Parts of types so far, declared or not.
+    /// All ids that types declared so far refer to, declared or not.
     parts: HashSet<Id>,
 }
 
@@ -310,7 +311,7 @@ impl Nesting {
             | Type::Array { element: part, .. }
             | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
-            // Walks end here: a pointer may be declared forward.
+            // The walk ends at pointers, which may be declared forward.
             Type::Pointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };

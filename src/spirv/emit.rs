@@ -1,4 +1,4 @@
-//! New declarations and new code.
+//! Adds new declarations and new code.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use spirv::{Op, StorageClass};
 use super::module::encode;
 use super::{Id, Module, Section, string_words};
 
-/// Adds declarations to a module, each only where the module has none that is equal.
+/// Adds declarations to a module, unless the module already has an equal one.
 ///
-/// SPIR-V forbids two equal scalar, vector or function types. Whatever else is decorated is never
-/// reused: the decoration may say something that the new user does not mean.
+/// SPIR-V forbids equal scalar, vector and function types. Other types are not reused if they are
+/// decorated, because the decoration may not be right for the new use.
 #[derive(Debug)]
 pub struct Builder<'m> {
     /// The module.
     pub module: &'m mut Module,
-    /// Id by opcode and operands without the result.
+    /// Ids by opcode and operands without the result.
     known: HashMap<Vec<u32>, Id>,
 }
 
 impl<'m> Builder<'m> {
-    /// A builder that knows what the module declares.
+    /// Makes a builder with the existing declarations of the module.
     pub fn new(module: &'m mut Module) -> Self {
         let decorated: HashSet<Id> =
             module.section(Section::Annotations).map(|i| i.id(0)).collect();
@@ -36,9 +36,9 @@ impl<'m> Builder<'m> {
         Self { module, known }
     }
 
-    /// A type or constant whose `operands` lack the result id.
+    /// Declares a type or constant. `operands` do not include the result id.
     ///
-    /// Structures and arrays are always made anew: layout decorations follow.
+    /// Structures and arrays are never reused, because the caller adds layout decorations.
     pub fn declare(&mut self, op: Op, operands: &[u32]) -> Id {
         let Some(result) = result_index(op) else { return self.declare_new(op, operands) };
         let mut with_result = operands.to_vec();
@@ -54,7 +54,8 @@ impl<'m> Builder<'m> {
         id
     }
 
-    /// A type that is never shared. `operands` lack the result id, which comes first.
+    /// Declares a type that is never reused. `operands` do not include the result id, which comes
+    /// first.
     pub fn declare_new(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.module.fresh_id();
         let mut words = vec![id.0];
@@ -83,7 +84,7 @@ impl<'m> Builder<'m> {
         self.declare(Op::TypeInt, &[32, 1])
     }
 
-    /// `u32` for one component, a vector of `u32` for 2 to 4.
+    /// `u32` for one component, or a vector of `u32` for 2 to 4 components.
     pub fn uvec(&mut self, components: u32) -> Id {
         let uint = self.uint();
         match components {
@@ -139,7 +140,7 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// Where the result stands among the operands, for declarations that may be shared.
+/// The index of the result among the operands, for declarations that may be reused.
 fn result_index(op: Op) -> Option<usize> {
     match op {
         Op::TypeVoid
@@ -158,7 +159,7 @@ fn result_index(op: Op) -> Option<usize> {
     }
 }
 
-/// Whether a module declares such a type only once.
+/// Whether a module must not declare such a type twice.
 fn is_unique(op: Op) -> bool {
     use Op::*;
     matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)
@@ -170,20 +171,20 @@ fn key(op: Op, operands: &[u32], result: usize) -> Vec<u32> {
     key
 }
 
-/// Instructions of a function body, encoded.
+/// Encoded instructions of a function body.
 #[derive(Debug, Default)]
 pub struct Code {
     words: Vec<u32>,
 }
 
 impl Code {
-    /// An instruction without result. Operands beyond the [`MAX_OPERANDS`](super::MAX_OPERANDS) that an
-    /// instruction can hold are left out.
+    /// Appends an instruction without result. Operands beyond [`MAX_OPERANDS`](super::MAX_OPERANDS)
+    /// are left out.
     pub fn push(&mut self, op: Op, operands: &[u32]) {
         encode(&mut self.words, op, operands);
     }
 
-    /// An instruction with result type and result.
+    /// Appends an instruction with result type and result.
     pub fn value(&mut self, builder: &mut Builder<'_>, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = builder.module.fresh_id();
         let mut words = vec![ty.0, id.0];
@@ -192,7 +193,8 @@ impl Code {
         id
     }
 
-    /// Begins a function without parameters that returns nothing, up to its first instruction. Gives its id.
+    /// Begins a function without parameters and result, up to its first instruction. Returns its
+    /// id.
     pub(crate) fn begin_procedure(&mut self, builder: &mut Builder<'_>) -> Id {
         let void = builder.void();
         let procedure = builder.procedure();
@@ -202,7 +204,8 @@ impl Code {
         function
     }
 
-    /// Ends what [`begin_procedure`](Self::begin_procedure) began, and adds it to the module.
+    /// Ends a function that [`begin_procedure`](Self::begin_procedure) began, and adds it to the
+    /// module.
     pub(crate) fn end_procedure(mut self, builder: &mut Builder<'_>, function: Id, name: &str) {
         self.push(Op::Return, &[]);
         self.push(Op::FunctionEnd, &[]);
@@ -210,7 +213,7 @@ impl Code {
         builder.name(function, name);
     }
 
-    /// `OpLabel`; the first one of a body is the caller's too.
+    /// `OpLabel`. The caller must also add the first label of a body.
     pub fn label(&mut self, label: Id) {
         self.push(Op::Label, &[label.0]);
     }
@@ -228,7 +231,8 @@ impl Code {
         self.value(builder, Op::FunctionCall, ty, &operands)
     }
 
-    /// Begins what happens only where `condition` holds. Gives the block for [`end_if`](Self::end_if).
+    /// Begins code that is executed only if `condition` is true. Returns the block for
+    /// [`end_if`](Self::end_if).
     pub fn begin_if(&mut self, builder: &mut Builder<'_>, condition: Id) -> Id {
         let [then, merge] = [(); 2].map(|()| builder.module.fresh_id());
         self.push(Op::SelectionMerge, &[merge.0, 0]);
@@ -237,13 +241,13 @@ impl Code {
         merge
     }
 
-    /// Ends what [`begin_if`](Self::begin_if) began.
+    /// Ends the code that [`begin_if`](Self::begin_if) began.
     pub fn end_if(&mut self, merge: Id) {
         self.push(Op::Branch, &[merge.0]);
         self.label(merge);
     }
 
-    /// An instruction that is already encoded: that of a parsed module.
+    /// Appends an encoded instruction of a parsed module.
     pub(crate) fn copy(&mut self, words: &[u32]) {
         self.words.extend_from_slice(words);
     }

@@ -1,4 +1,4 @@
-//! Finding an entry point, and taking everything away that belongs to others.
+//! Finds an entry point, and removes everything that belongs to others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// Whether that `OpEntryPoint` is this one.
+    /// Whether an `OpEntryPoint` is this entry point.
     pub(crate) fn is(&self, i: Instruction<'_>) -> bool {
         let name = i.operands().get(2..).and_then(read_string);
         i.is(Op::EntryPoint)
@@ -31,42 +31,42 @@ impl EntryPoint {
     }
 }
 
-/// A module without the entry point that was asked for.
+/// The reason why an entry point was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryPointError {
-    /// No entry point of the stage.
+    /// The module has no entry point of the stage.
     #[error("the module has no {stage} shader; it has: {found}")]
     NoShader {
         /// The stage in words.
         stage: &'static str,
-        /// Stage and name of what is there.
+        /// The names and stages of the entry points that the module has.
         found: String,
     },
-    /// No entry point of the stage has that name.
+    /// The module has no entry point of the stage with that name.
     #[error("the module has no {stage} shader named '{name}'; it has: {found}")]
     NotFound {
         /// The stage in words.
         stage: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Stage and name of what is there.
+        /// The names and stages of the entry points that the module has.
         found: String,
     },
-    /// Several, and no name was given.
+    /// The module has several entry points of the stage, and no name was given.
     #[error("the module has several {stage} shaders, name one of: {found}")]
     Ambiguous {
         /// The stage in words.
         stage: &'static str,
-        /// Stage and name of what is there.
+        /// The names and stages of the entry points that the module has.
         found: String,
     },
 }
 
-/// The vertex shader of that name, or the only one.
+/// Finds the vertex shader with that name, or the only one.
 ///
 /// # Errors
-/// [`EntryPointError`] with what the module has instead.
+/// [`EntryPointError`], which lists what the module has.
 pub fn find_vertex_shader(
     module: &Module,
     name: Option<&str>,
@@ -74,10 +74,10 @@ pub fn find_vertex_shader(
     find_entry_point(module, ExecutionModel::Vertex, name)
 }
 
-/// The fragment shader of that name, or the only one.
+/// Finds the fragment shader with that name, or the only one.
 ///
 /// # Errors
-/// [`EntryPointError`] with what the module has instead.
+/// [`EntryPointError`], which lists what the module has.
 pub fn find_fragment_shader(
     module: &Module,
     name: Option<&str>,
@@ -85,10 +85,10 @@ pub fn find_fragment_shader(
     find_entry_point(module, ExecutionModel::Fragment, name)
 }
 
-/// The shader of that stage and name, or the only one of the stage.
+/// Finds the shader with that stage and name, or the only one of the stage.
 ///
 /// # Errors
-/// [`EntryPointError`] with what the module has instead.
+/// [`EntryPointError`], which lists what the module has.
 pub fn find_entry_point(
     module: &Module,
     model: ExecutionModel,
@@ -107,15 +107,16 @@ pub fn find_entry_point(
     }
 }
 
-/// Stages of whose outputs transform feedback captures: of those that a pipeline has, the last.
+/// The stages whose outputs transform feedback captures: the last of them in a pipeline.
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
-/// The shader whose outputs are captured: of that stage and name, or the only one of the stage. Without a stage it
-/// is the first of [`CAPTURED_STAGES`] of which the module has a shader (of that name).
+/// Finds the shader whose outputs are captured: the one with that stage and name, or the only one
+/// of the stage. Without a stage, it is a shader of the first of [`CAPTURED_STAGES`] that the
+/// module has (with that name).
 ///
 /// # Errors
-/// [`EntryPointError`] with what the module has instead.
+/// [`EntryPointError`], which lists what the module has.
 pub fn find_captured_shader(
     module: &Module,
     stage: Option<ExecutionModel>,
@@ -144,7 +145,7 @@ pub fn find_captured_shader(
 /// Any of [`CAPTURED_STAGES`] in words.
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
-/// All entry points with their execution models. Those of models that are not known count as vertex shaders.
+/// All entry points with their execution models. Unknown models count as vertex shaders.
 fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
     let entry = |i: Instruction<'_>| {
         let (name, length) = read_string(i.operands().get(2..)?)?;
@@ -159,7 +160,7 @@ fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
         .collect()
 }
 
-/// Entry points as errors list them.
+/// Lists entry points for error messages.
 fn list(all: &[(u32, EntryPoint)]) -> String {
     let all: Vec<String> = all
         .iter()
@@ -189,7 +190,7 @@ pub(crate) fn entry_functions(module: &Module) -> impl Iterator<Item = Id> {
     module.section(Section::EntryPoints).filter(|i| i.is(Op::EntryPoint)).map(|i| i.id(1))
 }
 
-/// Whether the entry point's function is that of another entry point too.
+/// Whether another entry point has the same function.
 pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
     module
         .section(Section::EntryPoints)
@@ -198,9 +199,9 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
         .is_some()
 }
 
-/// Leaves of the module what the entry point needs: removes all other entry points, and the functions and
-/// declarations that this one does not [use](StaticUse), but for outputs of its interface. Returns what it uses,
-/// these included.
+/// Removes everything that the entry point does not need: all other entry points, and the functions
+/// and declarations that it does not [use](StaticUse), except outputs of its interface. Returns
+/// what it uses, including these outputs.
 pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     module.retain(Section::EntryPoints, |i| entry.is(i));
     module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
@@ -228,7 +229,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     removed.extend(variables.map(|i| i.id(1)).filter(|id| !used.contains(*id)));
     remove_debug_info(module, &mut removed);
-    // What is left of it describes what is left.
+    // The remaining debug info keeps the declarations that it refers to.
     let sets = debug_info_sets(module);
     let debug_info = [Section::Declarations, Section::Functions].map(|section| {
         let of_sets = module.section(section).filter(|i| i.is(Op::ExtInst));
@@ -258,7 +259,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     used
 }
 
-/// Removes names and decorations of what is gone, and of its members.
+/// Removes names and decorations of removed ids, and of their members.
 pub(crate) fn remove_annotations(module: &mut Module, removed: &HashSet<Id>) {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
@@ -282,12 +283,12 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &HashSet<Id>) {
     }
 }
 
-/// Removes debug info that refers to something removed, and is therefore removed too.
+/// Removes debug info that refers to removed ids, transitively.
 pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
     let sets = debug_info_sets(module);
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
-            // Result type, result, set and number come first; all else are ids.
+            // The first operands are result type, result, set and number; all others are ids.
             let refers = i.is(Op::ExtInst)
                 && sets.contains(&i.id(2))
                 && i.operands().iter().skip(4).any(|id| removed.contains(&Id(*id)));
@@ -299,7 +300,7 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) 
     }
 }
 
-/// Instruction sets that describe the module, and do nothing.
+/// Instruction sets that only describe the module.
 pub(crate) fn debug_info_sets(module: &Module) -> HashSet<Id> {
     let is_debug_info = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
     module
@@ -312,7 +313,7 @@ pub(crate) fn debug_info_sets(module: &Module) -> HashSet<Id> {
         .collect()
 }
 
-/// A function and those that it calls.
+/// A function and all functions that it calls, directly or indirectly.
 pub(crate) fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
     let mut calls: HashMap<Id, Vec<Id>> = HashMap::new();
     let mut function = Id(0);

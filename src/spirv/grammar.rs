@@ -1,4 +1,4 @@
-//! Where the ids of an instruction stand.
+//! The positions of ids in instructions.
 
 use std::sync::LazyLock;
 
@@ -9,18 +9,18 @@ use super::{Id, Instruction, read_string};
 
 type Grammar = rspirv::grammar::Instruction<'static>;
 
-/// What parsing asks of every instruction, looked up once.
+/// The properties of an instruction that parsing needs.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     grammar: &'static Grammar,
-    /// Index among the operands of the result type.
+    /// The index of the result type among the operands.
     ty: Option<usize>,
-    /// Index among the operands of the result.
+    /// The index of the result among the operands.
     result: Option<usize>,
     is_type: bool,
 }
 
-/// The table by opcode: rspirv's own look-up is linear.
+/// The table by opcode, because rspirv's own look-up is linear.
 static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
     let mut table = Vec::new();
     for grammar in INSTRUCTION_TABLE.iter() {
@@ -43,7 +43,7 @@ fn lookup(opcode: u16) -> Option<&'static Entry> {
     BY_OPCODE.get(usize::from(opcode))?.as_ref()
 }
 
-/// Index among the operands of the result type and of the result.
+/// The indices of the result type and of the result among the operands.
 fn result_positions(opcode: u16) -> (Option<usize>, Option<usize>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
@@ -53,8 +53,8 @@ pub(super) fn is_type(opcode: u16) -> bool {
     lookup(opcode).is_some_and(|entry| entry.is_type)
 }
 
-/// The result type and the result of an instruction, each where it has one. Both are absent for an
-/// opcode that the grammar lacks.
+/// The result type and the result of an instruction, if it has them. Both are `None` for an opcode
+/// that is not in the grammar.
 pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
     let (ty, result) = result_positions(instruction.opcode());
     let id = |position: Option<usize>| {
@@ -63,7 +63,7 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
     (id(ty), id(result))
 }
 
-/// The result of an instruction; an error where it is too short to hold it.
+/// The result of an instruction; an error if the instruction is too short to contain it.
 pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<Id>, ()> {
     match result_positions(instruction.opcode()).1 {
         None => Ok(None),
@@ -71,8 +71,8 @@ pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<I
     }
 }
 
-/// Calls `visit` with the index of every operand that is an id. Returns false for an opcode, or a kind of
-/// operand, whose ids are not known: then some may be missing.
+/// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a
+/// kind of operand is not known; some ids may be missing then.
 pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
     let Some(Entry { grammar, .. }) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
@@ -109,7 +109,7 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
                     None => return false,
                 },
                 OperandKind::LiteralContextDependentNumber => at = end,
-                // All parameters of image operands are ids, and they come last.
+                // All parameters of image operands are ids, and they are the last operands.
                 OperandKind::ImageOperands => {
                     (at + 1..end).for_each(&mut visit);
                     at = end;
@@ -121,11 +121,11 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
                     (at..end).take(ids).for_each(&mut visit);
                     at += ids;
                 }
-                // The parameters of these may be ids, in a number that their value decides.
+                // The parameters of these may be ids; their number depends on the value.
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,
-                // Those of the core decorations and of loops are literals.
+                // The parameters of core decorations and of loop control are literals.
                 OperandKind::Decoration | OperandKind::LoopControl => at = end,
                 _ => at += 1,
             }
@@ -137,7 +137,7 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
     true
 }
 
-/// The ids among the operands. Where not all of them are known, every operand may be one.
+/// The ids among the operands. If not all of them are known, all operands are returned.
 pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
     let mut ids = Vec::new();
     if visit_ids(instruction, |index| ids.push(instruction.id(index))) {
@@ -146,7 +146,7 @@ pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
     instruction.operands().iter().map(|word| Id(*word)).collect()
 }
 
-/// What of memory operands has an id as its parameter.
+/// The memory operands that have an id as their parameter.
 const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::MAKE_POINTER_VISIBLE)
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)

@@ -6,18 +6,19 @@ use super::Id;
 
 /// A set of ids below a bound.
 ///
-/// Compilers number densely, for which bits are several times as fast as a hash table; a header that claims
-/// many more ids than the module has words gets the table, so that memory stays in proportion.
+/// Compilers number ids densely, for which a bit set is several times as fast as a hash table. If a
+/// header claims many more ids than the module has words, a hash table is used, so that memory
+/// stays proportional to the module.
 #[derive(Debug)]
 pub(crate) enum IdSet {
-    /// Bits, of as many ids as there is room for.
+    /// A bit set for all ids below the bound.
     Dense(Vec<u64>),
-    /// A table.
+    /// A hash table.
     Sparse(HashSet<u32>),
 }
 
 impl IdSet {
-    /// For ids below `bound` in a module of `words` words.
+    /// Makes a set for ids below `bound`, for a module with `words` words.
     pub(super) fn new(bound: u32, words: usize) -> Self {
         let bits = (bound as usize).div_ceil(64);
         match bits <= words {
@@ -26,7 +27,7 @@ impl IdSet {
         }
     }
 
-    /// Adds an id; false where it was there, or is not below the bound.
+    /// Adds an id. Returns false if it was in the set already, or is not below the bound.
     pub(crate) fn insert(&mut self, Id(id): Id) -> bool {
         match self {
             Self::Sparse(ids) => ids.insert(id),
@@ -40,7 +41,7 @@ impl IdSet {
         }
     }
 
-    /// Whether the id is there.
+    /// Whether the id is in the set.
     pub(crate) fn contains(&self, Id(id): Id) -> bool {
         match self {
             Self::Sparse(ids) => ids.contains(&id),

@@ -1,11 +1,11 @@
-//! Bringing functions of a library module into another module.
+//! Links functions of a library module into another module.
 //!
-//! The library is compiled from WGSL without the functions that WGSL cannot say: those are stubs, and
-//! whoever links gives their bodies ([`Define`]). A function comes in when something refers to it by
-//! name, and brings along what it calls, its types, constants and variables.
+//! The library is compiled from WGSL. Functions that cannot be written in WGSL are stubs, whose
+//! bodies the caller provides ([`Define`]). A function is linked if something refers to it by name,
+//! together with the functions that it calls, its types, constants and variables.
 //!
-//! The application's module decides: its memory model stays, its types are used where they are equal
-//! ([`Builder`] says which may be), its version is kept. The library must therefore be SPIR-V 1.0.
+//! The application's module has precedence: its memory model and its version are kept, and its
+//! types are reused if they are equal (see [`Builder`]). The library must therefore be SPIR-V 1.0.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ use spirv::Op;
 use super::emit::{Builder, Code};
 use super::{Id, Instruction, Module, Section, grammar, read_string, result_of};
 
-/// A library that cannot be linked: a mistake of whoever made it, not of the application.
+/// The reason why a library cannot be linked: a bug in the library, not in the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// A function is missing.
+    /// The library has no such function.
     #[error("the shader library has no function '{0}'")]
     NoFunction(String),
-    /// A stub has other parameters than its body takes.
+    /// The parameters of a stub differ from those that its body uses.
     #[error(
         "the stub '{0}' of the shader library does not have the parameters that its body takes"
     )]
@@ -29,17 +29,17 @@ pub enum LinkError {
     /// The library refers to an id that it does not declare.
     #[error("the shader library refers to {0}, which it does not declare")]
     NotDeclared(Id),
-    /// An instruction whose ids cannot be renumbered.
+    /// The ids of an instruction are not known, so it cannot be renumbered.
     #[error("the shader library has an instruction that the linker does not know: opcode {0}")]
     UnknownInstruction(u16),
 }
 
-/// A module whose functions are found by name.
+/// A module whose functions can be found by name.
 #[derive(Debug)]
 pub struct Library {
     module: Module,
     functions: HashMap<String, Function>,
-    /// Name by function id.
+    /// Names by function id.
     names: HashMap<Id, String>,
     /// Declarations by result id.
     declarations: HashMap<Id, Vec<u32>>,
@@ -54,7 +54,7 @@ struct Function {
 }
 
 impl Library {
-    /// Indexes a module by its functions' names.
+    /// Makes a library from a module.
     pub fn new(module: Module) -> Self {
         let names: HashMap<Id, String> = module
             .section(Section::Names)
@@ -86,23 +86,23 @@ impl Library {
         Self { module, functions, names, declarations }
     }
 
-    /// The names of its functions, in no order.
+    /// The names of all functions, in any order.
     pub fn function_names(&self) -> impl Iterator<Item = &str> {
         self.functions.keys().map(String::as_str)
     }
 }
 
-/// A stub that wants a body.
+/// A stub that needs a body.
 #[derive(Debug)]
 pub struct Stub {
-    /// Its name.
+    /// The name of the stub.
     pub name: String,
-    /// Its parameters, in the module that is linked into.
+    /// The ids of its parameters in the target module.
     pub parameters: Vec<Id>,
 }
 
 impl Stub {
-    /// The parameters of a stub that has so many.
+    /// The parameters of a stub with `N` parameters.
     ///
     /// # Errors
     /// [`LinkError::StubParameters`]
@@ -112,16 +112,16 @@ impl Stub {
     }
 }
 
-/// Gives stubs their bodies.
+/// Provides the bodies of stubs.
 pub trait Define {
-    /// What can go wrong.
+    /// The error type.
     type Error: From<LinkError>;
 
-    /// Instructions behind the first label up to the terminator, or `None` where the library's own
-    /// body is right. May refer to further functions of the library.
+    /// Returns the instructions after the first label up to and including the terminator, or `None`
+    /// to keep the library's own body. May refer to further functions of the library.
     ///
     /// # Errors
-    /// As the implementation has it.
+    /// Depends on the implementation.
     fn define(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -132,22 +132,23 @@ pub trait Define {
 /// Links a [`Library`] into a module.
 #[derive(Debug)]
 pub struct Linker<'l, 'm> {
-    /// The module that is linked into.
+    /// The builder of the target module.
     pub builder: Builder<'m>,
     library: &'l Library,
-    /// Ids of the library to ids of the module.
+    /// Ids in the target module by ids in the library.
     ids: HashMap<Id, Id>,
-    /// Functions that have an id, and as yet no body.
+    /// Functions that have an id but no body yet.
     pending: Vec<String>,
 }
 
 impl<'l, 'm> Linker<'l, 'm> {
-    /// A linker that has brought nothing in yet.
+    /// Makes a linker. Nothing is linked yet.
     pub fn new(module: &'m mut Module, library: &'l Library) -> Self {
         Self { builder: Builder::new(module), library, ids: HashMap::new(), pending: Vec::new() }
     }
 
-    /// The id of a function of the library, which [`finish`](Self::finish) will bring in.
+    /// Returns the id of a function of the library. [`finish`](Self::finish) will link the
+    /// function.
     ///
     /// # Errors
     /// [`LinkError::NoFunction`]
@@ -163,16 +164,16 @@ impl<'l, 'm> Linker<'l, 'm> {
         let id = self.builder.module.fresh_id();
         self.ids.insert(function.id, id);
         self.pending.push(name.to_owned());
-        // One prefix, so that a reader of the module sees what is not the application's.
+        // A common prefix distinguishes functions of the library from those of the application.
         let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
         self.builder.name(id, &format!("{prefix}{name}"));
         Ok(id)
     }
 
-    /// The interface of an entry point of the library, in the module that is linked into.
+    /// The interface of an entry point of the library, with the ids of the target module.
     ///
     /// # Errors
-    /// [`LinkError`] where there is none of that name.
+    /// [`LinkError`] if there is no such entry point.
     pub fn entry_interface(&mut self, name: &str) -> Result<Vec<Id>, LinkError> {
         let library = self.library;
         for i in library.module.section(Section::EntryPoints) {
@@ -186,7 +187,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         Err(LinkError::NoFunction(name.to_owned()))
     }
 
-    /// Brings in every function that was referred to.
+    /// Links every function that was referred to.
     ///
     /// # Errors
     /// Those of `definitions`, and [`LinkError`].
@@ -259,13 +260,13 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// The id of something defined inside a function.
+    /// The new id of something that is defined in a function.
     fn local(&mut self, id: Id) -> Id {
         let module = &mut *self.builder.module;
         *self.ids.entry(id).or_insert_with(|| module.fresh_id())
     }
 
-    /// The id of a type, constant, variable or instruction set.
+    /// The new id of a type, constant, variable or instruction set.
     fn import(&mut self, id: Id) -> Result<Id, LinkError> {
         if let Some(id) = self.ids.get(&id) {
             return Ok(*id);
@@ -315,9 +316,9 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(new)
     }
 
-    /// Operands without the result at `result`, with the module's ids.
+    /// Renumbers operands, and removes the result at index `result`.
     fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
-        // The result stands for itself meanwhile.
+        // Meanwhile the result is mapped to itself.
         let id = Id(words[1 + result]);
         self.ids.insert(id, id);
         let renumbered = self.renumber(words, false);
@@ -341,7 +342,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         id
     }
 
-    /// Names and decorations of `id`, for `new`.
+    /// Copies names and decorations of `id` for `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         let library = self.library;
         for section in [Section::Names, Section::Annotations] {

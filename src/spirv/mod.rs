@@ -1,15 +1,17 @@
 //! SPIR-V at word level.
 //!
-//! A [`Module`] is the module's words, cut into instructions and sorted into the sections of the
-//! [logical layout](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_logical_layout_of_a_module).
-//! Nothing is decoded that a pass does not ask for, so that instructions which this crate has never
-//! heard of (newer opcodes, vendor extensions, debug info) go through untouched: parsing and
-//! [`Module::words`] are inverse to the bit. One thing is written out on the way in, decoration groups.
+//! A [`Module`] contains the words of a module, split into instructions and sorted by the sections
+//! of the [logical
+//! layout](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_logical_layout_of_a_module).
+//! Only the instructions that a pass needs are decoded. Unknown instructions (newer opcodes, vendor
+//! extensions, debug info) are therefore kept: [`Module::words`] returns exactly the words that
+//! were parsed, except that decoration groups are expanded during parsing.
 //!
-//! What a pass needs to know of an instruction's operands comes from Khronos' grammar, as `rspirv` tabulates it
-//! (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`] writes new code;
-//! `assignment` finds what is read or left before it is written; [`entry_point`] isolates an entry point;
-//! [`specialization`] makes constants of specialisation constants; [`link`] brings functions of another module in.
+//! The operands of instructions are known from Khronos' grammar in the form of `rspirv`'s tables
+//! (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`] writes new
+//! code; `assignment` finds values that are used before they are written; [`entry_point`] isolates
+//! an entry point; [`specialization`] replaces specialisation constants by constants; [`link`]
+//! links functions of another module.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +29,7 @@ pub mod static_use;
 pub(crate) mod type_name;
 pub(crate) mod types;
 
-/// The crate `spirv`: the enumerations of SPIR-V that this crate takes and gives.
+/// The crate `spirv`: the enumerations of SPIR-V in this crate's API.
 pub use ::spirv as headers;
 pub use grammar::result_of;
 pub(crate) use grammar::{ids_of, visit_ids};
@@ -48,15 +50,15 @@ impl fmt::Display for Id {
     }
 }
 
-/// A literal string's words: UTF-8, low byte first, with at least one terminating 0.
+/// The words of a literal string: UTF-8, low byte first, with at least one terminating 0.
 pub fn string_words(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// A literal string at the start of `words`, and the number of words that it takes; `None` where it is
-/// not terminated. What is not UTF-8 is replaced: names are for people.
+/// Reads a literal string at the start of `words`. Returns it with the number of its words, or
+/// `None` if it is not terminated. Invalid UTF-8 is replaced.
 pub fn read_string(words: &[u32]) -> Option<(String, usize)> {
     let end = words.iter().position(|w| w.to_le_bytes().contains(&0))?;
     let bytes: Vec<u8> =

@@ -1,4 +1,4 @@
-//! The words of a module, cut into instructions.
+//! The words of a module, split into instructions.
 
 mod decoration_groups;
 
@@ -9,79 +9,79 @@ use super::emit::Code;
 use super::id_set::IdSet;
 
 const HEADER_WORDS: usize = 5;
-/// The specification's universal limit on ids is 2^22 - 1; compilers exceed it, but nobody needs a
-/// quarter of the space that 32 bits leave, and passes add ids of their own.
+/// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
+/// it, but never come close to this number; the remaining 32-bit ids are for ids that passes add.
 const MAX_BOUND: u32 = 1 << 30;
 
-/// Words that are no SPIR-V module.
+/// The reason why words are not a SPIR-V module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid SPIR-V at word {word}: {kind}")]
 pub struct ParseError {
     /// Offset in words from the start of the module.
     pub word: usize,
-    /// What is wrong there.
+    /// The problem at that word.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong with a module's words.
+/// A problem in a module's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// The number of bytes is no multiple of 4.
+    /// The number of bytes is not a multiple of 4.
     #[error("the file ends inside a word ({0} bytes)")]
     PartialWord(usize),
-    /// Shorter than the header.
+    /// The module is shorter than the header.
     #[error("{0} words are less than the header's 5")]
     TruncatedHeader(usize),
-    /// The first word.
+    /// The first word is not the magic number.
     #[error("the magic number is {0:#010x}, not 0x07230203")]
     Magic(u32),
-    /// The header's bound.
+    /// The id bound in the header is out of range.
     #[error("the id bound is {0}; it must be above 0 and at most 2^30")]
     Bound(u32),
     /// An instruction's word count is 0.
     #[error("opcode {0} has a word count of 0")]
     ZeroWordCount(u16),
-    /// An instruction runs past the end.
+    /// An instruction extends beyond the end of the module.
     #[error("opcode {opcode} takes {count} words, of which {left} are left")]
     TruncatedInstruction {
         /// The opcode.
         opcode: u16,
         /// Its word count.
         count: usize,
-        /// Words up to the end of the module.
+        /// The number of words up to the end of the module.
         left: usize,
     },
-    /// An instruction is too short for its result.
+    /// An instruction is too short to contain its result.
     #[error("opcode {0} is too short for its result id")]
     MissingResult(u16),
-    /// A result id is 0 or not below the bound.
+    /// A result id is 0, or not below the bound.
     #[error("result id {id} is not between 1 and the bound {bound}")]
     IdOutOfBound {
         /// The id.
         id: u32,
-        /// The header's bound.
+        /// The bound in the header.
         bound: u32,
     },
-    /// An id is the result of two instructions.
+    /// Two instructions have the same result id.
     #[error("result id {0} is defined a second time")]
     DuplicateResult(u32),
-    /// `OpFunction` or `OpFunctionEnd` where the other is due.
+    /// `OpFunction` inside a function, or `OpFunctionEnd` outside of one.
     #[error("functions are not properly nested")]
     FunctionNesting,
-    /// Decoration groups that decorate too much: written out they take more than 2^20 words.
+    /// The decoration groups expand to more than 2^20 words.
     #[error("the decoration groups take more than 2^20 words, written out")]
     DecorationGroups,
 }
 
-/// SPIR-V words from the bytes of a file, of either byte order.
+/// Reads SPIR-V words from the bytes of a file, in either byte order.
 ///
 /// # Errors
-/// [`ParseErrorKind::Magic`], or [`ParseErrorKind::PartialWord`] where the number of bytes is no multiple
-/// of 4.
+/// [`ParseErrorKind::Magic`], or [`ParseErrorKind::PartialWord`] if the number of bytes is not a
+/// multiple of 4.
 pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, ParseError> {
     let (chunks, rest) = bytes.as_chunks::<4>();
-    // First: of a file that is something else entirely, that is the thing to say.
+    // This is checked first, because it is the most useful error for a file that is not SPIR-V.
     if let Some(first) = chunks.first()
         && ![*first, [first[3], first[2], first[1], first[0]]]
             .contains(&spirv::MAGIC_NUMBER.to_le_bytes())
@@ -100,7 +100,7 @@ pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, ParseError> {
     Ok(chunks.iter().map(|chunk| read(*chunk)).collect())
 }
 
-/// Sections of the logical layout, in their order.
+/// The sections of the logical layout, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Section {
@@ -116,25 +116,25 @@ pub enum Section {
     EntryPoints,
     /// `OpExecutionMode`, `OpExecutionModeId`
     ExecutionModes,
-    /// `OpString`, `OpSource` and their like
+    /// `OpString`, `OpSource` and similar instructions
     Sources,
     /// `OpName`, `OpMemberName`
     Names,
     /// `OpModuleProcessed`
     Processes,
-    /// `OpDecorate` and its like
+    /// `OpDecorate` and similar instructions
     Annotations,
     /// Types, constants and global variables
     Declarations,
-    /// `OpFunction` to `OpFunctionEnd`, all of them in a row
+    /// `OpFunction` to `OpFunctionEnd` of all functions
     Functions,
 }
 
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that an opcode opens, or `None` for one that stays where it stands: `OpExtInst`, and
-    /// whatever is unknown.
+    /// The section that an opcode begins, or `None` for one that belongs to the current section:
+    /// `OpExtInst`, and unknown opcodes.
     fn of(opcode: u16) -> Option<Self> {
         use Op::*;
         Some(match Op::from_u32(opcode.into())? {
@@ -176,7 +176,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // The first section that may have line information, and values.
+            // This is the first section that may contain these.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if super::grammar::is_type(opcode) => Self::Declarations,
@@ -185,40 +185,40 @@ impl Section {
     }
 }
 
-/// One instruction, borrowed.
+/// A borrowed instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Instruction<'a> {
     words: &'a [u32],
 }
 
 impl<'a> Instruction<'a> {
-    /// The instruction of those words, of which there must be one at least.
+    /// Makes an instruction from its words, of which there must be at least one.
     pub(crate) fn new(words: &'a [u32]) -> Self {
         debug_assert!(!words.is_empty());
         Self { words }
     }
 
-    /// The opcode, known or not.
+    /// The opcode, which may be unknown.
     pub fn opcode(self) -> u16 {
         self.words[0] as u16
     }
 
-    /// Whether it is that instruction.
+    /// Whether the opcode is `op`.
     pub fn is(self, op: Op) -> bool {
         u32::from(self.opcode()) == op as u32
     }
 
-    /// The opcode, where it is known.
+    /// The opcode, if it is known.
     pub fn op(self) -> Option<Op> {
         Op::from_u32(self.opcode().into())
     }
 
-    /// The words behind the first.
+    /// The words after the first.
     pub fn operands(self) -> &'a [u32] {
         &self.words[1..]
     }
 
-    /// Operand `index`, or 0, which is no valid id, where the instruction is shorter.
+    /// Operand `index`, or 0 if the instruction is shorter. 0 is not a valid id.
     pub fn operand(self, index: usize) -> u32 {
         self.operands().get(index).copied().unwrap_or(0)
     }
@@ -234,7 +234,7 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// Where an instruction lies in [`Module::arena`].
+/// The range of an instruction in [`Module::arena`].
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: u32,
@@ -248,18 +248,18 @@ pub struct Module {
     generator: u32,
     schema: u32,
     bound: u32,
-    /// Words of all instructions, replaced and removed ones included.
+    /// The words of all instructions, including those that were replaced or removed.
     arena: Vec<u32>,
     sections: [Vec<Span>; SECTIONS],
 }
 
 impl Module {
-    /// Cuts words into instructions.
+    /// Splits words into instructions.
     ///
     /// # Errors
-    /// [`ParseError`] with the offset of the first word that cannot be: the header, word counts,
-    /// result ids out of bound or defined twice, functions that do not nest. Everything else is left to
-    /// whoever asks, and to `spirv-val`.
+    /// [`ParseError`] with the offset of the first invalid word: an invalid header or word count, a
+    /// result id that is out of bound or defined twice, or functions that are not properly nested.
+    /// Everything else is checked by later passes, or by `spirv-val`.
     pub fn parse(words: &[u32]) -> Result<Self, ParseError> {
         let fail = |word, kind| Err(ParseError { word, kind });
         let &[magic, version, generator, bound, schema, ..] = words else {
@@ -311,7 +311,7 @@ impl Module {
                 return fail(at, ParseErrorKind::FunctionNesting);
             }
             in_function = (in_function || begins) && !ends;
-            // Behind the last section comes no other.
+            // There is no section after the last one.
             if section < Section::Functions {
                 section = Section::of(instruction.opcode()).map_or(section, |s| s.max(section));
             }
@@ -325,8 +325,8 @@ impl Module {
         Ok(module)
     }
 
-    /// The module's words. Directly after [`parse`](Self::parse) they are the words that went in, unless
-    /// there were decoration groups.
+    /// The words of the module. Directly after [`parse`](Self::parse) they are the parsed words,
+    /// unless these contain decoration groups.
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
@@ -336,7 +336,7 @@ impl Module {
         words
     }
 
-    /// SPIR-V version as (major, minor).
+    /// The SPIR-V version as (major, minor).
     pub fn version(&self) -> (u8, u8) {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
@@ -351,15 +351,14 @@ impl Module {
         self.sections[section as usize].iter().map(|span| Instruction { words: self.span(*span) })
     }
 
-    /// An id that nothing uses yet.
+    /// Returns an unused id.
     pub fn fresh_id(&mut self) -> Id {
         let id = Id(self.bound);
         self.bound += 1;
         id
     }
 
-    /// Appends an instruction to a section. Operands beyond the [`MAX_OPERANDS`] that an instruction can hold
-    /// are left out.
+    /// Appends an instruction to a section. Operands beyond [`MAX_OPERANDS`] are left out.
     pub fn push(&mut self, section: Section, op: Op, operands: &[u32]) {
         let span = self.store(op, operands);
         self.sections[section as usize].push(span);
@@ -370,8 +369,8 @@ impl Module {
         self.push_encoded(section, code.words());
     }
 
-    /// Appends instructions to a section that are already encoded: those of [`Code`] and of parsed modules.
-    /// What is left behind words that are no whole instruction is left out.
+    /// Appends encoded instructions to a section: those of [`Code`] and of parsed modules. Trailing
+    /// words that are not a whole instruction are left out.
     pub(crate) fn push_encoded(&mut self, section: Section, words: &[u32]) {
         let mut rest = words;
         while let Some(length) = rest.first().map(|word| word >> 16)
@@ -386,14 +385,14 @@ impl Module {
         debug_assert!(rest.is_empty(), "malformed instructions: {rest:?}");
     }
 
-    /// Removes the instructions of a section for which `keep` is false.
+    /// Removes the instructions of a section for which `keep` returns false.
     pub fn retain(&mut self, section: Section, mut keep: impl FnMut(Instruction<'_>) -> bool) {
         let arena = &self.arena;
         self.sections[section as usize]
             .retain(|span| keep(Instruction { words: words_of(arena, *span) }));
     }
 
-    /// Lets `replace` put an instruction of its own, encoded, in the place of another.
+    /// Replaces the instructions of a section for which `replace` returns an encoded instruction.
     pub(crate) fn replace(
         &mut self,
         section: Section,
@@ -413,7 +412,7 @@ impl Module {
         }
     }
 
-    /// Lets `edit` change operands of a section's instructions in place.
+    /// Calls `edit` to change the operands of a section's instructions in place.
     pub fn edit(&mut self, section: Section, mut edit: impl FnMut(Op, &mut [u32])) {
         for span in &self.sections[section as usize] {
             let start = span.start as usize;
@@ -432,7 +431,7 @@ impl Module {
         }
     }
 
-    /// Takes a capability's declaration away.
+    /// Removes the declaration of a capability.
     pub fn remove_capability(&mut self, capability: spirv::Capability) {
         self.retain(Section::Capabilities, |i| i.operand(0) != capability as u32);
     }
@@ -445,7 +444,7 @@ impl Module {
         }
     }
 
-    /// Takes an extension's declaration away.
+    /// Removes the declaration of an extension.
     pub fn remove_extension(&mut self, name: &str) {
         let words = super::string_words(name);
         self.retain(Section::Extensions, |i| i.operands() != words);
@@ -462,10 +461,10 @@ impl Module {
     }
 }
 
-/// Operands that an instruction can hold: its words are counted in 16 bits.
+/// The most operands of an instruction: its word count has 16 bits.
 pub const MAX_OPERANDS: usize = u16::MAX as usize - 1;
 
-/// Appends an instruction, without the operands that it cannot hold.
+/// Appends an instruction. Operands beyond [`MAX_OPERANDS`] are left out.
 pub(super) fn encode(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
     let operands = operands.get(..MAX_OPERANDS).unwrap_or(operands);
     words.push(((operands.len() + 1) as u32) << 16 | op as u32);

@@ -1,4 +1,4 @@
-//! Pointers into variables, followed through the instructions that derive one from another.
+//! Tracks pointers into variables through the instructions that derive them.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,18 @@ use spirv::Op;
 use super::declarations::Declarations;
 use super::{Id, Instruction};
 
-/// A pointer to a variable, or into it.
+/// A pointer to a variable, or to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pointer {
     pub(crate) variable: Id,
     /// Constant indices into the variable.
     pub(crate) path: Vec<u32>,
-    /// Whether an index followed that is no constant: then the pointer is to some part of what is at `path`.
+    /// Whether an index that is not constant follows: then the pointer is to some part of the value
+    /// at `path`.
     pub(crate) is_dynamic: bool,
 }
 
-/// What is known of the pointers of a function.
+/// The known pointers of a function.
 #[derive(Debug)]
 pub(crate) struct Pointers<'a> {
     declarations: &'a Declarations,
@@ -25,7 +26,7 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Pointers to variables, and nothing derived of them yet.
+    /// Begins with pointers to variables.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,
@@ -35,12 +36,13 @@ impl<'a> Pointers<'a> {
         this
     }
 
-    /// One more variable.
+    /// Adds a variable.
     pub(crate) fn add(&mut self, variable: Id) {
         self.known.insert(variable, Pointer { variable, path: Vec::new(), is_dynamic: false });
     }
 
-    /// Whether an instruction does no more than to derive a pointer from another, which is followed.
+    /// Tracks an instruction that derives a pointer from a known one. Returns whether it is such an
+    /// instruction.
     pub(crate) fn follow(&mut self, i: Instruction<'_>) -> bool {
         let is_chain = match i.op() {
             Some(Op::CopyObject) => false,
@@ -58,7 +60,7 @@ impl<'a> Pointers<'a> {
         true
     }
 
-    /// Where a pointer leads, if it is a known one.
+    /// Returns a pointer, if it is known.
     pub(crate) fn get(&self, pointer: Id) -> Option<&Pointer> {
         self.known.get(&pointer)
     }

@@ -1,10 +1,11 @@
-//! Specialisation: constants of a value that is given when a pipeline is made become constants
-//! ([Vulkan, specialization constants](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-specialization-constants)).
+//! Replaces specialisation constants by constants ([Vulkan, specialization
+//! constants](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-specialization-constants)).
 //!
-//! A capture's layout depends on the lengths of arrays, and these may depend on specialisation constants.
-//! So the values are needed when a shader is lowered, not only when a pipeline is made of it, and both
-//! must be the same. [`specialize`] leaves no way for them to differ: it writes the values into the module,
-//! where no pipeline changes them any more, and computes what depends on them.
+//! The layout of a capture depends on the lengths of arrays, which may depend on specialisation
+//! constants. The values are therefore needed when a shader is lowered, not only when a pipeline is
+//! created, and they must be the same. [`specialize`] guarantees that: it writes the values into
+//! the module, where a pipeline can no longer change them, and computes the constants that depend
+//! on them.
 
 mod fold;
 
@@ -19,28 +20,28 @@ use super::{Id, Instruction, Module, Section};
 /// The value of a specialisation constant: a `VkSpecializationMapEntry` and its part of `pData`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpecializationConstant<'a> {
-    /// `constantID`: the `SpecId` that the module's constant is decorated with.
+    /// `constantID`: the `SpecId` of the module's constant.
     pub constant_id: u32,
-    /// `pData[offset..offset + size]`: the value as it lies in memory, as many bytes as the constant's
-    /// type has; four for a boolean, which is a `VkBool32`.
+    /// `pData[offset..offset + size]`: the value in memory. Its size must be that of the constant's
+    /// type; four bytes for a boolean, which is a `VkBool32`.
     pub data: &'a [u8],
 }
 
-/// Values that do not fit a module's specialisation constants.
+/// The reason why values do not match a module's specialisation constants.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecializationError {
-    /// Data of another size than the constant's.
+    /// The size of the data differs from that of the constant.
     #[error("specialisation constant {constant_id} takes {expected} bytes, and was given {found}")]
     Size {
         /// `SpecId`
         constant_id: u32,
-        /// Bytes of the constant's type.
+        /// The size of the constant's type in bytes.
         expected: usize,
-        /// Bytes of data.
+        /// The size of the data in bytes.
         found: usize,
     },
-    /// Two values for one constant.
+    /// A constant is given two values.
     #[error("specialisation constant {constant_id} is given two values")]
     Duplicate {
         /// `SpecId`
@@ -48,22 +49,22 @@ pub enum SpecializationError {
     },
 }
 
-/// A specialisation constant as a module declares it.
+/// A specialisation constant that a module declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredConstant {
     /// `SpecId`
     pub constant_id: u32,
-    /// Its name, where the module has names.
+    /// The name, if the module has names.
     pub name: Option<String>,
-    /// Its type: [`Type::Int`], [`Type::Float`], or `OpTypeBool` as [`Type::Other`].
+    /// The type: [`Type::Int`], [`Type::Float`], or `OpTypeBool` as [`Type::Other`].
     pub ty: Type,
-    /// Its type as GLSL writes it.
+    /// The type in GLSL syntax.
     pub type_name: String,
-    /// Its default: the bits of the literal, 0 or 1 for a boolean.
+    /// The default value: the bits of the literal, 0 or 1 for a boolean.
     pub default: u64,
 }
 
-/// The specialisation constants of a module that a pipeline can give a value, by `SpecId`.
+/// The specialisation constants of a module to which a pipeline can give a value, by `SpecId`.
 pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<DeclaredConstant> {
     let declared = |i: Instruction<'_>| {
         let default = match i.op()? {
@@ -86,15 +87,15 @@ pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<D
     found
 }
 
-/// Makes constants of a module's specialisation constants: of the value that `values` has for them, or
-/// otherwise of their default. Operations on them are computed where they are of integers or booleans;
-/// others stay for the driver, which has the same operands then. As in Vulkan, a value for a `SpecId` that
-/// the module lacks is ignored.
+/// Replaces the specialisation constants of a module by constants with the value in `values`, or
+/// with their default. Operations on integers and booleans are computed; other operations are left
+/// to the driver, with the constants as operands. As in Vulkan, a value for a `SpecId` that the
+/// module does not have is ignored.
 ///
 /// Returns the `SpecId`s that the module had.
 ///
 /// # Errors
-/// [`SpecializationError`]; the module is then as it was.
+/// [`SpecializationError`]; the module is unchanged then.
 pub fn specialize(
     module: &mut Module,
     values: &[SpecializationConstant<'_>],
@@ -105,7 +106,7 @@ pub fn specialize(
             return Err(SpecializationError::Duplicate { constant_id: *constant_id });
         }
     }
-    // 48 to 52: OpSpecConstantTrue to OpSpecConstantOp.
+    // Opcodes 48 to 52: OpSpecConstantTrue to OpSpecConstantOp.
     let specialized = Op::SpecConstantTrue as u16..=Op::SpecConstantOp as u16;
     if !module.section(Section::Declarations).any(|i| specialized.contains(&i.opcode())) {
         return Ok(BTreeSet::new());
@@ -126,7 +127,7 @@ pub fn specialize(
     Ok(constants.spec_ids.into_values().collect())
 }
 
-/// What the declarations so far come to.
+/// The values of the declarations so far.
 #[derive(Default)]
 struct Constants<'a> {
     spec_ids: HashMap<Id, u32>,
@@ -134,12 +135,12 @@ struct Constants<'a> {
     types: HashMap<Id, Scalar>,
     scalars: HashMap<Id, Value>,
     composites: HashMap<Id, Vec<Id>>,
-    /// What only the driver can compute.
+    /// Constants that only the driver can compute.
     open: HashSet<Id>,
 }
 
 impl Constants<'_> {
-    /// Notes what a declaration is, and returns what replaces it.
+    /// Stores the value of a declaration, and returns the words that replace it.
     fn freeze(&mut self, i: Instruction<'_>) -> Result<Option<Vec<u32>>, SpecializationError> {
         let (ty, id) = (i.id(0), i.id(1));
         let scalar = self.types.get(&ty).copied();
@@ -193,7 +194,7 @@ impl Constants<'_> {
         self.composites.insert(i.id(1), parts);
     }
 
-    /// A specialisation constant, with the value that it was given.
+    /// A specialisation constant with its value.
     fn scalar(
         &mut self,
         i: Instruction<'_>,
@@ -216,7 +217,7 @@ impl Constants<'_> {
         Ok(Some(value.declaration(ty, id)))
     }
 
-    /// What an `OpSpecConstantOp` comes to, where that is known.
+    /// The result of an `OpSpecConstantOp`, if it can be computed.
     fn operation(&self, i: Instruction<'_>) -> Option<Computed> {
         let op = Op::from_u32(i.operand(2))?;
         let operands = i.operands().get(3..)?;

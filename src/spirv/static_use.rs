@@ -1,8 +1,8 @@
-//! What an entry point uses of its module.
+//! The functions and declarations that an entry point uses.
 //!
-//! [Static use](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse): what the
-//! functions that it calls refer to, whether they are ever run or not. A module may declare more: compilers
-//! put the declarations of a whole header into every shader.
+//! [Static use](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse):
+//! everything that the functions in its call tree refer to, whether they are executed or not. A
+//! module may declare more: compilers add the declarations of a whole header to every shader.
 
 use spirv::Op;
 
@@ -10,14 +10,14 @@ use super::entry_point::{debug_info_sets, reachable_functions};
 use super::id_set::IdSet;
 use super::{Id, Module, Section, ids_of, result_of};
 
-/// The functions that an entry point reaches, and the declarations that these refer to.
+/// The functions in an entry point's call tree, and the declarations that they refer to.
 #[derive(Debug)]
 pub struct StaticUse {
     ids: IdSet,
 }
 
 impl StaticUse {
-    /// What the entry point of that function uses. Debug info uses nothing.
+    /// Finds what the entry point with that function uses. References in debug info do not count.
     pub fn of(module: &Module, function: Id) -> Self {
         let mut this = Self { ids: module.id_set() };
         let functions = reachable_functions(module, function);
@@ -45,18 +45,18 @@ impl StaticUse {
         self.ids.contains(id)
     }
 
-    /// Adds ids and what their declarations refer to.
+    /// Adds ids, and everything that their declarations refer to.
     pub(super) fn add(&mut self, module: &Module, ids: impl IntoIterator<Item = Id>) {
         if self.insert_all(ids) {
             self.close(module);
         }
     }
 
-    /// Adds what the declarations that are used refer to: types, constants, initialisers.
+    /// Adds everything that used declarations refer to: types, constants, initialisers.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
         let with_ids = || module.section(Section::Annotations).filter(|i| i.is(Op::DecorateId));
-        // Otherwise what a declaration refers to stands before it.
+        // Otherwise all declarations precede their uses, and one pass is sufficient.
         let repeats =
             declarations().any(|i| i.is(Op::TypeForwardPointer)) || with_ids().next().is_some();
         loop {
@@ -70,7 +70,7 @@ impl StaticUse {
                 let is_used = match (i.op(), result_of(i).1) {
                     (Some(Op::ExtInst | Op::TypeForwardPointer), _) => false,
                     (_, Some(id)) => self.contains(id),
-                    // What it declares is not known.
+                    // An unknown instruction: it may declare something.
                     (_, None) => true,
                 };
                 if is_used {
@@ -83,7 +83,7 @@ impl StaticUse {
         }
     }
 
-    /// Whether any of them was not there.
+    /// Adds ids. Returns whether any of them is new.
     fn insert_all(&mut self, ids: impl IntoIterator<Item = Id>) -> bool {
         ids.into_iter().fold(false, |grows, id| self.ids.insert(id) | grows)
     }

@@ -1,4 +1,4 @@
-//! Types in words: as GLSL writes them.
+//! Names of types, in GLSL syntax.
 
 use spirv::Op;
 
@@ -6,8 +6,8 @@ use super::Id;
 use super::declarations::{Declarations, Type};
 
 impl Declarations {
-    /// A type as GLSL writes it: `vec4`, `dmat3x4`, `float[3][5]`, `struct Light[2]`. What GLSL has no name for
-    /// is named by its SPIR-V opcode.
+    /// The type in GLSL syntax: `vec4`, `dmat3x4`, `float[3][5]`, `struct Light[2]`. A type that
+    /// has no name in GLSL is named by its SPIR-V opcode.
     pub fn type_name(&self, ty: Id) -> String {
         let sized = |columns, rows, component| {
             let names = self.ty(component).and_then(scalar_names);
@@ -35,8 +35,8 @@ impl Declarations {
         named.unwrap_or_else(|| "of a type that GLSL lacks".to_owned())
     }
 
-    /// An array's element, then its lengths, the outermost first. Types nest only as deep as declarations
-    /// are read.
+    /// The element type of an array, followed by its lengths, the outermost first. Nesting is
+    /// limited by the declarations' own limit.
     fn array_name(&self, mut ty: Id) -> String {
         let mut lengths = String::new();
         while let Some(Type::Array { element, length }) = self.ty(ty) {
@@ -47,7 +47,8 @@ impl Declarations {
         self.type_name(ty) + &lengths
     }
 
-    /// A variable as messages name it: `'name' (%id)`, by the name of its block where it has none.
+    /// The name of a variable in messages: `'name' (%id)`, with the name of its block if it has
+    /// none.
     pub(crate) fn label(&self, variable: Id) -> String {
         let of_block = || {
             let mut ty = self.variable(variable)?.pointee;
@@ -63,7 +64,7 @@ impl Declarations {
     }
 }
 
-/// What GLSL calls a scalar, and what it puts before `vec` and `mat`.
+/// The GLSL names of a scalar type: the type itself, and the prefix of `vec` and `mat`.
 pub(crate) type ScalarNames = (&'static str, &'static str);
 
 pub(crate) fn scalar_names(ty: &Type) -> Option<ScalarNames> {

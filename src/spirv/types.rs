@@ -1,33 +1,34 @@
-//! Types of a shader's inputs and outputs: numbers, blocks, and the locations that they take.
+//! Types of a shader's inputs and outputs: numbers, blocks, and their locations.
 
 use spirv::Decoration;
 
 use super::Id;
 use super::declarations::{Declarations, Type};
 
-/// Numeric class of a format or of a shader's variable; the two must be equal.
+/// The numeric class of a format or of a shader's variable. The two must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumericClass {
-    /// `UINT` formats, `OpTypeInt` without sign.
+    /// `UINT` formats, unsigned `OpTypeInt`.
     Uint,
-    /// `SINT` formats, `OpTypeInt` with sign.
+    /// `SINT` formats, signed `OpTypeInt`.
     Sint,
     /// All other formats, `OpTypeFloat`.
     Float,
 }
 
-/// Types that a walk over one value may visit. A record has at most 512 dwords, each a few types deep.
+/// The most types that a walk over one value may visit. A record has at most 512 dwords, with a few
+/// nested types each.
 pub(crate) const MAX_STEPS: u32 = 1 << 12;
 
-/// The block that a variable is, or is an array of.
+/// A block, or an array of blocks.
 pub(crate) struct Block<'a> {
     pub(crate) ty: Id,
     pub(crate) members: &'a [Id],
-    /// Of an array: the constant that is its length.
+    /// For an array: the constant that contains the length.
     pub(crate) length: Option<Id>,
 }
 
-/// The block of a variable, or of its elements, and the block's members.
+/// The block that a type is or is an array of.
 pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(*length)),
@@ -42,7 +43,7 @@ pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_
     }
 }
 
-/// Class and bits of a scalar of 32 or 64 bits.
+/// The class and the bits of a scalar with 32 or 64 bits.
 pub(crate) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
     match declarations.ty(ty)? {
         Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
@@ -52,7 +53,8 @@ pub(crate) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(Num
     }
 }
 
-/// Class, bits of a component (32 or 64) and components of a scalar or vector.
+/// The class, the bits of a component (32 or 64) and the number of components of a scalar or
+/// vector.
 pub(crate) fn numeric_vector(
     declarations: &Declarations,
     ty: Id,
@@ -62,8 +64,8 @@ pub(crate) fn numeric_vector(
     Some((class, bits, count)).filter(|_| (1..=4).contains(&count))
 }
 
-/// Locations that a type takes, captured or not: one for each vector of up to four dwords, two for longer ones.
-/// 0 for a type that no walk would get through.
+/// The number of locations of a type, captured or not: one for each vector of up to four dwords,
+/// two for longer ones. 0 for a type with too many parts.
 pub(crate) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;

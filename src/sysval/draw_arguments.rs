@@ -1,22 +1,23 @@
-//! What the kernel of `shaders/draw_arguments.wgsl` is given, which writes commands that draw what was captured.
+//! Parameters of the kernel of `shaders/draw_arguments.wgsl`, which writes indirect commands that
+//! draw captured vertices.
 
 use super::Address;
 
-/// A draw of which a counter says the vertices.
+/// A draw whose vertex count is computed from a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct CountedDraw {
-    /// Of the counter.
+    /// The address of the counter.
     pub counter: Address,
-    /// Bytes that are subtracted from it.
+    /// Bytes that are subtracted from the counter.
     pub counter_offset: u32,
-    /// Bytes of a vertex, not 0.
+    /// Size of a vertex in bytes, not 0.
     pub vertex_stride: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
     /// `firstInstance`.
     pub first_instance: u32,
-    /// 0.
+    /// Padding.
     pub reserved: [u32; 2],
 }
 
@@ -24,14 +25,14 @@ pub struct CountedDraw {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawArguments {
-    /// Of an array of [`CountedDraw`].
+    /// The address of an array of [`CountedDraw`].
     pub draws: Address,
-    /// Where the `VkDrawIndirectCommand` of the first goes.
+    /// The address at which the first `VkDrawIndirectCommand` is written.
     pub commands: Address,
-    /// Bytes from there to the next.
+    /// Bytes from one command to the next.
     pub stride: u32,
-    /// How many draws.
+    /// The number of draws.
     pub count: u32,
-    /// 0.
+    /// Padding.
     pub reserved: [u32; 2],
 }

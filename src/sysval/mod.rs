@@ -1,8 +1,9 @@
-//! The blocks of system values that the capture code reads: what Mesa calls sysvals. The structures of
-//! `shaders/*.wgsl` of the same names are the same; a test holds the declarations against each other.
+//! The blocks of system values that captures read; Mesa calls them sysvals. They match the
+//! structures with the same names in `shaders/*.wgsl`; a test compares the declarations.
 //!
-//! A capture is given [`Sysvals`] in push constants, exactly the 128 bytes that every device has. They
-//! hold the one [`DrawSysvals`] that it captures, or point to a [`Batch`] of them in memory.
+//! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports.
+//! They contain the [`DrawSysvals`] of the draw that it captures, or point to a [`Batch`] of draws
+//! in memory.
 
 #![forbid(unsafe_code)]
 
@@ -13,15 +14,16 @@ pub mod setup;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// Attributes whose descriptors travel in the block; the others lie in memory at [`Sysvals::table`].
+/// The number of attributes whose descriptors are in the push constants; the others are in memory
+/// at [`Sysvals::table`].
 pub const INLINE_ATTRIBUTES: usize = 1;
 
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
-/// An address as the shader takes it. What it is, the [`ResourcePlan`](crate::lower::ResourcePlan) decides:
-/// a device address, low dword first, or an offset in bytes and the number of a storage buffer from 1 on. Both
-/// are computed with as one 64-bit integer, and 0 is nothing's address.
+/// An address for shaders. The [`ResourcePlan`](crate::lower::ResourcePlan) determines its meaning:
+/// a device address, low dword first, or an offset in bytes and the number of a storage buffer,
+/// counted from 1. Both are used as 64-bit integers, and 0 means no address.
 pub type Address = [u32; 2];
 
 /// Push constants of a capture.
@@ -30,66 +32,68 @@ pub type Address = [u32; 2];
 pub struct Sysvals {
     /// The draw, unless there is a batch.
     pub draw: DrawSysvals,
-    /// Each buffer's bound range; 0 where none is bound.
+    /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
-    /// What has no room here, at a multiple of 16, or 0 where there is nothing: the application's push constants,
-    /// of which byte 0 is that at the start of [`Lowered::push_constants`](crate::lower::Lowered::push_constants),
-    /// and behind the end of that range the descriptors of the attributes [`INLINE_ATTRIBUTES`] and up.
+    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It
+    /// begins with the application's push constants in the range
+    /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
+    /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// A [`Batch`], or 0.
+    /// The address of a [`Batch`], or 0.
     pub batch: Address,
-    /// Descriptors of the first attributes.
+    /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
 }
 
-/// What the capture of one draw needs to know (`Draw` in the shaders).
+/// The parameters for the capture of one draw (`Draw` in the shaders).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawSysvals {
-    /// [`XfbTopology`](crate::topology::XfbTopology).
+    /// An [`XfbTopology`](crate::topology::XfbTopology).
     pub xfb_topology: u32,
-    /// [`flags`].
+    /// Bits of [`flags`].
     pub flags: u32,
-    /// Vertices that one instance writes: the decomposed output count.
+    /// The number of vertices that one instance writes.
     pub output_count: u32,
-    /// Vertices that the whole draw may write.
+    /// The limit on the number of vertices that the whole draw writes.
     pub output_limit: u32,
-    /// Items of an instance that contribute, see [`crate::topology`]; with primitive restart all of
-    /// its indices.
+    /// The number of items per instance, see [`crate::topology`]; with primitive restart the number
+    /// of indices.
     pub item_count: u32,
-    /// Instances that contribute.
+    /// The number of instances that are captured.
     pub instance_count: u32,
-    /// `BaseVertex`: `vertexOffset`, or `firstVertex` of a draw without indices. `VertexIndex` is the
-    /// index, or the number of the vertex, on top of it.
+    /// `BaseVertex`: `vertexOffset`, or `firstVertex` for a draw without indices. It is added to
+    /// the index or the number of the vertex to get `VertexIndex`.
     pub base_vertex: u32,
-    /// `firstInstance`: what `InstanceIndex` starts at, and `BaseInstance`.
+    /// `firstInstance`: `BaseInstance`, and the first value of `InstanceIndex`.
     pub first_instance: u32,
     /// `DrawIndex`.
     pub draw_index: u32,
-    /// Records between record 0 and the draw's first: of the capture, or with a [`Batch`] of what its
-    /// positions stand for.
+    /// The number of records before the draw's first one: since record 0 of the capture, or with a
+    /// [`Batch`] since its positions.
     pub base_record: u32,
-    /// Number of the draw's first workgroup in its dispatch.
+    /// The number of the draw's first workgroup in its dispatch.
     pub first_workgroup: u32,
-    /// Indices that can be read from `index_address` on; the others are 0.
+    /// The number of indices that can be read from `index_address` on; further indices are 0.
     pub index_limit: u32,
-    /// First index of the draw.
+    /// The address of the first index of the draw.
     pub index_address: Address,
-    /// With primitive restart: where `shaders/restart.wgsl` keeps what it found out.
+    /// With primitive restart: the address of the table that `shaders/restart.wgsl` makes.
     pub restart_table: Address,
 }
 
 /// Bits of [`DrawSysvals::flags`].
 pub mod flags {
-    /// Bytes of an index in the three lowest bits, 0 for a draw without indices.
+    /// Size of an index in bytes, in the three lowest bits; 0 for a draw without indices.
     pub const INDEX_SIZE: u32 = 7;
     /// Primitive restart is enabled.
     pub const RESTART: u32 = 8;
     /// The last vertex of a primitive is its provoking vertex.
     pub const LAST_VERTEX: u32 = 16;
-    /// Of an [`Input`](super::setup::Input) with a predicate: the draws are discarded where that is not 0.
+    /// For an [`Input`](super::setup::Input) with a predicate: the draws are discarded if the
+    /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// Vertices that a primitive is captured as, from this bit on.
+    /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }
 
@@ -106,31 +110,33 @@ pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Batch {
-    /// Of an array of [`DrawSysvals`], by rising `first_workgroup`.
+    /// The address of an array of [`DrawSysvals`], sorted by `first_workgroup`.
     pub draws: Address,
-    /// How many, at least one.
+    /// The number of draws, at least one.
     pub draw_count: u32,
-    /// Bytes from one to the next: of a [`DrawSysvals`], or of a [`RestartedDraw`](setup::RestartedDraw).
+    /// Bytes from one draw to the next: the size of a [`DrawSysvals`] or of a
+    /// [`RestartedDraw`](setup::RestartedDraw).
     pub draw_stride: u32,
-    /// Bytes from the start of each bound range to the record that the draws' `base_record` counts from.
+    /// Bytes from the start of each bound range to the record that the draws' `base_record` counts
+    /// from.
     pub positions: [u32; MAX_XFB_BUFFERS],
 }
 
-/// Where the elements of one attribute lie.
+/// The location of one attribute's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
-    /// Address of element 0, the attribute's offset included.
+    /// The address of element 0, including the attribute's offset.
     pub address: Address,
-    /// Elements that lie wholly within the binding; the others are extracted as zeros. At most
-    /// 2^32 - 1: the element of that number never lies within.
+    /// The number of elements that lie completely within the binding; other elements are read as
+    /// zeros. At most 2^32 - 1: the element with that number never lies within the binding.
     pub limit: u32,
     /// Bytes from one element to the next.
     pub stride: u32,
 }
 
 impl AttributeDescriptor {
-    /// Descriptor of an attribute of `size` bytes at `offset` in each element of a binding.
+    /// The descriptor of an attribute of `size` bytes at `offset` in each element of a binding.
     ///
     /// `address` and `bound_size` are the binding's address and its size in bytes.
     pub const fn new(address: u64, bound_size: u64, offset: u32, size: u32, stride: u32) -> Self {
@@ -148,12 +154,12 @@ impl AttributeDescriptor {
     }
 }
 
-/// An address as the shader takes it.
+/// Converts a 64-bit address for the shader.
 pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }
 
-/// An address behind another one, or none behind none.
+/// The address `bytes` bytes after another one. No address stays no address.
 pub(crate) const fn offset(address: Address, bytes: u64) -> Address {
     match address {
         [0, 0] => address,
@@ -161,7 +167,7 @@ pub(crate) const fn offset(address: Address, bytes: u64) -> Address {
     }
 }
 
-/// What is [`split`].
+/// The inverse of [`split`].
 pub(crate) const fn join([low, high]: Address) -> u64 {
     (high as u64) << 32 | low as u64
 }

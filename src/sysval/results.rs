@@ -1,17 +1,17 @@
-//! What the kernel of `shaders/results.wgsl` is given, which copies results of queries.
+//! Parameters of the kernel of `shaders/results.wgsl`, which copies query results.
 
 use super::Address;
 
-/// Invocations of its workgroup: each copies the result of one query.
+/// Invocations per workgroup: each copies the result of one query.
 pub const RESULTS_WIDTH: u32 = 64;
 
 /// Bits of [`Results::flags`].
 pub mod flags {
     /// 64-bit integers.
     pub const RESULT_64: u32 = 1;
-    /// Behind the values goes the availability.
+    /// The availability follows the values.
     pub const WITH_AVAILABILITY: u32 = 2;
-    /// Queries that are unavailable have values, too.
+    /// Values are also copied for queries that are not available.
     pub const PARTIAL: u32 = 4;
 }
 
@@ -19,20 +19,20 @@ pub mod flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Results {
-    /// Of the values of the first query: two 64-bit integers.
+    /// The address of the values of the first query: two 64-bit integers.
     pub values: Address,
-    /// Of its availability, a dword.
+    /// The address of its availability, a dword.
     pub availability: Address,
-    /// Where its result goes.
+    /// The destination address of its result.
     pub copies: Address,
-    /// Bytes from there to the next.
+    /// Bytes from one result to the next.
     pub stride: u32,
-    /// Queries.
+    /// The number of queries.
     pub count: u32,
-    /// 64-bit integers that a query has: 1 or 2.
+    /// The number of 64-bit integers in a query: 1 or 2.
     pub value_count: u32,
-    /// [`flags`].
+    /// Bits of [`flags`].
     pub flags: u32,
-    /// 0.
+    /// Padding.
     pub reserved: [u32; 2],
 }

@@ -1,70 +1,70 @@
-//! What the kernels of `shaders/{setup,restart,finish}.wgsl` are given: draws as they were recorded, where
-//! the CPU could not compute their [`DrawSysvals`].
+//! Parameters of the kernels of `shaders/{setup,restart,finish}.wgsl`. They contain recorded draws
+//! for which the CPU could not compute the [`DrawSysvals`].
 
 use super::{Address, Batch, DrawSysvals};
 use crate::capture::MAX_XFB_BUFFERS;
 
-/// Where the arguments of a draw come from: [`Input::kind`].
+/// The source of a draw's arguments: [`Input::kind`].
 pub mod kind {
-    /// From the input itself.
+    /// The input itself.
     pub const DIRECT: u32 = 0;
-    /// From `VkDrawIndirectCommand`s, or `VkDrawIndexedIndirectCommand`s, a draw each.
+    /// `VkDrawIndirectCommand`s or `VkDrawIndexedIndirectCommand`s, one per draw.
     pub const INDIRECT: u32 = 1;
-    /// The number of vertices from a counter.
+    /// A counter from which the number of vertices is computed.
     pub const BYTE_COUNT: u32 = 2;
 }
 
-/// A draw, or several of [`kind::INDIRECT`].
+/// One draw, or several of [`kind::INDIRECT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Input {
-    /// One of [`kind`].
+    /// A value of [`kind`].
     pub kind: u32,
-    /// [`XfbTopology`](crate::topology::XfbTopology).
+    /// An [`XfbTopology`](crate::topology::XfbTopology).
     pub topology: u32,
-    /// [`flags`](super::flags).
+    /// Bits of [`flags`](super::flags).
     pub flags: u32,
-    /// `DrawIndex` of the first.
+    /// `DrawIndex` of the first draw.
     pub draw_index: u32,
-    /// Vertices or indices of a direct draw.
+    /// The number of vertices or indices of a direct draw.
     pub count: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
-    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` of a byte count.
+    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` for a byte count.
     pub first: u32,
-    /// `vertexOffset`; `vertexStride` of a byte count.
+    /// `vertexOffset`; `vertexStride` for a byte count.
     pub base_vertex: u32,
     /// `firstInstance`.
     pub first_instance: u32,
-    /// Number of the dispatch that captures it.
+    /// The number of the dispatch that captures the draws.
     pub group: u32,
-    /// Indices that the bound range holds.
+    /// The number of indices in the bound range.
     pub index_limit: u32,
-    /// The index that restarts primitives, where the flags say so.
+    /// The index that restarts primitives, if the flags enable it.
     pub restart_index: u32,
-    /// Of the bound range.
+    /// The address of the bound index range.
     pub index_address: Address,
-    /// Of the first indirect command, or of a counter.
+    /// The address of the first indirect command, or of a counter.
     pub arguments: Address,
-    /// Of a draw count that must be above the index of a draw, or 0.
+    /// The address of a draw count, or 0. A draw exists if its index is below the count.
     pub count_address: Address,
-    /// With primitive restart: of the table of a [`RestartRange`].
+    /// With primitive restart: the address of the table of a [`RestartRange`].
     pub restart_table: Address,
-    /// Query that counts primitives written and needed, or 0.
+    /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
-    /// Query that counts primitives generated, or 0.
+    /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// Of a dword that says whether the draws are discarded, or 0: where it is 0, or with
-    /// [`INVERTED`](super::flags::INVERTED) where it is not.
+    /// The address of a predicate, or 0. The draws are discarded if the dword there is 0, or with
+    /// [`INVERTED`](super::flags::INVERTED) if it is not 0.
     pub predicate: Address,
-    /// Indirect draws, at most, of which the first [`MAX_DRAWS`] are made.
+    /// The most indirect draws. Only the first [`MAX_DRAWS`] are captured.
     pub draw_count: u32,
     /// Bytes from one indirect command to the next.
     pub stride: u32,
 }
 
 impl Input {
-    /// Addresses in buffers of the application.
+    /// The addresses in buffers of the application.
     pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,
@@ -77,166 +77,170 @@ impl Input {
     }
 }
 
-/// The most draws that the setup kernel makes of an [`Input`].
+/// The most draws that the setup kernel processes for an [`Input`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// What the setup kernel makes of a group of consecutive inputs that one dispatch captures, padded to [`BATCH_SIZE`].
+/// What the setup kernel writes for a group, which consists of consecutive inputs that one dispatch
+/// captures. Padded to [`BATCH_SIZE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
-    /// For the push constants.
+    /// The batch that the push constants point to.
     pub batch: Batch,
     /// `VkDispatchIndirectCommand`.
     pub workgroups: [u32; 3],
-    /// 0.
+    /// Padding.
     pub reserved: u32,
 }
 
 /// Bytes from one [`GroupBatch`] to the next.
 pub const BATCH_SIZE: u64 = size_of::<GroupBatch>() as u64;
 
-/// Of a [`GroupBatch`]: bytes to its workgroups.
+/// Bytes from the start of a [`GroupBatch`] to its workgroups.
 pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) as u64;
 
 /// Parameters of the setup kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Setup {
-    /// Of an array of [`Input`].
+    /// The address of an array of [`Input`].
     pub inputs: Address,
-    /// Where their [`DrawSysvals`] go.
+    /// The address at which the [`DrawSysvals`] of the draws are written.
     pub draws: Address,
-    /// Of the invocations of a workgroup of each group's pipeline, a dword each.
+    /// The address of an array of dwords: for each group, the workgroup size of its pipeline.
     pub groups: Address,
-    /// Where their [`GroupBatch`]es go.
+    /// The address at which the [`GroupBatch`]es are written.
     pub batches: Address,
-    /// Positions that an earlier setup wrote, or 0.
+    /// The address of positions that an earlier setup wrote, or 0.
     pub state: Address,
-    /// Where the positions behind the last draw go.
+    /// The address at which the positions after the last draw are written.
     pub new_state: Address,
-    /// Bytes from one draw to the next: of a [`DrawSysvals`], or where any of them restarts of a
-    /// [`RestartedDraw`].
+    /// Bytes from one draw to the next: the size of a [`DrawSysvals`], or of a [`RestartedDraw`] if
+    /// any draw has primitive restart.
     pub draw_stride: u32,
-    /// Inputs.
+    /// The number of inputs.
     pub input_count: u32,
-    /// 1 if any input may be several draws, otherwise 0. Then only those go to `draws` that write something, and one
-    /// of each group.
+    /// 1 if any input may consist of several draws, otherwise 0. If it is 1, only draws that write
+    /// something and one draw of each group are written to `draws`.
     pub has_several: u32,
     /// The most workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// 0.
+    /// Padding.
     pub reserved: [u32; 3],
-    /// Bytes from the start of each bound range, where neither `state` nor a counter says.
+    /// The positions in bytes in each bound range, if there is neither `state` nor a counter.
     pub positions: [u32; MAX_XFB_BUFFERS],
-    /// Bytes of each bound range.
+    /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],
-    /// Bytes of a record, 0 where nothing is captured.
+    /// The size of a record in bytes, 0 for buffers that are not captured to.
     pub strides: [u32; MAX_XFB_BUFFERS],
-    /// Counters to begin with, or 0.
+    /// The addresses of counters to begin with, or 0.
     pub counters: [Address; MAX_XFB_BUFFERS],
-    /// Counters to end in, or 0.
+    /// The addresses of counters to write at the end, or 0.
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of the restart kernel, and of the scan behind it.
+/// Parameters of the restart kernel, and of the scan after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Reduction {
-    /// Of an array of [`RestartRange`], by rising `first_workgroup`.
+    /// The address of an array of [`RestartRange`], sorted by `first_workgroup`.
     pub ranges: Address,
-    /// How many, at least one.
+    /// The number of ranges, at least one.
     pub count: u32,
-    /// Those of several workgroups, which come first and are scanned.
+    /// The number of ranges with several workgroups, which come first and are scanned.
     pub scan_count: u32,
 }
 
-/// Indices of which a table is made of where they restart primitives, and where it goes.
+/// A range of indices for which a table of restarts is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartRange {
-    /// Of index 0 of the buffer.
+    /// The address of index 0 of the buffer.
     pub index_address: Address,
-    /// Of the table: [`restart_table_size`] bytes.
+    /// The address of the table, which has [`restart_table_size`] bytes.
     pub table: Address,
-    /// First index of the range.
+    /// The first index of the range.
     pub first: u32,
-    /// Indices of the range.
+    /// The number of indices of the range.
     pub limit: u32,
-    /// [`XfbTopology`](crate::topology::XfbTopology).
+    /// An [`XfbTopology`](crate::topology::XfbTopology).
     pub topology: u32,
-    /// [`flags`](super::flags), of which the size of an index and the vertices of a primitive count.
+    /// Bits of [`flags`](super::flags). Only the size of an index and the vertices per primitive
+    /// are used.
     pub flags: u32,
     /// The index that restarts primitives.
     pub restart_index: u32,
-    /// Its first workgroup in the dispatch of the restart kernel.
+    /// The first workgroup of the range in the dispatch of the restart kernel.
     pub first_workgroup: u32,
-    /// 0.
+    /// Padding.
     pub reserved: [u32; 2],
 }
 
-/// Where a restarted draw stands in the table of a [`RestartRange`].
+/// The position of a draw in the table of a [`RestartRange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawRestarts {
-    /// Position of its first index in the range.
+    /// The position of the draw's first index in the range.
     pub first: u32,
-    /// Indices of the range.
+    /// The number of indices of the range.
     pub limit: u32,
-    /// Its indices before the first restart, or 2^32 - 1.
+    /// The number of the draw's indices before the first restart, or 2^32 - 1.
     pub head: u32,
-    /// What the states of the table behind that restart count beyond the draw's own primitives, modulo 2^32.
+    /// The difference between the primitives that the table counts after that restart and the
+    /// draw's own primitives, modulo 2^32.
     pub before: u32,
 }
 
-/// What the setup kernel makes of a draw where any of a setup's draws restarts.
+/// What the setup kernel writes for a draw if any draw of the setup has primitive restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartedDraw {
     /// The draw.
     pub draw: DrawSysvals,
-    /// Undefined for a draw without restarts.
+    /// Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
 }
 
-/// Indices that one block of the restart kernel stands for.
+/// The number of indices per block of the restart kernel.
 pub const RESTART_BLOCK: u64 = 32;
-/// Blocks of one of its workgroups.
+/// The number of blocks per workgroup.
 pub const RESTART_BLOCKS: u64 = 256;
 
-/// Blocks of a range of so many indices.
+/// The number of blocks for `indices` indices.
 pub const fn restart_blocks(indices: u64) -> u64 {
     indices.div_ceil(RESTART_BLOCK) + 1
 }
 
-/// Bytes of the table of that many blocks: 16 for each, and for each workgroup of them.
+/// Size of a table with that many blocks in bytes: 16 for each block, and 16 for each workgroup.
 pub const fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 
-/// What the finish kernel does, in any order: [`Operation::kind`].
+/// The operations of the finish kernel, which are executed in any order: [`Operation::kind`].
 pub mod operation {
-    /// `values[0]` becomes the dword at the address.
+    /// Stores `values[0]` to the dword at the address.
     pub const STORE: u32 = 0;
-    /// Two 64-bit integers are added to those at the address.
+    /// Adds two 64-bit integers to those at the address.
     pub const ADD: u32 = 1;
-    /// A query becomes available: the dword at the address becomes the number of its end, the next one behind
-    /// that at the address in `values[..2]`.
+    /// Makes a query available: increments the number of the last end, whose address is
+    /// `values[..2]`, and stores it to the availability at the address.
     pub const END: u32 = 2;
 }
 
-/// One step of the finish kernel. No two have one address, unless they store the same.
+/// One operation of the finish kernel. Two operations have the same address only if they store the
+/// same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Operation {
-    /// Where.
+    /// The address that the operation changes.
     pub address: Address,
-    /// One of [`operation`].
+    /// A value of [`operation`].
     pub kind: u32,
-    /// 0.
+    /// Padding.
     pub reserved: u32,
-    /// What.
+    /// The operands.
     pub values: [u32; 4],
 }
 
@@ -244,10 +248,10 @@ pub struct Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Finish {
-    /// Of an array of [`Operation`].
+    /// The address of an array of [`Operation`].
     pub operations: Address,
-    /// How many.
+    /// The number of operations.
     pub count: u32,
-    /// 0.
+    /// Padding.
     pub reserved: u32,
 }

@@ -1,21 +1,23 @@
-//! What vertex input makes of memory, on the CPU: the reference that captures are held against.
+//! Vertex input on the CPU: the reference that captures are compared with.
 
 use super::format::{NumericFormat, VertexFormat};
 
 impl VertexFormat {
-    /// The components that a shader reads of an element: what `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`
-    /// promises
-    /// ([Vertex Input Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction)).
+    /// Returns the components of an element as a shader reads them, as guaranteed for
+    /// `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT` ([Vertex Input
+    /// Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction)).
     ///
-    /// Each component is the bits of a `f32`, `u32` or `i32`, by [`class`](Self::class), or of an `f64`,
-    /// `u64` or `i64`, by [`bits`](Self::bits). Absent ones are (0, 0, 1); in 64-bit formats, for which
-    /// Vulkan has no such values and lets no shader read them, 0.
+    /// Each component contains the bits of an `f32`, `u32` or `i32`, as [`class`](Self::class)
+    /// says, or of an `f64`, `u64` or `i64` if [`bits`](Self::bits) is 64. Missing components are
+    /// (0, 0, 1). In 64-bit formats they are 0: Vulkan does not define them, and shaders must not
+    /// read them.
     ///
-    /// `element` starts at the attribute's first byte. A shorter one than [`size`](Self::size) is out of
-    /// range and counts as zeros, as under
+    /// `element` begins at the attribute's first byte. An element shorter than [`size`](Self::size)
+    /// is out of range and treated as zeros, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
     ///
-    /// Normalized values are the nearest floats. NaNs of 16, 11 and 10 bits keep their payload.
+    /// Normalized values are rounded to the nearest float. NaNs with 16, 11 and 10 bits keep their
+    /// payload.
     pub fn decode(self, element: &[u8]) -> [u64; 4] {
         let mut bytes = [0; 32];
         let size = self.size() as usize;
@@ -37,13 +39,13 @@ impl VertexFormat {
     }
 }
 
-/// The bits from `first` on of a little-endian number.
+/// Extracts `width` bits from bit `first` on of a little-endian number.
 fn extract(bytes: &[u8; 32], first: u32, width: u32) -> u64 {
     let bit = |i: u32| u64::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
     (0..width).map(|i| bit(first + i) << i).sum()
 }
 
-/// A component of up to 32 bits as the shader reads it.
+/// Converts a component of up to 32 bits to what the shader reads.
 fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
     let unused = 32 - width;
     let signed = (number << unused) as i32 >> unused;
@@ -53,7 +55,8 @@ fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
         NumericFormat::Sint => signed as u32,
         NumericFormat::Uscaled => (number as f32).to_bits(),
         NumericFormat::Sscaled => (signed as f32).to_bits(),
-        // Rounded twice, and right all the same: no such quotient is so near to where floats part.
+        // The double rounding is harmless: no such quotient is close enough to the midpoint between
+        // two floats.
         NumericFormat::Unorm => ((f64::from(number) / maximum(width)) as f32).to_bits(),
         NumericFormat::Snorm => {
             ((f64::from(signed) / maximum(width - 1)).max(-1.0) as f32).to_bits()
@@ -64,7 +67,7 @@ fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
     }
 }
 
-/// A float without sign, of 5 bits of exponent, as a 32-bit one.
+/// Converts an unsigned float with 5 exponent bits to a 32-bit float.
 fn widen(number: u32, mantissa_width: u32) -> u32 {
     let mantissa = number & ((1 << mantissa_width) - 1);
     let significand = f64::from(mantissa) / f64::from(1 << mantissa_width);
@@ -107,7 +110,7 @@ mod tests {
         use VertexFormat::*;
         assert_eq!(R32G32Uint.decode(&[1; 7]), [0, 0, 0, 1]);
         assert_eq!(floats(R8G8B8Unorm, &[1; 2]), [0.0, 0.0, 0.0, 1.0]);
-        // A fourth component that the format has is zero like the others.
+        // If the element is out of range, a fourth component in the format is zero like the others.
         assert_eq!(floats(R8G8B8A8Unorm, &[]), [0.0; 4]);
     }
 

@@ -1,14 +1,14 @@
-//! The formats of vertex attributes: a row of one table each.
+//! The formats of vertex attributes: one row each in a table.
 
 use super::NumericClass;
 
-/// What the bits of a component stand for: Vulkan's
-/// [numeric format](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-numericformat).
+/// The interpretation of a component's bits: Vulkan's [numeric
+/// format](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-numericformat).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumericFormat {
     /// Unsigned normalized: 0 to 1.
     Unorm,
-    /// Signed normalized: -1 to 1, of which -1 has two encodings.
+    /// Signed normalized: -1 to 1. There are two encodings of -1.
     Snorm,
     /// Unsigned integers that the shader reads as floats.
     Uscaled,
@@ -18,30 +18,30 @@ pub enum NumericFormat {
     Uint,
     /// Signed integers.
     Sint,
-    /// Floats of 16, 32 or 64 bits.
+    /// Floats with 16, 32 or 64 bits.
     Sfloat,
-    /// Floats of 10 or 11 bits, without sign.
+    /// Floats with 10 or 11 bits, without sign.
     Ufloat,
 }
 
-/// A component's place in an element, whose bytes make a little-endian number.
+/// The bits of a component in an element, which is read as a little-endian number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Its lowest bit.
+    /// The lowest bit.
     pub(crate) first_bit: u32,
-    /// Bits.
+    /// The number of bits.
     pub(crate) width: u32,
 }
 
-/// Where the components of a format lie.
+/// The layout of a format's components.
 #[derive(Debug, Clone, Copy)]
 struct Packing {
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     size: u32,
-    /// Bytes that divide the address of every element.
+    /// Alignment in bytes of the address of every element.
     alignment: u32,
     components: u32,
-    /// By component, red first.
+    /// The bits of each component, red first.
     fields: [Field; 4],
 }
 
@@ -57,34 +57,34 @@ impl Packing {
     }
 }
 
-/// Components of one width, in memory in the order R G B A.
+/// Components with the same width, in the memory order R G B A.
 const fn rgba(width: u32, components: u32) -> Packing {
     let places = [(0, width), (width, width), (2 * width, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Components of one width, in memory in the order B G R A.
+/// Components with the same width, in the memory order B G R A.
 const fn bgra(width: u32, components: u32) -> Packing {
     let places = [(2 * width, width), (width, width), (0, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// [Packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) into one number of
-/// `size` bytes: first bit and width of each component, red first.
+/// A [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
+/// `size` bytes. `places` contains the first bit and the width of each component, red first.
 const fn packed(size: u32, places: &[(u32, u32)]) -> Packing {
     Packing::new(size, size, places)
 }
 
 macro_rules! formats {
     ($($name:ident = $raw:literal, $numeric:ident, $packing:expr;)*) => {
-        /// `VkFormat` of a vertex attribute; the discriminants are Vulkan's.
+        /// `VkFormat` of a vertex attribute, with the same values.
         ///
-        /// These are the formats that the specification
+        /// These are the formats for which the specification
         /// [requires](https://docs.vulkan.org/spec/latest/chapters/formats.html#features-required-format-support)
-        /// as `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`, and those that some devices offer besides. sRGB formats
-        /// are none, as what a device does with them is its own business.
+        /// `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`, and others that some devices support. sRGB
+        /// formats are not included, because their conversion in vertex input is up to the device.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(i32)]
         #[allow(missing_docs, reason = "the names are Vulkan's")]
@@ -221,12 +221,12 @@ formats! {
     B10G11R11UfloatPack32 = 122, Ufloat, packed(4, &[(0, 11), (11, 11), (22, 10)]);
 }
 
-/// A format that the compute backend cannot pull.
+/// A format that is not supported as a vertex attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("VkFormat {0} is not supported as a vertex attribute")]
 pub struct UnsupportedFormat(pub i32);
 
-/// A name that no vertex format has.
+/// A text that is not the name of a supported format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no vertex format is named '{0}'; they are named as in Vulkan: R32G32B32_SFLOAT, R8G8B8A8_UNORM, \
@@ -237,7 +237,7 @@ pub struct UnknownFormat(pub String);
 impl std::str::FromStr for VertexFormat {
     type Err = UnknownFormat;
 
-    /// From Vulkan's name, with or without `VK_FORMAT_`, in upper or lower case.
+    /// Parses Vulkan's name, with or without `VK_FORMAT_`, in upper or lower case.
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         let upper = name.trim().to_ascii_uppercase();
         let wanted = upper.strip_prefix("VK_FORMAT_").unwrap_or(&upper);
@@ -246,7 +246,7 @@ impl std::str::FromStr for VertexFormat {
     }
 }
 
-/// Vulkan's name without `VK_FORMAT_`: `R8G8B8A8_UNORM`.
+/// Writes Vulkan's name without `VK_FORMAT_`: `R8G8B8A8_UNORM`.
 impl std::fmt::Display for VertexFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (name, numeric) = (format!("{self:?}"), format!("{:?}", self.numeric()));
@@ -256,13 +256,13 @@ impl std::fmt::Display for VertexFormat {
 }
 
 impl VertexFormat {
-    /// The raw `VkFormat`.
+    /// The value of `VkFormat`.
     pub const fn as_raw(self) -> i32 {
         self as i32
     }
 
-    /// The format of `components` (1 to 4) components that are as wide as the shader reads them, 32 or 64
-    /// `bits`; `None` for other numbers.
+    /// The format with `components` (1 to 4) components of `bits` (32 or 64) bits, which need no
+    /// conversion; `None` for other numbers.
     pub fn of(class: NumericClass, bits: u32, components: u32) -> Option<Self> {
         let is_asked = |f: &Self| {
             let width = f.fields().first().map_or(0, |field| field.width);
@@ -271,29 +271,29 @@ impl VertexFormat {
         Self::ALL.iter().copied().find(is_asked)
     }
 
-    /// Components, 1 to 4.
+    /// The number of components, 1 to 4.
     pub const fn components(self) -> u32 {
         self.row().1.components
     }
 
-    /// Bytes of one attribute.
+    /// The size of an attribute in bytes.
     pub const fn size(self) -> u32 {
         self.row().1.size
     }
 
-    /// Bytes that must divide the address of every attribute: the size of a component, or of the whole of
-    /// a packed format
-    /// ([Vertex Input Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction)).
+    /// The alignment in bytes of every attribute's address: the size of a component, or of the
+    /// whole element in a packed format ([Vertex Input
+    /// Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction)).
     pub const fn alignment(self) -> u32 {
         self.row().1.alignment
     }
 
-    /// What the bits stand for.
+    /// The interpretation of the bits.
     pub const fn numeric(self) -> NumericFormat {
         self.row().0
     }
 
-    /// Class of the shader's variable.
+    /// The numeric class that the shader's variable must have.
     pub const fn class(self) -> NumericClass {
         match self.numeric() {
             NumericFormat::Uint => NumericClass::Uint,
@@ -302,7 +302,8 @@ impl VertexFormat {
         }
     }
 
-    /// Bits of a component as the shader reads it: 64 for formats of 64-bit components, otherwise 32.
+    /// The component size in bits as the shader reads it: 64 for formats with 64-bit components,
+    /// otherwise 32.
     pub const fn bits(self) -> u32 {
         match self.row().1.fields[0].width {
             64 => 64,
@@ -310,7 +311,7 @@ impl VertexFormat {
         }
     }
 
-    /// The bits of the value 1: what an absent fourth component reads as.
+    /// The bits of the value 1, which is the value of a missing fourth component.
     pub const fn one(self) -> u32 {
         match self.class() {
             NumericClass::Float => 1f32.to_bits(),
@@ -318,7 +319,7 @@ impl VertexFormat {
         }
     }
 
-    /// The components' places, red first.
+    /// The bits of each component, red first.
     pub(crate) fn fields(self) -> Vec<Field> {
         let packing = self.row().1;
         packing.fields.into_iter().take(packing.components as usize).collect()
@@ -329,7 +330,8 @@ impl VertexFormat {
 mod tests {
     use super::*;
 
-    /// Letters and widths of a format's name, and the rest: `[('A', 2), ..]`, "SnormPack32".
+    /// Parses the letters and widths in the name of a format. Returns them and the rest: `[('A',
+    /// 2), ..]`, "SnormPack32".
     fn parse(name: &str) -> (Vec<(char, u32)>, &str) {
         let mut components = Vec::new();
         let mut rest = name;
@@ -341,7 +343,7 @@ mod tests {
         (components, rest)
     }
 
-    /// Vulkan's names say everything: components stand in the order of memory, in packed formats from
+    /// Vulkan's names are complete: components are listed in memory order, in packed formats from
     /// the highest bits down.
     #[test]
     fn formats_are_what_their_names_say() {
@@ -369,7 +371,7 @@ mod tests {
             let fields: Vec<_> = fields.into_iter().map(|(_, field)| field).collect();
             assert_eq!(format.fields(), fields, "{name}");
             assert_eq!(format.components() as usize, fields.len(), "{name}");
-            // The conversions take each field from one dword.
+            // The conversions require that each field lies within one dword.
             let parted =
                 |f: &Field| f.width < 32 && f.first_bit / 32 != (f.first_bit + f.width - 1) / 32;
             assert!(!fields.iter().any(parted), "{name}");

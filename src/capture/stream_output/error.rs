@@ -1,4 +1,4 @@
-//! What is wrong with a stream output of Gallium.
+//! The error for a stream output of Gallium.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::slots::VaryingSlot;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("stream output {index}: {field} is {value}; {problem}")]
 pub struct StreamOutputError {
-    /// Its index in [`StreamOutputInfo::outputs`](super::StreamOutputInfo::outputs).
+    /// The index in [`StreamOutputInfo::outputs`](super::StreamOutputInfo::outputs).
     pub index: usize,
-    /// Its field that is wrong.
+    /// The invalid field.
     pub field: StreamOutputField,
-    /// The field's value.
+    /// The value of the field.
     pub value: u32,
-    /// What is wrong.
+    /// The problem.
     pub problem: StreamOutputProblem,
 }
 
-/// A field of `pipe_stream_output`. Displayed as Gallium spells it.
+/// A field of `pipe_stream_output`. `Display` writes Gallium's spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "those of StreamOutput")]
 pub enum StreamOutputField {
@@ -44,7 +44,7 @@ impl fmt::Display for StreamOutputField {
     }
 }
 
-/// What may be wrong with a field.
+/// What can be wrong with a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]

@@ -1,5 +1,5 @@
-//! What naga's errors mean for who wrote the shader: where it is in the source, what is not supported, and
-//! what to do instead.
+//! Explains naga's errors to the author of the shader: the position in the source, what is not
+//! supported, and what to do instead.
 
 use naga::front::glsl::{Error, ErrorKind, ParseErrors};
 use naga::valid::{EntryPointError, ValidationError, VaryingError};
@@ -10,7 +10,7 @@ use super::rewrite::{MemberOffset, Rewritten};
 use crate::frontend::tokens::{self, Tokens, location};
 use crate::frontend::{FrontendError, SourceLocation, messages};
 
-/// For all that naga says of a source that may be right.
+/// Advice for errors in sources that may be valid.
 const GLSLANG: &str = "naga reads a part of GLSL; if the source is right, compile it with glslang \
     (glslangValidator -V) and take the SPIR-V";
 
@@ -22,7 +22,7 @@ const GLSLANG_BINDINGS: &str = "put it into a block with a set and a binding, as
 const GLSLANG_LOCATIONS: &str = "give each its layout(location = ...), or compile it with glslang \
     (glslangValidator -V --auto-map-locations) and take the SPIR-V";
 
-/// Two forms of the source.
+/// The source and the text for naga.
 pub(super) struct Explain<'a> {
     pub source: &'a str,
     pub tokens: &'a Tokens<'a>,
@@ -38,7 +38,7 @@ impl Explain<'_> {
         self.byte(span).map(|byte| location(self.source, byte))
     }
 
-    /// What naga takes and gets wrong.
+    /// Refuses what naga accepts but compiles incorrectly.
     pub fn check(&self, module: &Module) -> Result<(), FrontendError> {
         let unsupported = |location, what: String| {
             Err(FrontendError::Unsupported { location, what, advice: GLSLANG_ONLY })
@@ -55,7 +55,7 @@ impl Explain<'_> {
         }
     }
 
-    /// naga's first error.
+    /// Explains naga's first error.
     pub fn parse_errors(&self, errors: &ParseErrors) -> FrontendError {
         let Some(Error { kind, meta }) = errors.errors.first() else {
             let advice = Some(GLSLANG);
@@ -80,7 +80,7 @@ impl Explain<'_> {
             ErrorKind::PreprocessorError(error) => {
                 let foreign = (0..self.tokens.list().len())
                     .find(|index| self.tokens.text(*index).starts_with(is_foreign));
-                // pp-rs, which naga does not export, gives this one no place.
+                // This error of pp-rs, which naga does not export, has no position.
                 match (format!("{error:?}").as_str(), foreign) {
                     ("UnexpectedCharacter", Some(index)) => FrontendError::Unsupported {
                         location: self.tokens.location(index),
@@ -97,7 +97,7 @@ impl Explain<'_> {
                 format!("the combined image sampler '{word}'"),
                 "declare a texture and a sampler (texture2D, sampler), or compile it with glslang",
             ),
-            // naga takes what is no type for the name of a variable that is qualified again.
+            // naga takes an unknown type for the name of a variable that is qualified again.
             ErrorKind::NotImplemented("variable qualifier") => {
                 unsupported(format!("the type '{word}'"), GLSLANG_ONLY)
             }
@@ -134,14 +134,14 @@ impl Explain<'_> {
         }
     }
 
-    /// Whether the declaration that a token belongs to is of a type that is reached by address.
+    /// Whether the declaration that contains a token is a buffer reference.
     fn is_buffer_reference(&self, index: usize) -> bool {
         let declaration = (0..index).rev().map(|index| self.tokens.text(index));
         let mut words = declaration.take_while(|text| !matches!(*text, ";" | "}"));
         words.any(|text| text == "buffer_reference")
     }
 
-    /// What naga's validator says.
+    /// Explains an error of naga's validator.
     pub fn validation(&self, error: &WithSpan<ValidationError>) -> FrontendError {
         let location = error.spans().find_map(|(span, _)| self.location(*span));
         let varying = match error.as_inner() {
@@ -173,12 +173,12 @@ impl Explain<'_> {
     }
 }
 
-/// Characters that GLSL uses for nothing.
+/// Whether a character has no use in GLSL.
 fn is_foreign(character: char) -> bool {
     matches!(character, '"' | '\'' | '@' | '$' | '`') || !character.is_ascii()
 }
 
-/// `sampler2D`, `usamplerBuffer` and the like.
+/// Whether a word is a type such as `sampler2D` or `usamplerBuffer`.
 fn is_combined_sampler(word: &str) -> bool {
     let dimension = word.trim_start_matches(['i', 'u']).strip_prefix("sampler");
     dimension.is_some_and(|dimension| !dimension.is_empty() && dimension != "Shadow")

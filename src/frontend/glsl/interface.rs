@@ -1,9 +1,10 @@
-//! What naga makes of a shader's inputs and outputs, mended.
+//! Corrects the inputs and outputs in naga's module.
 //!
-//! naga makes variables of `in` and `out`, and an entry point that copies its arguments into the ones, calls
-//! `main`, and returns the others in a structure. [`mend`] makes that structure anew: with a position, with
-//! the interpolation that integers must have, with one member for each column of a matrix, with names that
-//! tell elements apart, and with sizes for `gl_ClipDistance` and `gl_CullDistance`.
+//! naga makes variables from `in` and `out`, and an entry point that copies its arguments to the
+//! former, calls `main`, and returns the latter in a structure. [`mend`] rebuilds that structure:
+//! with a position, with the interpolation that integers require, with one member per column of a
+//! matrix, with names that distinguish elements of arrays, and with sizes for `gl_ClipDistance` and
+//! `gl_CullDistance`.
 
 use naga::{
     Arena, ArraySize, Binding, Block, BuiltIn, Expression, Function, FunctionArgument,
@@ -13,7 +14,7 @@ use naga::{
 
 use super::rewrite::MemberOffset;
 
-/// The first of the source's offsets that naga's layout does not have.
+/// The first offset in the source that differs from naga's layout.
 pub(super) fn misplaced<'a>(
     module: &Module,
     offsets: &'a [MemberOffset],
@@ -31,7 +32,7 @@ pub(super) fn misplaced<'a>(
     offsets.iter().find(|wanted| !is_placed(wanted))
 }
 
-/// Whether there is an array of arrays of another length. naga turns their dimensions around.
+/// Whether there is an array of arrays with another length. naga swaps their dimensions.
 pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     let length = |ty: Handle<Type>| match module.types[ty].inner {
         TypeInner::Array { base, size, .. } => Some((base, size)),
@@ -41,7 +42,7 @@ pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     arrays.any(|(base, size)| length(base).is_some_and(|(_, inner)| inner != size))
 }
 
-/// Mends the entry point. A module that is not as naga writes it is left to naga's validator.
+/// Corrects the entry point. A module with an unexpected structure is left to naga's validator.
 pub(super) fn mend(module: &mut Module, array_sizes: &[(String, u32)]) {
     size_arrays(module, array_sizes);
     let Module { types, global_variables, entry_points, .. } = module;
@@ -51,8 +52,8 @@ pub(super) fn mend(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// `gl_ClipDistance` and `gl_CullDistance` have no size in naga. In GLSL it is the declared one, or the
-/// least for which all indices are in range.
+/// naga gives `gl_ClipDistance` and `gl_CullDistance` no size. In GLSL it is the declared size, or
+/// the smallest size for which all indices are in range.
 fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     let Module { types, global_variables, functions, .. } = module;
     for (handle, variable) in global_variables.iter_mut() {
@@ -81,7 +82,7 @@ fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// What an expression indexes, and the index if it is a constant.
+/// The indexed expression, and the index if it is constant.
 fn constant_index(
     expressions: &Arena<Expression>,
     expression: &Expression,
@@ -97,7 +98,7 @@ fn constant_index(
     }
 }
 
-/// Integers are not interpolated, which naga wants said.
+/// Declares integers as flat, as naga requires.
 fn flatten(binding: &mut Binding, inner: &TypeInner) {
     let is_integer = matches!(inner.scalar_kind(), Some(ScalarKind::Sint | ScalarKind::Uint));
     if let (Binding::Location { interpolation, sampling, .. }, true) = (binding, is_integer) {
@@ -105,7 +106,7 @@ fn flatten(binding: &mut Binding, inner: &TypeInner) {
     }
 }
 
-/// The binding of a column of a matrix.
+/// The binding of a matrix column.
 fn column_binding(binding: &Binding, column: u32) -> Binding {
     let mut binding = binding.clone();
     if let Binding::Location { location, .. } = &mut binding {
@@ -114,14 +115,14 @@ fn column_binding(binding: &Binding, column: u32) -> Binding {
     binding
 }
 
-/// Columns and their type, of a matrix.
+/// The number and the type of a matrix's columns.
 fn columns(types: &mut UniqueArena<Type>, ty: Handle<Type>) -> Option<(VectorSize, Handle<Type>)> {
     let TypeInner::Matrix { columns, rows, scalar } = types[ty].inner else { return None };
     let inner = TypeInner::Vector { size: rows, scalar };
     Some((columns, types.insert(Type { name: None, inner }, Span::UNDEFINED)))
 }
 
-/// A matrix comes as its columns, and is composed where naga stored the argument.
+/// Replaces matrix inputs by their columns. The matrix is composed where naga stored the argument.
 fn mend_inputs(function: &mut Function, types: &mut UniqueArena<Type>) {
     for index in 0..function.arguments.len() {
         let FunctionArgument { name, ty, binding } = function.arguments[index].clone();
@@ -198,7 +199,7 @@ fn mend_outputs(
     let is_position = |output: &OutputMember| {
         matches!(output.member.binding, Some(Binding::BuiltIn(BuiltIn::Position { .. })))
     };
-    // What needs no emission comes before what is emitted.
+    // Expressions that are not emitted come before those that are.
     let emitted = function.expressions.range_from(before);
     if !mended.iter().any(is_position) {
         mended.push(zero_position(function, types));
@@ -222,8 +223,8 @@ fn mend_outputs(
     function.result = Some(FunctionResult { ty, binding: None });
 }
 
-/// Bytes that hold a member of the structure, aligned for any: naga wants offsets that do not overlap, and
-/// no memory has this layout.
+/// Bytes reserved for a member of the structure, with any alignment. naga requires offsets that do
+/// not overlap; no memory has this layout.
 fn room(inner: &TypeInner) -> u32 {
     const LARGEST_VECTOR: u32 = 32;
     match inner {
@@ -235,7 +236,8 @@ fn room(inner: &TypeInner) -> u32 {
     }
 }
 
-/// Takes what naga returns off the end of the entry point. `None` if that is not what it writes.
+/// Removes naga's return value from the end of the entry point. Returns `None` if the code is not
+/// what naga writes.
 fn take_outputs(
     function: &mut Function,
     types: &UniqueArena<Type>,
@@ -257,20 +259,20 @@ fn take_outputs(
     let mut outputs: Vec<_> =
         outputs.map(|(member, value)| OutputMember { member, value }).collect();
     for OutputMember { member, value } in &mut outputs {
-        // The types of arrays that have a size now.
+        // Updates the types of arrays that now have a size.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
         {
             member.ty = variables[variable].ty;
         }
     }
-    // The old structure may be invalid, and is nothing that anyone uses any more.
+    // The old structure may be invalid, and is not used any more.
     *function.expressions.get_mut(returned) = Expression::Literal(Literal::U32(0));
     function.body.cull(length.checked_sub(2)?..);
     Some(outputs)
 }
 
-/// Elements of an array have its name and follow each other: `a[0]`, `a[1]`.
+/// Gives the elements of an array distinct names: `a[0]`, `a[1]`.
 fn number_elements(outputs: &mut [OutputMember]) {
     let same = |a: &OutputMember, b: &OutputMember| a.member.name == b.member.name;
     for elements in outputs.chunk_by_mut(same).filter(|elements| elements.len() > 1) {
@@ -280,7 +282,7 @@ fn number_elements(outputs: &mut [OutputMember]) {
     }
 }
 
-/// naga wants every vertex shader to have one.
+/// naga requires a position in every vertex shader.
 fn zero_position(function: &mut Function, types: &mut UniqueArena<Type>) -> OutputMember {
     let inner = TypeInner::Vector { size: VectorSize::Quad, scalar: naga::Scalar::F32 };
     let ty = types.insert(Type { name: None, inner }, Span::UNDEFINED);

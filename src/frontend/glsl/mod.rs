@@ -1,14 +1,16 @@
-//! Vertex shaders in GLSL for Vulkan (`GL_KHR_vulkan_glsl`), as far as naga reads it: the versions 140 to
-//! 460, 310 es and 320 es, one file without `#include`, without combined image samplers and `xfb_*` layouts.
+//! Compiles vertex shaders in GLSL for Vulkan (`GL_KHR_vulkan_glsl`) with naga: versions 140 to
+//! 460, 310 es and 320 es, a single file without `#include`, without combined image samplers and
+//! `xfb_*` layouts.
 //!
-//! naga takes a smaller language. What changes nothing is taken out of the source before, such as the
-//! declaration of `gl_PerVertex`, and what naga would misread is written otherwise (`rewrite`); what it
-//! makes of inputs and outputs is mended (`interface`); of the rest an error says what it is and what to do
-//! (`explain`). `VULKAN` is defined as 100, `__VERSION__` and `GL_ES` as the source's `#version` has it.
+//! naga supports a subset of the language. Declarations without effect, such as that of
+//! `gl_PerVertex`, are removed from the source first, and code that naga would misinterpret is
+//! replaced (`rewrite`). naga's inputs and outputs are corrected (`interface`). For everything else
+//! that is not supported, the error says what it is and what to do (`explain`). `VULKAN` is defined
+//! as 100; `__VERSION__` and `GL_ES` are defined according to the source's `#version`.
 //!
-//! Each element of an array and each column of a matrix is an output of its own, named `a[0]`, `a[1]`, and
-//! so on; a member of a block or a structure is one with the member's name. A shader that does not write
-//! `gl_Position` has one of zeros.
+//! Each element of an array and each column of a matrix is an output of its own, with the name
+//! `a[0]`, `a[1]`, and so on; a member of a block or a structure is an output with the name of the
+//! member. If a shader does not write `gl_Position`, the output is zero.
 
 mod explain;
 mod interface;
@@ -24,10 +26,10 @@ use super::{FrontendError, compile};
 /// Compiles a vertex shader, whose entry point is `main`.
 ///
 /// # Errors
-/// [`FrontendError`] with naga's first message, and where in the source it is;
-/// [`FrontendError::CaptureLayout`] for a source that says itself what is captured.
+/// [`FrontendError`] with naga's first message, and the position in the source;
+/// [`FrontendError::CaptureLayout`] for a source with layouts for captures.
 pub fn vertex_shader(source: &str) -> Result<Vec<u32>, FrontendError> {
-    // An editor's mark, and no part of the text.
+    // A byte order mark is not part of the text.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let tokens = Tokens::of(source, false);
     let layout = ["xfb_buffer", "xfb_offset", "xfb_stride"];

@@ -1,20 +1,24 @@
-//! GLSL's source, written so that naga takes it and means the same.
+//! Rewrites GLSL so that naga accepts it and interprets it correctly.
 //!
-//! * `#version`: naga knows 440 to 460 and treats them alike; all that Vulkan allows become 460.
-//! * What changes nothing is blanked: `out gl_PerVertex {...}` and other declarations of built-in
-//!   variables, precisions, interpolation within blocks, defaults that are the defaults.
-//! * `gl_VertexIndex` and its kind are of the type `int`, naga makes them `uint`: `int(gl_VertexIndex)`.
-//! * Offsets of members are blanked, and held against those that naga gives.
-//! * Arrays without a size get that of their initialiser, and the structure of `out struct {...}` a name.
+//! * `#version`: naga supports 440 to 460 and treats them alike; all versions that Vulkan allows
+//!   become 460.
+//! * Declarations without effect are replaced by blanks: `out gl_PerVertex {...}` and other
+//!   declarations of built-in variables, precisions, interpolation within blocks, default layouts
+//!   that are the defaults already.
+//! * `gl_VertexIndex` and similar variables have the type `int`, but `uint` in naga: they become
+//!   `int(gl_VertexIndex)`.
+//! * Offsets of members are replaced by blanks, and compared with naga's offsets later.
+//! * Arrays without a size get the size of their initialiser, and the structure of `out struct
+//!   {...}` gets a name.
 //!
-//! Branches of `#if` are not told apart: each of these is harmless in one that is not taken. A place in the
-//! rewritten text leads back to its place in the source.
+//! The branches of `#if` are not evaluated, because each of these changes is harmless in an
+//! inactive branch. Positions in the rewritten text can be mapped back to the source.
 
 use std::ops::Range;
 
 use crate::frontend::tokens::Tokens;
 
-/// `int` in GLSL and `uint` in naga, with the names that extensions gave them first.
+/// `int` in GLSL and `uint` in naga, including the former names in extensions.
 const INDICES: [(&str, &str); 8] = [
     ("gl_VertexIndex", "int(gl_VertexIndex)"),
     ("gl_InstanceIndex", "int(gl_InstanceIndex)"),
@@ -28,10 +32,10 @@ const INDICES: [(&str, &str); 8] = [
 
 const PRECISIONS: [&str; 3] = ["highp", "mediump", "lowp"];
 
-/// What says how a fragment shader would see an output.
+/// Qualifiers for the interpolation of an output.
 const INTERPOLATIONS: [&str; 5] = ["flat", "smooth", "noperspective", "centroid", "sample"];
 
-/// What may stand before the type of a declaration, beside layouts.
+/// Qualifiers that may precede the type of a declaration, besides layouts.
 const QUALIFIERS: [&str; 17] = [
     "in",
     "out",
@@ -52,17 +56,17 @@ const QUALIFIERS: [&str; 17] = [
     "const",
 ];
 
-/// The text for naga, and the way back.
+/// The text for naga, and how to map positions back.
 #[derive(Debug)]
 pub(super) struct Rewritten {
     pub text: String,
-    /// Sizes that the source gives to built-in arrays.
+    /// The sizes of built-in arrays in the source.
     pub array_sizes: Vec<(String, u32)>,
-    /// Offsets that it gives to members of blocks.
+    /// The offsets of block members in the source.
     pub member_offsets: Vec<MemberOffset>,
-    /// The byte of the source where an input or output without a location is declared first.
+    /// The byte of the source at which the first input or output without a location is declared.
     pub unlocated: Option<usize>,
-    /// In the order of the source, none overlapping.
+    /// Sorted by position, not overlapping.
     edits: Vec<Edit>,
     version: Option<(String, bool)>,
 }
@@ -75,7 +79,7 @@ pub(super) struct MemberOffset {
     pub member: String,
     /// Bytes from the start of the block.
     pub offset: u32,
-    /// The byte of the source where it stands.
+    /// The byte of the source at which it is.
     pub byte: usize,
 }
 
@@ -86,7 +90,7 @@ struct Edit {
 }
 
 impl Rewritten {
-    /// The byte of the source that a byte of the text comes from.
+    /// The byte of the source that corresponds to a byte of the text.
     pub fn source_byte(&self, byte: usize) -> usize {
         let (mut from, mut to) = (0, 0);
         for Edit { range, text } in &self.edits {
@@ -102,7 +106,7 @@ impl Rewritten {
         from + (byte - to)
     }
 
-    /// The macros that the source may count on.
+    /// The macros that the source may rely on.
     pub fn defines(&self) -> impl Iterator<Item = (String, String)> {
         let define = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let version = self.version.as_ref();
@@ -130,7 +134,7 @@ pub(super) fn rewrite(source: &str, tokens: &Tokens<'_>) -> Rewritten {
     rewriter.words();
     let Rewriter { mut edits, array_sizes, member_offsets, unlocated, .. } = rewriter;
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    // What is blanked is not to be replaced as well.
+    // A token that was replaced by blanks must not be replaced again.
     edits.dedup_by(|second, first| second.range == first.range && !second.range.is_empty());
     let (mut text, mut done) = (String::with_capacity(source.len() + 64), 0);
     for edit in &edits {
@@ -144,7 +148,7 @@ pub(super) fn rewrite(source: &str, tokens: &Tokens<'_>) -> Rewritten {
 
 struct Rewriter<'a> {
     tokens: &'a Tokens<'a>,
-    /// Indices of the tokens outside directives.
+    /// The indices of the tokens outside of directives.
     code: Vec<usize>,
     edits: Vec<Edit>,
     array_sizes: Vec<(String, u32)>,
@@ -153,7 +157,7 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// The text of a token outside directives, empty behind the last.
+    /// The text of a token outside of directives; empty after the last one.
     fn text(&self, at: usize) -> &'a str {
         self.code.get(at).map_or("", |index| self.tokens.text(*index))
     }
@@ -162,7 +166,7 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: self.tokens.list()[index].range.clone(), text });
     }
 
-    /// Each token becomes as many spaces: what is around it stays where it is.
+    /// Replaces a token by the same number of spaces, so that nothing moves.
     fn blank_token(&mut self, index: usize) {
         let length = self.tokens.list()[index].range.len();
         self.replace_token(index, " ".repeat(length));
@@ -179,7 +183,8 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: start..start, text: text.to_owned() });
     }
 
-    /// Makes a version that Vulkan allows one that naga knows, and returns it, with whether it is of ES.
+    /// Replaces a version that Vulkan allows by one that naga supports. Returns the original
+    /// version, and whether it is ES.
     fn version(&mut self) -> Option<(String, bool)> {
         let is_version = |index: &usize| {
             self.tokens.text(*index) == "#" && self.tokens.text(index + 1) == "version"
@@ -203,7 +208,7 @@ impl<'a> Rewriter<'a> {
         Some((text.to_owned(), es))
     }
 
-    /// The bracket that closes the one at `at`.
+    /// The index of the bracket that closes the one at `at`.
     fn closing(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for at in at..self.code.len() {
@@ -219,7 +224,7 @@ impl<'a> Rewriter<'a> {
         None
     }
 
-    /// Everything outside functions.
+    /// Processes everything outside of functions.
     fn declarations(&mut self) {
         let mut start = 0;
         while start < self.code.len() {
@@ -241,7 +246,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A declaration with its semicolon.
+    /// Processes a declaration with its semicolon.
     fn declaration(&mut self, range: Range<usize>) {
         if self.text(range.start) == "precision" {
             return self.blank(range);
@@ -268,7 +273,7 @@ impl<'a> Rewriter<'a> {
             self.unlocated.get_or_insert(start);
         }
         match (self.text(at), self.text(at + 1), self.text(at + 2)) {
-            // "layout(std140) uniform;", which they are anyway.
+            // "layout(std140) uniform;" and similar defaults that apply anyway.
             (";", ..) => {
                 let default = match words.as_slice() {
                     ["uniform"] => "std140",
@@ -301,7 +306,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A built-in variable that is declared as what it is; of that only its invariance is new.
+    /// Removes the redeclaration of a built-in variable, but keeps `invariant`.
     fn redeclaration(&mut self, range: Range<usize>, name: usize, invariant: bool) {
         for at in range.clone() {
             let kept = at == name || self.text(at) == "invariant" || at + 1 == range.end;
@@ -311,7 +316,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// `gl_ClipDistance[4]` and `gl_CullDistance[4]`.
+    /// Stores the sizes of `gl_ClipDistance[4]` and `gl_CullDistance[4]`.
     fn remember_sizes(&mut self, range: Range<usize>) {
         for at in range {
             if self.text(at).starts_with("gl_")
@@ -323,7 +328,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Takes the offsets of members out: those that naga gives must turn out the same.
+    /// Removes the offsets of members. They are compared with naga's offsets later.
     fn offsets(&mut self, block: &str, brace: usize) {
         let closing = self.closing(brace).unwrap_or(brace);
         for at in brace..closing {
@@ -356,14 +361,14 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// `vec2 a[] = vec2[](...)`, `vec2[] a = {...}` and the like: the size is that of what follows.
+    /// Adds sizes to `vec2 a[] = vec2[](...)`, `vec2[] a = {...}` and similar declarations.
     fn sizes(&mut self) {
         for at in 1..self.code.len() {
             if (self.text(at), self.text(at + 1)) != ("[", "]") {
                 continue;
             }
             let assignment = if self.text(at + 2) == "=" { at + 2 } else { at + 3 };
-            // Arrays of arrays have several such lists.
+            // The initialiser of an array of arrays has nested lists.
             if self.text(assignment) != "=" || self.text(at - 1) == "]" {
                 continue;
             }
@@ -378,7 +383,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Elements of a list in brackets, if no directive may leave some out.
+    /// The number of elements in a bracketed list, or `None` if directives may remove some.
     fn elements(&self, opening: usize) -> Option<usize> {
         let closing = self.closing(opening)?;
         let is_whole = self.code[closing] - self.code[opening] == closing - opening;
@@ -387,7 +392,7 @@ impl<'a> Rewriter<'a> {
         while at < closing {
             match self.text(at) {
                 "(" | "[" | "{" => at = self.closing(at)?,
-                // The last element may have a comma as well.
+                // The last element may be followed by a comma.
                 "," if at + 1 < closing => elements += 1,
                 _ => {}
             }
@@ -396,9 +401,9 @@ impl<'a> Rewriter<'a> {
         (is_whole && elements > 0).then_some(elements)
     }
 
-    /// What is the same wherever it stands: precisions and built-in integers, in macros as well.
+    /// Replaces words everywhere, also in macros: precisions and built-in integers.
     fn words(&mut self) {
-        // The name of a macro is left as it is.
+        // The name of a macro is not replaced.
         let mut first_of_directive = 0;
         for index in 0..self.tokens.list().len() {
             let text = self.tokens.text(index);

@@ -1,8 +1,9 @@
-//! A vertex attribute as a value: fetched, converted by its format, and cut to what the shader reads.
+//! Generates the value of a vertex attribute: fetches it, converts it from its format, and selects
+//! the components that the shader reads.
 //!
-//! Format and divisor are pipeline state. They decide which functions of `shaders/fetch.wgsl` and
-//! `shaders/formats.wgsl` are called, and go to them as constants, so that a module has no conversion that
-//! it does not use and a driver folds what is left.
+//! Format and divisor are pipeline state. They determine which functions of `shaders/fetch.wgsl`
+//! and `shaders/formats.wgsl` are called, and are passed as constants. The module therefore
+//! contains only the conversions that it uses, and the driver can fold the constants.
 
 use spirv::Op;
 
@@ -17,17 +18,17 @@ use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
 
-/// What an attribute is fetched by.
+/// The location of an attribute's data.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// Descriptor, as `attribute_descriptor` of `shaders/fetch.wgsl` counts them.
+    /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.
     slot: Id,
-    /// Number of the element in its binding.
+    /// The number of the element in the binding.
     element: Id,
 }
 
 impl Inputs<'_> {
-    /// The value of a part.
+    /// Generates the value of a part.
     pub(super) fn attribute(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -49,8 +50,8 @@ impl Inputs<'_> {
         })
     }
 
-    /// The attribute that a part is read from, and the dword of it where the part's location begins: 4
-    /// for the second location of a 64-bit format.
+    /// Finds the attribute that a part is read from, and the dword of the attribute at which the
+    /// part's location begins: 4 for the second location of a 64-bit format.
     fn find(&self, part: &Part<'_>) -> Result<(VertexAttribute, u32), LowerError> {
         let (variable, location) = (|| self.label(part.variable), part.location);
         let takes_two = |a: &&VertexAttribute| a.format.size() > 16;
@@ -141,7 +142,7 @@ impl Inputs<'_> {
         Ok(Element { slot: linker.builder.constant(slot), element })
     }
 
-    /// A part of 64-bit components.
+    /// Generates a part with 64-bit components.
     fn wide(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -154,7 +155,8 @@ impl Inputs<'_> {
         let dwords = format.size() / 4;
         let first = first_dword + part.component;
         let component_type = self.declarations.vector(part.ty).map_or(part.ty, |(ty, _)| ty);
-        // The first four dwords of the attribute, and the others, each where it is needed.
+        // The first four dwords of the attribute, and the others. Each half is fetched only if it
+        // is needed.
         let mut halves: [Option<Id>; 2] = [None; 2];
         let mut values = Vec::new();
         for at in (first..first + 2 * part.count).step_by(2) {
@@ -188,8 +190,8 @@ impl Inputs<'_> {
     }
 }
 
-/// The components of a format as the shader reads them, in a `u32` or a vector of them, and how many the
-/// vector has: at least those of the format.
+/// Generates all components of a format in the shader's representation, as a `u32` or a vector, and
+/// returns their number, which is at least that of the format.
 fn all_components(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -204,7 +206,7 @@ fn all_components(
     }
     let size_constant = linker.builder.constant(size);
     let raw = match (size, format.alignment()) {
-        // A whole dword goes where the conversions look for it.
+        // The conversions expect the dword in the first component.
         (4, 4) => {
             let dword = fetch(linker, code, Function::Fetch1, element, &[], 1)?;
             let (uvec2, zero) = (linker.builder.uvec(2), linker.builder.constant(0));
@@ -228,7 +230,7 @@ fn all_components(
     .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
-    // An absent component is converted like the first, and nothing reads it.
+    // Missing components are converted like the first one, and are not used.
     let mut vector = |of: fn(&Field) -> u32| {
         let field = |i: usize| fields.get(i).or(fields.first());
         let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);
@@ -238,7 +240,8 @@ fn all_components(
     Ok((code.call(builder, uvec4, convert, &arguments), 4))
 }
 
-/// The components that a part reads, the format's or the default ones (0, 0, 1).
+/// Selects the components that a part reads. Components that the format lacks are the default ones
+/// (0, 0, 1).
 fn components(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -272,7 +275,7 @@ fn components(
     }
 }
 
-/// A call of one of the functions of `shaders/fetch.wgsl`, which gives that many dwords.
+/// Calls a function of `shaders/fetch.wgsl` that returns `dwords` dwords.
 fn fetch(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,

@@ -1,8 +1,10 @@
 //! The scalars and vectors that an input variable consists of, each with its location.
 //!
-//! Elements of arrays, columns of matrices and members of structures take consecutive locations, a vector of
-//! more than four dwords two ([location and component assignment](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-locations)).
-//! GLSL has no structures among its inputs; Slang wraps matrices in some.
+//! Elements of arrays, columns of matrices and members of structures have consecutive locations. A
+//! vector of more than four dwords has two locations ([location and component
+//! assignment](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-locations)).
+//! GLSL does not allow structures as inputs of vertex shaders, but Slang wraps matrices in
+//! structures.
 
 use spirv::Decoration;
 
@@ -13,33 +15,33 @@ use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::types::numeric_vector;
 
-/// Types within types that are looked at, for a type that no walk would get through.
+/// The most types that are visited, to stop at types that nest too much.
 const MAX_STEPS: u32 = 1 << 12;
 
-/// A scalar or vector of an input variable.
+/// A scalar or a vector in an input variable.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::lower) struct Part<'v> {
     pub(in crate::lower) variable: &'v Variable,
     pub(in crate::lower) ty: Id,
     pub(in crate::lower) class: NumericClass,
-    /// Bits of a component, 32 or 64.
+    /// The component size in bits, 32 or 64.
     pub(in crate::lower) bits: u32,
-    /// Components, 1 to 4.
+    /// The number of components, 1 to 4.
     pub(in crate::lower) count: u32,
     pub(in crate::lower) location: u32,
-    /// First dword in the location.
+    /// The first dword in the location.
     pub(in crate::lower) component: u32,
 }
 
-/// What a composite type consists of.
+/// The parts of a composite type.
 pub(in crate::lower) enum Constituents<'a> {
-    /// So many of one type.
+    /// A number of parts with the same type.
     Same(Id, u32),
-    /// One of each.
+    /// One part of each type.
     Members(&'a [Id]),
 }
 
-/// What a matrix, an array or a structure consists of.
+/// Returns the parts of a matrix, an array or a structure.
 pub(in crate::lower) fn constituents(
     declarations: &Declarations,
     ty: Id,
@@ -54,15 +56,15 @@ pub(in crate::lower) fn constituents(
     })
 }
 
-/// Where a value begins.
+/// The location of a value.
 #[derive(Debug, Clone, Copy)]
 struct InputLocation {
     location: u32,
-    /// First dword in the location.
+    /// The first dword in the location.
     component: u32,
 }
 
-/// The parts of an input that is no built-in, in the order of its type. All that it takes is below
+/// The parts of an input that is not a built-in, in the order of its type. All locations are below
 /// [`MAX_INPUT_LOCATIONS`].
 pub(in crate::lower) fn parts<'v>(
     declarations: &Declarations,
@@ -82,7 +84,7 @@ pub(in crate::lower) fn parts<'v>(
             return Ok(walk.parts);
         }
     };
-    // The members of a block may have locations of their own; the others follow the ones before.
+    // Members of a block may have their own locations; others follow the previous member.
     for (member, ty) in (0u32..).zip(members) {
         let of_member =
             |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);
@@ -113,7 +115,7 @@ impl Walk<'_, '_> {
         LowerError::InputType { variable: self.label(), ty }
     }
 
-    /// Adds the parts of a value, and returns the location behind them.
+    /// Adds the parts of a value, and returns the location after it.
     fn add_all(&mut self, ty: Id, place: InputLocation) -> Result<u32, LowerError> {
         let locations = locations(self.declarations, ty, place.component, &mut 0);
         let locations = locations.ok_or_else(|| self.unsupported())?;
@@ -125,7 +127,7 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// The same, of a type that [`locations`] has admitted.
+    /// The same for a type that [`locations`] has accepted.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
@@ -145,7 +147,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Locations that a type takes, at least one, if attributes can fill it from `component` on.
+/// The number of locations of a type, at least one; `None` if attributes cannot provide it from
+/// `component` on.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {
@@ -154,7 +157,7 @@ fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u3
     if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
         let dwords = count * bits / 32;
         let is_aligned = component.is_multiple_of(bits / 32);
-        // What takes two locations starts at the front of the first.
+        // A type with two locations must begin at component 0.
         let fits = component.saturating_add(dwords) <= 4 || (component == 0 && dwords <= 8);
         return Some(dwords.div_ceil(4).into()).filter(|_| is_aligned && fits);
     }

@@ -1,4 +1,4 @@
-//! StoredOutputs that are added for what cannot be captured where it is, and the locations that they take.
+//! Adds outputs for captures that cannot be inlined, and assigns locations to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
 use crate::spirv::{Id, Instruction, Module, Section};
 
-/// What was added for explicit emission.
+/// The variables and locations that were added.
 #[derive(Default)]
 pub(super) struct Added {
     pub(super) variables: Vec<Id>,
@@ -20,7 +20,7 @@ pub(super) struct Added {
     pub(super) locations: Vec<u32>,
 }
 
-/// A shader, and what of it is captured by outputs that are added.
+/// A shader, and the layout of the captures that need added outputs.
 pub(super) struct ExplicitShader<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) entry: &'a EntryPoint,
@@ -36,7 +36,7 @@ struct Writer {
 }
 
 impl ExplicitShader<'_> {
-    /// Adds the outputs, and lets the shader write them. Returns the function of the entry point.
+    /// Adds the outputs, and the code that writes them. Returns the function of the entry point.
     ///
     /// A geometry shader calls `xfb_vertex` before each vertex that it emits. Otherwise the entry point becomes
     /// `void xfb_main() { shader(); xfb_0 = ...; ... }`.
@@ -80,7 +80,7 @@ impl ExplicitShader<'_> {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
-    /// Begins the function of a stream, with the values that it is to store.
+    /// Begins the function for a stream, with the loads of the values that it stores.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
         let mut code = Code::default();
         let function = code.begin_procedure(builder);
@@ -97,15 +97,16 @@ impl ExplicitShader<'_> {
         Writer { stream, function, code, groups }
     }
 
-    /// Finds each group of each writer a place. All are of one type and without interpolation, so that those of
-    /// a stream may share locations; the widest first, which wastes nothing that could be had.
+    /// Assigns a location to each group of each writer. All groups have the same component type and
+    /// no interpolation, so those of a stream may share locations. The widest groups come first,
+    /// which needs the fewest locations.
     fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
         let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
         let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
-        // Stream of each added location, and its components that are taken; and the place of each group in
-        // those terms.
+        // For each added location the stream and the number of components in use; for each group
+        // the index of its location and the first component.
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {
@@ -131,7 +132,7 @@ impl ExplicitShader<'_> {
         Ok((places, locations))
     }
 
-    /// Calls the function of its stream before each vertex that the shader emits.
+    /// Calls the function for the stream before each vertex that the shader emits.
     fn call_before_vertices(&self, module: &mut Module, functions: &BTreeMap<u32, Id>) {
         let void = Builder::new(module).void();
         let reachable = reachable_functions(module, self.entry.function);
@@ -164,10 +165,10 @@ impl ExplicitShader<'_> {
     }
 }
 
-/// Location and component of each group, and the locations that these take.
+/// Location and component of each group, and the added locations.
 type Places = (Vec<(u32, u32)>, Vec<u32>);
 
-/// The output of a group.
+/// Declares the output for a group.
 fn declare(
     builder: &mut Builder<'_>,
     group: &StoredVector,

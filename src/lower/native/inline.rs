@@ -1,4 +1,4 @@
-//! What of a layout can be captured by decorating the shader's own outputs.
+//! Finds the parts of a layout that can be captured by decorating the shader's own outputs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,12 +11,12 @@ use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::block_type;
 use crate::spirv::{Id, Module, Section};
 
-/// A variable, or a member of a block, that is decorated.
+/// A variable or a member of a block that is decorated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InlinedOutput {
-    /// The variable, or the block's type.
+    /// The variable, or the type of the block.
     id: Id,
-    /// Of a block: the member.
+    /// The number of the member, for a block.
     member: Option<u32>,
     buffer: u32,
     stride: u32,
@@ -48,13 +48,15 @@ fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decora
     }
 }
 
-/// A captured dword: the variable, the path to the scalar, vector or column, and which dword of it.
+/// A captured dword: the variable, the path to the scalar, vector or column, and the number of the
+/// dword in it.
 type Dword = (Id, Vec<u32>, u32);
 
-/// Where captured dwords go: the output of the layout, the buffer, and the offset in bytes.
+/// The destinations of captured dwords: the index of the output in the layout, the buffer, and the
+/// offset in bytes.
 type Destinations = HashMap<Dword, Vec<(usize, u32, u32)>>;
 
-/// What can be captured by decorating what is there, and the layout of all else.
+/// Returns the variables and members to decorate, and the layout of the other captures.
 pub(super) fn inline(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -65,7 +67,7 @@ pub(super) fn inline(
         let variable = declarations.variable(output.variable);
         let ty = variable.and_then(|v| declarations.type_at(v.pointee, &output.path));
         let dwords_each = output.bits / 32;
-        // A list may take single components, which are named by one index more.
+        // A list may capture single components, whose paths have one more index.
         let parent = output.path.split_last().filter(|(_, parent)| {
             let of = variable.and_then(|v| declarations.type_at(v.pointee, parent));
             ty.is_some()
@@ -91,7 +93,7 @@ pub(super) fn inline(
             continue;
         };
         let Some(stride) = layout.strides[buffer as usize] else { continue };
-        // A block is captured to one buffer.
+        // All members of a block must be captured to the same buffer.
         let is_elsewhere =
             |t: &InlinedOutput| t.member.is_some() && t.id == unit.target.0 && t.buffer != buffer;
         if unit.target.1.is_some() && inlined.iter().any(is_elsewhere) {
@@ -110,9 +112,9 @@ pub(super) fn inline(
     (inlined, rest)
 }
 
-/// What one set of decorations captures.
+/// A value that one set of decorations captures.
 struct Unit {
-    /// The variable, or a block's type and a member.
+    /// The variable, or the type of a block and a member.
     target: (Id, Option<u32>),
     variable: Id,
     path: Vec<u32>,
@@ -120,7 +122,8 @@ struct Unit {
 }
 
 impl Unit {
-    /// Buffer and offset at which the layout has the whole of it, and the outputs that it is there.
+    /// The buffer and the offset at which the layout captures the whole unit in order, and the
+    /// outputs of the layout for it.
     fn place(
         &self,
         declarations: &Declarations,
@@ -154,7 +157,7 @@ impl Unit {
         None
     }
 
-    /// Where a dword of it goes.
+    /// The destinations of a dword of the unit.
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
@@ -169,7 +172,7 @@ impl Unit {
 /// Variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // The members' offsets in a buffer would be read as those of captures.
+    // The members' offsets in the buffer would be taken as capture offsets.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {
@@ -201,7 +204,7 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     units
 }
 
-/// Whether the rules for 64-bit components leave room between the pieces of a value.
+/// Whether the alignment of 64-bit components adds padding between the pieces of a value.
 fn has_padding(pieces: &[CapturedOutput]) -> bool {
     pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

@@ -1,8 +1,8 @@
-//! Where the values of a block lie: its explicit layout, which says of every value in it which bytes it is
-//! ([Offset and Stride Assignment][layout]).
+//! Computes the bytes of values in a block from its explicit layout ([Offset and Stride
+//! Assignment][layout]).
 //!
-//! Whether a layout is what some packing asks for does not matter here: what is aligned to its scalars is read
-//! as it lies.
+//! The layout need not follow any packing rules: all values that are aligned to their scalars are
+//! supported.
 //!
 //! [layout]: https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-layout
 
@@ -15,23 +15,23 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// Types within types that are looked at for one value, of which only those without bytes could be so many.
+/// The most types that are visited for one value. Only types without any bytes can exceed it.
 const MAX_STEPS: u32 = 1 << 14;
 
-/// Bytes of a `PhysicalStorageBuffer` pointer.
+/// Size in bytes of a `PhysicalStorageBuffer` pointer.
 const POINTER_SIZE: u32 = 8;
 
-/// A value of a block, taken apart into what is read as one.
+/// A value of a block, split into parts that are read as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     /// A scalar or a vector.
     Vector {
         ty: Id,
         component: Id,
-        /// Bits of a component: 8, 16, 32 or 64.
+        /// The component size in bits: 8, 16, 32 or 64.
         bits: u32,
         class: NumericClass,
-        /// Byte at which each component begins.
+        /// The offset of each component in bytes.
         offsets: Vec<u32>,
     },
     /// A device address.
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// Adds the bytes of each scalar.
+    /// Appends the bytes of each scalar.
     pub(super) fn add_bytes(&self, bytes: &mut Vec<Range<u32>>) {
         match self {
             Self::Vector { bits, offsets, .. } => {
@@ -60,7 +60,8 @@ impl Value {
     }
 }
 
-/// The value that constant indices select from a variable in a block, or what is wrong with its layout.
+/// Returns the value that a path of constant indices selects in a variable, or an error if the
+/// layout is not supported.
 pub(super) fn value_at(
     declarations: &Declarations,
     variable: &Variable,
@@ -74,8 +75,8 @@ pub(super) fn value_at(
     walk.value(ty, layout)
 }
 
-/// The first indices of a path, as far as they select something: an index behind the last element selects
-/// nothing.
+/// The longest prefix of a path that selects an existing value: an index beyond the last element
+/// selects nothing.
 pub(super) fn selecting<'p>(declarations: &Declarations, mut ty: Id, path: &'p [u32]) -> &'p [u32] {
     for (depth, index) in path.iter().enumerate() {
         let selected = part_count(declarations, ty)
@@ -89,7 +90,7 @@ pub(super) fn selecting<'p>(declarations: &Declarations, mut ty: Id, path: &'p [
     path
 }
 
-/// How many parts a value has that an index may select.
+/// The number of parts that an index may select.
 fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     match declarations.ty(ty)? {
         Type::Vector { count, .. } | Type::Matrix { count, .. } => Some(*count),
@@ -99,20 +100,20 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// Where a value begins, and how far apart the parts of it are where its own type does not say so.
+/// The offset of a value, and strides for its parts that its type does not contain.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValueLayout {
-    /// Bytes from the start of the block. They may be more than there are bytes, but not in a value.
+    /// Bytes from the start of the block. May exceed the limit, except in a value that is read.
     offset: u64,
-    /// Of matrices in it, as the structure has it whose member they are.
+    /// The stride of matrices in the value, a decoration of the structure member.
     matrix_stride: Option<u32>,
     is_row_major: bool,
-    /// Bytes from a component to the next, where it is a column of a row-major matrix.
+    /// Bytes from one component to the next, if the value is a column of a row-major matrix.
     component_stride: Option<u32>,
 }
 
 impl ValueLayout {
-    /// The same `count` times `stride` bytes behind.
+    /// The layout after `count` times `stride` bytes.
     fn behind(self, count: u32, stride: u32) -> Self {
         let bytes = u64::from(count) * u64::from(stride);
         Self { offset: self.offset.saturating_add(bytes), ..self }
@@ -125,7 +126,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Part `index` of a value that has so many.
+    /// The type and layout of part `index` of a value.
     fn part(&self, ty: Id, layout: ValueLayout, index: u32) -> Result<(Id, ValueLayout), String> {
         let declarations = self.declarations;
         match declarations.ty(ty) {
@@ -164,7 +165,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The component of a scalar or vector, its bits, and how many there are.
+    /// The component type of a scalar or vector, its bits, and the number of components.
     fn vector(&self, ty: Id) -> Result<(Id, u32, u32), String> {
         let (component, count) = self.declarations.vector(ty).ok_or_else(|| no("components"))?;
         match self.declarations.ty(component) {
@@ -219,9 +220,9 @@ impl Walk<'_> {
     }
 }
 
-/// Where a scalar of so many bytes begins.
+/// Checks the offset of a scalar of `size` bytes, and returns it.
 fn scalar(layout: ValueLayout, size: u32) -> Result<u32, String> {
-    // Dwords are what is read, whatever a scalar is aligned to beyond that.
+    // Dwords are read, so no more than that alignment is needed.
     let alignment = size.min(4);
     match u32::try_from(layout.offset) {
         Ok(offset) if layout.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {
@@ -250,10 +251,10 @@ mod tests {
         Module::parse(&[spirv::MAGIC_NUMBER, 0x0001_0000, 0, 1, 0]).unwrap()
     }
 
-    /// A structure of members with these types and decorations.
     /// A decoration with its operands.
     type Decorated<'a> = (Decoration, &'a [u32]);
 
+    /// Declares a structure whose members have these types and decorations.
     fn block(b: &mut Builder<'_>, members: &[(Id, &[Decorated<'_>])]) -> Id {
         let types: Vec<u32> = members.iter().map(|(ty, _)| ty.0).collect();
         let block = b.declare_new(Op::TypeStruct, &types);
@@ -266,7 +267,7 @@ mod tests {
         block
     }
 
-    /// Asks for a value of a variable of a type.
+    /// Returns the bytes of a value in a variable of type `ty`.
     fn ask(mut module: Module, ty: Id, path: &[u32]) -> Result<Vec<Range<u32>>, String> {
         let id = Builder::new(&mut module).variable(StorageClass::PushConstant, ty);
         let declarations = Declarations::of(&module);
@@ -372,7 +373,8 @@ mod tests {
             b.declare_new(Op::TypeMatrix, &[column.0, 2])
         };
         assert_eq!(of(matrix, OFFSET_0), "has no MatrixStride");
-        // Elements in one place, and structures of nothing in others: no walk gets through.
+        // Arrays with all elements at the same offset, and structures without members in others, to
+        // make the walk too long.
         let same = |b: &mut Builder<'_>| {
             let array = array(b);
             b.decorate(array, Decoration::ArrayStride, &[0]);

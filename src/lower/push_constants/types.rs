@@ -1,8 +1,8 @@
-//! Which types a push constant may have that becomes a variable of the shader's own.
+//! The types of push constants that may become `Private` variables.
 //!
-//! A block may have members of 8 and 16 bits by `StoragePushConstant8` and `StoragePushConstant16` alone, which
-//! allow no more than to load and to convert them. Other variables need arithmetic of that width, which a device
-//! may lack that has the others: then they have 32 bits instead.
+//! With `StoragePushConstant8` and `StoragePushConstant16` a block may have members of 8 and 16
+//! bits, which may only be loaded and converted. Other variables require arithmetic capabilities,
+//! which not all devices with these features have. The variables have 32 bits instead in that case.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::lower::widen::{arithmetic, has_capability};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::{Id, Module};
 
-/// Checks all types that a variable consists of. Returns whether some of them no other variable may have.
+/// Checks all types in a variable. Returns whether some of them are only allowed in push constants.
 pub(super) fn check(
     module: &Module,
     declarations: &Declarations,
@@ -26,7 +26,7 @@ pub(super) fn check(
     Ok(check.is_only_moved)
 }
 
-/// A value in a variable as messages name it: `'lights[0].colour' of 'params' (%12)`.
+/// The name of a value for messages: `'lights[0].colour' of 'params' (%12)`.
 pub(in crate::lower) fn place_label(
     declarations: &Declarations,
     variable: &Variable,
@@ -58,7 +58,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// `path` leads to the first value of the type.
+    /// `path` is the path of the first value of that type.
     fn visit(&mut self, ty: Id, path: &mut Vec<u32>) -> Result<(), LowerError> {
         if !self.seen.insert(ty) {
             return Ok(());

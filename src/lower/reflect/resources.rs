@@ -1,4 +1,5 @@
-//! The descriptors and push constants that a shader uses: what a pipeline layout has to have for it.
+//! Lists the descriptors and push constants that a shader uses, which a pipeline layout must
+//! contain.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,19 +14,22 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section};
 
-/// What an entry point uses
-/// [statically](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse) of descriptors and push
-/// constants: its
-/// [shader resource interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources).
+/// The descriptors and push constants that an entry point uses
+/// [statically](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse): its
+/// [shader resource
+/// interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources).
 ///
-/// [`PipelineLayoutDesc::check`](crate::runtime::vulkan::PipelineLayoutDesc::check) holds it against a pipeline layout.
+/// [`PipelineLayoutDesc::check`](crate::runtime::vulkan::PipelineLayoutDesc::check) compares it
+/// with a pipeline layout.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ResourceInterface {
-    /// Variables that descriptors are bound to, by set and binding. Several may have the same ones.
+    /// Variables that descriptors are bound to, by set and binding. Several variables may have the
+    /// same binding.
     pub descriptors: Vec<DescriptorUse>,
-    /// Bytes of the push constant block, from the first of its first member to the last of its last: a range of the
-    /// pipeline layout has to have all of them, whatever the shader reads. `0..0` where it uses none.
+    /// The bytes of the push constant block, from the start of its first member to the end of its
+    /// last. The pipeline layout must contain all of them, even if the shader does not read all.
+    /// `0..0` if it uses none.
     pub push_constants: Range<u32>,
 }
 
@@ -33,54 +37,57 @@ pub struct ResourceInterface {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DescriptorUse {
-    /// Descriptor set.
+    /// The number of the descriptor set.
     pub set: u32,
-    /// Binding in it.
+    /// The number of the binding.
     pub binding: u32,
-    /// What the descriptors are of.
+    /// The type of the descriptors.
     pub resource: ResourceType,
-    /// How many there are.
+    /// The number of descriptors.
     pub count: DescriptorCount,
-    /// The variable as messages name it: its name, or that of its block, where the module has names, and its id.
+    /// The name of the variable in messages: its name or that of its block, if the module has
+    /// names, and its id.
     pub variable: String,
 }
 
-/// How many descriptors a variable is bound to.
+/// The number of descriptors of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DescriptorCount {
-    /// One, and it is no array.
+    /// One descriptor; not an array.
     One,
-    /// An array of so many.
+    /// An array with this length.
     Array(u32),
-    /// An array without a length: as many as the descriptor set has.
+    /// An array without a length: the descriptor set determines it.
     RuntimeArray,
 }
 
-/// What a descriptor is of, as the type of a variable tells: see
-/// [Shader Resource and Storage Class Correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-storage-class-correspondence).
-/// Blocks of uniforms inline are uniform buffers here: only their set layout tells which.
+/// The type of a descriptor, derived from the type of the variable: see [Shader Resource and
+/// Storage Class
+/// Correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-storage-class-correspondence).
+/// An inline uniform block is a uniform buffer here, because only the set layout distinguishes the
+/// two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResourceType {
-    /// A sampler without an image.
+    /// A sampler.
     Sampler,
-    /// An image without a sampler.
+    /// A sampled image.
     SampledImage,
-    /// An image with its sampler.
+    /// A sampled image combined with a sampler.
     CombinedImageSampler,
-    /// An image that is loaded and stored.
+    /// A storage image.
     StorageImage,
-    /// A texel buffer that is fetched from.
+    /// A uniform texel buffer.
     UniformTexelBuffer,
-    /// A texel buffer that is loaded and stored.
+    /// A storage texel buffer.
     StorageTexelBuffer,
-    /// A block of uniforms.
+    /// A uniform block.
     UniformBuffer,
-    /// A block that may be stored to.
+    /// A storage block.
     StorageBuffer,
-    /// An acceleration structure of ray queries.
+    /// An acceleration structure, for ray queries.
     AccelerationStructure,
-    /// A type that is not known here.
+    /// Any other type.
     Other,
 }
 
@@ -101,11 +108,12 @@ impl fmt::Display for ResourceType {
     }
 }
 
-/// Reads the descriptors and push constants of a shader, of any stage that is captured. Lowered for a backend it uses
-/// the same descriptors.
+/// Lists the descriptors and push constants of a shader of any stage that can be captured. The
+/// lowered shader uses the same descriptors.
 ///
 /// # Errors
-/// [`LowerError`]: no module, no such shader, or a push constant block without a layout.
+/// [`LowerError`]: the module is invalid, it has no such shader, or a push constant block has no
+/// layout.
 pub fn resource_interface(shader: &Shader<'_>) -> Result<ResourceInterface, LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module).or_else(|_| shader.vertex_shader(&module))?;
@@ -123,7 +131,7 @@ pub fn resource_interface(shader: &Shader<'_>) -> Result<ResourceInterface, Lowe
 }
 
 fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable) -> DescriptorUse {
-    // A valid module has both.
+    // Valid modules always have both decorations.
     let number = |decoration| declarations.decoration_value(variable.id, decoration).unwrap_or(0);
     let (ty, count) = element(declarations, variable.pointee);
     DescriptorUse {
@@ -135,7 +143,7 @@ fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable)
     }
 }
 
-/// What an array is of, and how many there are of it. Types nest only as deep as declarations are read.
+/// The element type of an array, and its length. Nesting is limited by the declarations' own limit.
 fn element(declarations: &Declarations, mut ty: Id) -> (Id, DescriptorCount) {
     let mut count = DescriptorCount::One;
     loop {
@@ -143,7 +151,7 @@ fn element(declarations: &Declarations, mut ty: Id) -> (Id, DescriptorCount) {
             (Some(Type::RuntimeArray { element }), _) => (*element, DescriptorCount::RuntimeArray),
             (Some(Type::Array { element, .. }), DescriptorCount::RuntimeArray) => (*element, count),
             (Some(Type::Array { element, length }), DescriptorCount::One) => {
-                // Specialised modules have all lengths.
+                // In specialised modules all lengths are known.
                 let length = declarations.constant(*length).unwrap_or(1);
                 (*element, DescriptorCount::Array(length))
             }
@@ -161,7 +169,7 @@ fn resource(declarations: &Declarations, opaque: &Opaque, storage: u32, ty: Id) 
         return ResourceType::StorageBuffer;
     }
     if storage == StorageClass::Uniform as u32 {
-        // Before SPIR-V 1.3 storage buffers are in this class too.
+        // Before SPIR-V 1.3 storage buffers have this storage class too.
         return match declarations.decoration(ty, Decoration::BufferBlock) {
             Some(_) => ResourceType::StorageBuffer,
             None => ResourceType::UniformBuffer,
@@ -170,7 +178,7 @@ fn resource(declarations: &Declarations, opaque: &Opaque, storage: u32, ty: Id) 
     opaque.types.get(&ty).copied().unwrap_or(ResourceType::Other)
 }
 
-/// Types of variables in `UniformConstant`.
+/// The types of variables in `UniformConstant`.
 struct Opaque {
     types: HashMap<Id, ResourceType>,
 }
@@ -183,7 +191,7 @@ impl Opaque {
                 Some(Op::TypeSampler) => ResourceType::Sampler,
                 Some(Op::TypeImage) => image(i.operand(2), i.operand(6)),
                 Some(Op::TypeSampledImage) => match types.get(&i.id(1)) {
-                    // As glslang has `samplerBuffer`.
+                    // glslang declares `samplerBuffer` like this.
                     Some(ResourceType::UniformTexelBuffer) => ResourceType::UniformTexelBuffer,
                     _ => ResourceType::CombinedImageSampler,
                 },
@@ -196,15 +204,15 @@ impl Opaque {
     }
 }
 
-/// By `Dim` and `Sampled` of an `OpTypeImage`.
+/// The type of an image, from `Dim` and `Sampled` of `OpTypeImage`.
 fn image(dim: u32, sampled: u32) -> ResourceType {
-    /// With a sampler, and without one.
+    /// Values of `Sampled`: with a sampler, and without one.
     const SAMPLED: u32 = 1;
     const STORAGE: u32 = 2;
     match (Dim::from_u32(dim), sampled) {
         (Some(Dim::DimBuffer), SAMPLED) => ResourceType::UniformTexelBuffer,
         (Some(Dim::DimBuffer), STORAGE) => ResourceType::StorageTexelBuffer,
-        // An input attachment, which only fragment shaders have.
+        // An input attachment, which only exists in fragment shaders.
         (Some(Dim::DimSubpassData), _) => ResourceType::Other,
         (_, SAMPLED) => ResourceType::SampledImage,
         (_, STORAGE) => ResourceType::StorageImage,

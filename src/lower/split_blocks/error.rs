@@ -1,4 +1,4 @@
-//! What keeps outputs from being split.
+//! The errors of splitting outputs.
 
 use spirv::ExecutionModel;
 
@@ -8,40 +8,40 @@ use crate::spirv::entry_point::EntryPointError;
 use crate::spirv::specialization::SpecializationError;
 use crate::spirv::{Id, ParseError};
 
-/// A module whose outputs cannot be split.
+/// The reason why the outputs of a module cannot be split.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// The words are no SPIR-V module.
+    /// The words are not a SPIR-V module.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The module lacks the shader.
+    /// The module has no such shader.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
-    /// The decorations describe no capture that is supported.
+    /// The decorations do not match the shader, or are not supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// A stage whose outputs are arrays, or not captured.
+    /// Outputs of this stage are arrays, or are not captured.
     #[error(
         "outputs of {0:?} shaders are not split; those of vertex, tessellation evaluation and geometry shaders \
          are"
     )]
     Stage(ExecutionModel),
-    /// Values that the module's specialisation constants cannot have.
+    /// Values do not match the module's specialisation constants.
     #[error(transparent)]
     Specialization(#[from] SpecializationError),
-    /// Each block of an array is captured to a buffer of its own.
+    /// An output is an array of blocks. Each block would be captured to a different buffer.
     #[error("output {variable} is an array of blocks, which is not split")]
     ArrayOfBlocks {
         /// The variable's name or id.
         variable: String,
     },
-    /// A member that can be no output.
+    /// A member has a type that outputs cannot have.
     #[error("output {variable}: member {path:?} is {ty}")]
     MemberType {
         /// The variable's name or id.
         variable: String,
-        /// Indices that lead to the member.
+        /// The path of the member.
         path: Vec<u32>,
         /// The type in words.
         ty: String,
@@ -51,13 +51,13 @@ pub enum SplitError {
     NoLocation {
         /// The variable's name or id.
         variable: String,
-        /// Indices that lead to the member.
+        /// The path of the member.
         path: Vec<u32>,
     },
-    /// More members than any device has output components for.
+    /// The outputs have more members than any device has output components.
     #[error("the outputs have more than {max} members", max = MAX_VARIABLES)]
     TooManyMembers,
-    /// An element of an array of structures is selected at run time.
+    /// A structure in an array is selected by an index that is not constant.
     #[error("output {variable}: {instruction} selects a structure by an index that is no constant")]
     DynamicIndex {
         /// The variable's name or id.
@@ -65,7 +65,7 @@ pub enum SplitError {
         /// The access chain.
         instruction: Id,
     },
-    /// An access chain that leads nowhere.
+    /// An access chain has an index out of range.
     #[error("output {variable}: {instruction} selects a member that there is not")]
     InvalidIndex {
         /// The variable's name or id.
@@ -73,7 +73,7 @@ pub enum SplitError {
         /// The access chain.
         instruction: Id,
     },
-    /// A pointer to a structure is used otherwise than to load, store or copy.
+    /// A pointer to a structure is used by an instruction other than a load, a store or a copy.
     #[error("output {variable}: opcode {opcode} uses a pointer to the structure {pointer}")]
     PointerUse {
         /// The variable's name or id.
@@ -83,7 +83,7 @@ pub enum SplitError {
         /// The opcode.
         opcode: u16,
     },
-    /// An initialiser that is neither null nor a constant composite.
+    /// An initialiser is neither null nor a constant composite.
     #[error("output {variable} has the initialiser {initializer}, which cannot be taken apart")]
     Initializer {
         /// The variable's name or id.
@@ -91,7 +91,7 @@ pub enum SplitError {
         /// The constant.
         initializer: Id,
     },
-    /// An interface too long for one instruction.
+    /// `OpEntryPoint` cannot list that many variables.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }

@@ -1,8 +1,9 @@
-//! Putting the new variables in the place of the old ones.
+//! Replaces the old variables by the new ones.
 //!
-//! Under the logical addressing model a pointer to an output is the variable itself, the result of an
-//! access chain or a copy of either, and is defined before it is used in the order of the words. So one
-//! walk over the functions suffices, which knows of every pointer to a structure what it points to.
+//! Under the logical addressing model a pointer to an output is the variable itself, the result of
+//! an access chain, or a copy of either, and its definition precedes its uses in the order of the
+//! words. A single walk over the functions is therefore sufficient. It knows for every pointer to a
+//! structure what it points to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,14 +16,15 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
 use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
 
-/// Rewrites all that refers to the outputs, and removes them.
+/// Replaces all references to the outputs, and removes the outputs.
 pub(super) fn rewrite(
     module: &mut Module,
     declarations: &Declarations,
     outputs: &[SplitOutput],
 ) -> Result<(), SplitError> {
     let mut removed: HashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
-    // First, since it may refer to any of them, and says nothing that the program means.
+    // Debug info is removed first, because it may refer to any output and does not affect the
+    // program.
     remove_debug_info(module, &mut removed);
     replace_in_interfaces(module, outputs)?;
 
@@ -53,7 +55,7 @@ pub(super) fn rewrite(
     Ok(())
 }
 
-/// Lets every entry point that lists an output list its members in its place.
+/// Replaces an output by its members in the interface of every entry point that lists it.
 fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result<(), SplitError> {
     let mut all = Code::default();
     for i in module.section(Section::EntryPoints) {
@@ -80,7 +82,7 @@ fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result
 }
 
 impl Node {
-    /// Appends the variables.
+    /// Appends the ids of the variables.
     fn leaves(&self, ids: &mut Vec<u32>) {
         match self {
             Self::Inner(_, parts) => parts.iter().for_each(|part| part.leaves(ids)),
@@ -105,9 +107,9 @@ struct Pointee<'a> {
 struct Rewriter<'m, 'a> {
     builder: Builder<'m>,
     declarations: &'a Declarations,
-    /// Pointers to structures, by id; nothing has them any more.
+    /// Pointers to structures, by id. The rewritten module does not contain them.
     pointers: HashMap<Id, Pointee<'a>>,
-    /// Pointers to whole members, by id, and the variables that these are now.
+    /// Pointers to whole members, by id, and the variables that replaced them.
     aliases: HashMap<Id, Id>,
     code: Code,
 }
@@ -173,8 +175,8 @@ impl<'a> Rewriter<'_, 'a> {
         Ok(())
     }
 
-    /// A chain that ends at a member is that variable; one that goes on starts there; one that ends before
-    /// is a pointer to a structure.
+    /// An access chain to a member becomes the member's variable. A longer one becomes an access
+    /// chain into that variable. A shorter one is a pointer to a structure.
     fn access_chain(
         &mut self,
         i: Instruction<'_>,
@@ -212,7 +214,7 @@ impl<'a> Rewriter<'_, 'a> {
         Ok(())
     }
 
-    /// The value of a structure, as `result` or as a new id.
+    /// Loads a structure, as `result` or as a new id.
     fn load(&mut self, node: &Node, result: Option<Id>) -> Id {
         let parts: Vec<u32> = match node {
             Node::Inner(_, parts) => parts.iter().map(|part| self.load(part, None).0).collect(),
@@ -243,7 +245,7 @@ impl<'a> Rewriter<'_, 'a> {
         }
     }
 
-    /// Whatever else has a pointer to a structure cannot be kept.
+    /// Refuses all other uses of a pointer to a structure.
     fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
         let mut found = None;
         visit_ids(i, |index| {

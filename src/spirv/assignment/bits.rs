@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// Numbers below a length.
+/// A set of numbers below a length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bits {
     words: Vec<u64>,
 }
 
 impl Bits {
-    /// No number.
+    /// The empty set.
     pub(super) fn none(length: usize) -> Self {
         Self { words: vec![0; length.div_ceil(64)] }
     }
 
-    /// Every number below the length, and some above, which nobody asks for.
+    /// All numbers below the length. Higher numbers may be in the set too, but are never queried.
     pub(super) fn all(length: usize) -> Self {
         Self { words: vec![u64::MAX; length.div_ceil(64)] }
     }
@@ -32,12 +32,12 @@ impl Bits {
         }
     }
 
-    /// Whether all of these are in the set.
+    /// Whether all these numbers are in the set.
     pub(super) fn contains(&self, mut numbers: Range<usize>) -> bool {
         numbers.all(|number| self.has(number))
     }
 
-    /// The runs of numbers that are not in the set.
+    /// The ranges of numbers that are not in the set.
     pub(super) fn gaps(&self, numbers: Range<usize>) -> Vec<Range<usize>> {
         let mut gaps: Vec<Range<usize>> = Vec::new();
         for number in numbers.filter(|number| !self.has(*number)) {
@@ -49,12 +49,13 @@ impl Bits {
         gaps
     }
 
-    /// Adds what is in another set, as far as the length goes.
+    /// Adds the numbers of another set, up to the length.
     pub(super) fn unite(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Takes away what is not in another set that is no shorter. Whether that was anything.
+    /// Removes the numbers that are not in another set of at least the same length. Returns whether
+    /// any was removed.
     pub(super) fn intersect(&mut self, other: &Self) -> bool {
         let mut is_changed = false;
         for (word, other) in self.words.iter_mut().zip(&other.words) {

@@ -1,4 +1,5 @@
-//! The functions of a module as the data flow sees them: blocks of reads, writes and calls.
+//! Converts the functions of a module for the data flow analysis: to blocks of reads, writes and
+//! calls.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -11,29 +12,29 @@ use crate::spirv::entry_point::debug_info_sets;
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// Scalars that are told apart: of a variable, and of all together. A variable with more is written as a whole
-/// or not at all.
+/// The most scalars that are tracked separately, for a variable and for all variables. Larger
+/// variables are tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
-/// What happens in a block, in its order.
+/// An event in a block.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     /// Components are written.
     Write(Range<usize>),
-    /// Components are read, or may be.
+    /// Components are read, or may be read.
     Read { variable: Id, components: Range<usize> },
     /// A function is called.
     Call(Id),
 }
 
-/// A block.
+/// A basic block.
 #[derive(Debug)]
 pub(super) struct Block<'m> {
     pub(super) events: Vec<Event>,
-    /// Whether the function returns at its end.
+    /// Whether the function returns at the end of the block.
     pub(super) returns: bool,
-    /// Indices of the blocks that may be next.
+    /// The indices of the blocks that may follow.
     pub(super) successors: Vec<usize>,
     /// The last instruction so far.
     terminator: Option<Instruction<'m>>,
@@ -43,29 +44,29 @@ pub(super) struct Block<'m> {
 #[derive(Debug)]
 pub(super) struct Function<'m> {
     pub(super) id: Id,
-    /// In the order of the module: the first is where it begins.
+    /// In the order of the module. The function begins at the first block.
     pub(super) blocks: Vec<Block<'m>>,
-    /// Variables of its own without initializer.
+    /// The function's own variables without initializer.
     pub(super) locals: Vec<Id>,
-    /// Components of the module's variables and of its own.
+    /// The number of components of the module's variables and the function's own.
     pub(super) components: usize,
 }
 
-/// A variable and its numbers.
+/// A variable with its component numbers.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,
     ty: Id,
-    /// Whether its scalars are told apart; otherwise it has one number.
+    /// Whether its scalars are tracked separately; otherwise it has one number.
     is_apart: bool,
 }
 
-/// The scalars of variables, numbered.
+/// The numbered scalars of variables.
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
     variables: HashMap<Id, Numbered>,
-    /// Scalars of a type.
+    /// The number of scalars by type.
     counts: HashMap<Id, u64>,
     count: usize,
 }
@@ -75,12 +76,12 @@ impl<'a> Components<'a> {
         Self { declarations, variables: HashMap::new(), counts: HashMap::new(), count: 0 }
     }
 
-    /// Numbers in use.
+    /// The number of components so far.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Numbers the components of one more variable.
+    /// Numbers the components of another variable.
     pub(super) fn add(&mut self, variable: Id, ty: Id) {
         let scalars = self.scalars(ty);
         let is_apart = scalars <= MAX_COMPONENTS && self.count < MAX_COMPONENTS_IN_ALL;
@@ -93,8 +94,8 @@ impl<'a> Components<'a> {
         self.range(variable, &[])
     }
 
-    /// The components at constant indices into a variable; all of one whose components are not told apart.
-    /// `None` for indices that lead nowhere.
+    /// The components that a path of constant indices selects in a variable; all components if the
+    /// variable is tracked as a whole. `None` for invalid indices.
     pub(super) fn range(&self, variable: Id, path: &[u32]) -> Option<Range<usize>> {
         let Numbered { mut first, mut ty, is_apart } = *self.variables.get(&variable)?;
         if !is_apart {
@@ -122,7 +123,7 @@ impl<'a> Components<'a> {
         Some(first..first + self.known(ty) as usize)
     }
 
-    /// The components that a store to a pointer certainly writes.
+    /// The components that a store to a pointer definitely writes.
     fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
         let Pointer { variable, path, is_dynamic } = pointer;
         let is_apart = self.variables.get(variable)?.is_apart;
@@ -134,7 +135,8 @@ impl<'a> Components<'a> {
         self.counts.get(&ty).copied().unwrap_or(1)
     }
 
-    /// Scalars of a type, and those of its parts along with it. An opaque value counts as one.
+    /// The number of scalars of a type, which is stored for the type and its parts. An opaque value
+    /// counts as one.
     fn scalars(&mut self, ty: Id) -> u64 {
         if let Some(count) = self.counts.get(&ty) {
             return *count;
@@ -145,7 +147,7 @@ impl<'a> Components<'a> {
                 Type::Vector { component: part, count } | Type::Matrix { column: part, count },
             ) => self.scalars(*part).saturating_mul((*count).into()),
             Some(Type::Array { element, length }) => {
-                // A length that is not known is too long.
+                // An unknown length counts as too long.
                 let length = declarations.constant(*length).map_or(u64::MAX, u64::from);
                 self.scalars(*element).max(1).saturating_mul(length)
             }
@@ -159,18 +161,18 @@ impl<'a> Components<'a> {
     }
 }
 
-/// What reads a module's functions.
+/// Reads the functions of a module.
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,
-    /// Components of the module's variables.
+    /// The components of the module's variables.
     pub(super) globals: &'a Components<'a>,
     /// The module's variables that are tracked.
     pub(super) variables: &'a [Id],
 }
 
 impl<'m> Scan<'_, 'm> {
-    /// The functions among `reachable`, in the order of the module.
+    /// The functions in `reachable`, in the order of the module.
     pub(super) fn functions(&self, reachable: &HashSet<Id>) -> Vec<Function<'m>> {
         let debug_info = debug_info_sets(self.module);
         let undefined: HashSet<Id> = [Section::Declarations, Section::Functions]
@@ -206,15 +208,15 @@ impl<'m> Scan<'_, 'm> {
     }
 }
 
-/// A function that is being read.
+/// A function in the process of being read.
 struct Body<'a, 'm> {
     components: Components<'a>,
     pointers: Pointers<'a>,
     /// Results of `OpUndef`.
     undefined: &'a HashSet<Id>,
-    /// Instruction sets that do nothing.
+    /// Instruction sets without effect.
     debug_info: &'a HashSet<Id>,
-    /// Index of the block of each label.
+    /// The index of the block for each label.
     labels: HashMap<u32, usize>,
     function: Function<'m>,
 }
@@ -290,9 +292,10 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Any other instruction may read what it has a pointer to.
+    /// Any other instruction may read what its pointer operands point to.
     fn escape(&mut self, i: Instruction<'_>) {
-        // Few have one, and a literal may look like one.
+        // Few instructions have pointer operands, and a literal may be equal to the id of a
+        // pointer.
         if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
             return;
         }
@@ -305,7 +308,8 @@ impl<'m> Body<'_, 'm> {
         for block in &mut function.blocks {
             let Some(terminator) = block.terminator else { continue };
             block.returns = matches!(terminator.op(), Some(Op::Return | Op::ReturnValue));
-            // A literal of OpSwitch that looks like a label is one path more than there is, which is safe.
+            // A literal of OpSwitch that is equal to a label adds a path that does not exist, which
+            // is conservative.
             let labels = terminator.operands().iter().filter_map(|word| self.labels.get(word));
             block.successors = labels.copied().collect();
         }

@@ -1,7 +1,7 @@
-//! Decoration groups
-//! ([`OpDecorationGroup`](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#OpDecorationGroup)),
-//! written out: what a group has is given to each of its targets, and the group goes. Passes then see
-//! every decoration at what it decorates.
+//! Expands decoration groups
+//! ([`OpDecorationGroup`](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#OpDecorationGroup)):
+//! the decorations of a group are copied to each of its targets, and the group is removed. Passes
+//! then find every decoration at its target.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,8 +9,7 @@ use spirv::Op;
 
 use super::{Instruction, Module, ParseError, ParseErrorKind, Section, Span};
 
-/// Words that groups may become. A group has thousands of decorations and of targets only in a module that
-/// was made to exhaust memory.
+/// The most words of expanded groups. Only modules made to exhaust memory need more.
 pub(super) const MAX_WORDS: usize = 1 << 20;
 
 /// Expands the groups of a module that was just parsed.
@@ -71,15 +70,15 @@ pub(super) fn expand(module: &mut Module) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// A group's decoration, of a target.
+/// A decoration of a group, with another target.
 fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     let mut words = decoration.to_vec();
     words[1] = target;
     words
 }
 
-/// The same of a member. `OpDecorateId` has no counterpart for members, and no group with members may have
-/// one.
+/// The same for a member. `OpDecorateId` has no counterpart for members, and groups with members
+/// must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {
         Op::Decorate => Op::MemberDecorate,

@@ -10,12 +10,12 @@ use crate::spirv::Id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     Bool,
-    /// Bits: 8, 16, 32 or 64.
+    /// The number of bits: 8, 16, 32 or 64.
     Int {
         width: u32,
         signed: bool,
     },
-    /// Bits: 16, 32 or 64.
+    /// The number of bits: 16, 32 or 64.
     Float {
         width: u32,
     },
@@ -32,7 +32,7 @@ impl Scalar {
         [16, 32, 64].contains(&width).then_some(Self::Float { width })
     }
 
-    /// Bytes of a value in memory. A boolean is a `VkBool32`.
+    /// The size of a value in memory in bytes. A boolean is a `VkBool32`.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Bool => 4,
@@ -45,12 +45,12 @@ impl Scalar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value {
     scalar: Scalar,
-    /// The type's bits, zeros above them.
+    /// The bits of the value; the bits above the type's width are zero.
     bits: u64,
 }
 
 impl Value {
-    /// The value that has the low bits of `bits`.
+    /// Makes a value from the low bits of `bits`.
     pub(super) fn new(scalar: Scalar, bits: u64) -> Self {
         let bits = match scalar {
             Scalar::Bool => u64::from(bits != 0),
@@ -61,7 +61,7 @@ impl Value {
         Self { scalar, bits }
     }
 
-    /// The value of those bytes; `None` where there are more or fewer than the type has.
+    /// Reads a value from memory; `None` if the size differs from that of the type.
     pub(super) fn from_memory(scalar: Scalar, data: &[u8]) -> Option<Self> {
         let bits = match data.len() == scalar.bytes() {
             false => return None,
@@ -75,7 +75,7 @@ impl Value {
         Some(Self::new(scalar, bits))
     }
 
-    /// The instruction that declares it as a constant.
+    /// The instruction that declares the value as a constant.
     pub(super) fn declaration(self, ty: Id, id: Id) -> Vec<u32> {
         let op = match (self.scalar, self.bits) {
             (Scalar::Bool, 0) => Op::ConstantFalse,
@@ -85,7 +85,7 @@ impl Value {
         let mut operands = vec![ty.0, id.0];
         match self.scalar {
             Scalar::Bool => {}
-            // Narrow literals are extended by their sign.
+            // Narrow signed literals are sign-extended.
             Scalar::Int { width: 8 | 16, signed: true } => operands.push(self.signed() as u32),
             Scalar::Int { width: 64, .. } | Scalar::Float { width: 64 } => {
                 operands.extend([self.bits as u32, (self.bits >> 32) as u32]);
@@ -95,7 +95,7 @@ impl Value {
         encode(op, &operands)
     }
 
-    /// Bits of an integer.
+    /// The number of bits of an integer.
     fn width(self) -> Option<u32> {
         match self.scalar {
             Scalar::Int { width, .. } => Some(width),
@@ -103,15 +103,16 @@ impl Value {
         }
     }
 
-    /// An integer's bits as two's complement.
+    /// The value of an integer in two's complement.
     fn signed(self) -> i64 {
         let unused = 64 - self.width().unwrap_or(64);
         (self.bits << unused) as i64 >> unused
     }
 }
 
-/// The value of an operation on integers or booleans; `None` for operations on anything else, for those
-/// that SPIR-V leaves undefined (a division by 0, a shift by the width), and for operands that do not fit.
+/// Computes an operation on integers or booleans. Returns `None` for operations on other types, for
+/// operations that SPIR-V leaves undefined (a division by 0, a shift by the width), and for
+/// operands that do not match.
 pub(super) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
     let bits = match *operands {
         [a] => unary(op, result, a)?,
@@ -180,7 +181,8 @@ fn comparison(op: Op, a: Value, b: Value) -> Option<bool> {
     })
 }
 
-/// An operation whose result is as wide as its first operand; the bits above are not.
+/// An operation whose result has the width of its first operand. Bits above the width are
+/// arbitrary.
 fn arithmetic(op: Op, a: Value, b: Value) -> Option<u64> {
     let (width, width_b) = (a.width()?, b.width()?);
     let (signed_a, signed_b) = (a.signed(), b.signed());
@@ -192,7 +194,7 @@ fn arithmetic(op: Op, a: Value, b: Value) -> Option<u64> {
         _ if width != width_b => return None,
         _ => {}
     }
-    // The least integer by -1 is undefined too.
+    // The lowest integer divided by -1 is undefined too.
     let lowest = i64::MIN >> (64 - width);
     let divides = signed_b != 0 && (signed_a, signed_b) != (lowest, -1);
     Some(match op {
@@ -203,7 +205,7 @@ fn arithmetic(op: Op, a: Value, b: Value) -> Option<u64> {
         Op::UMod => a.bits.checked_rem(b.bits)?,
         Op::SDiv if divides => (signed_a / signed_b) as u64,
         Op::SRem if divides => (signed_a % signed_b) as u64,
-        // With the sign of the divisor.
+        // The result has the sign of the divisor.
         Op::SMod if divides => {
             let remainder = signed_a % signed_b;
             let differs = remainder != 0 && (remainder < 0) != (signed_b < 0);
