@@ -4,14 +4,14 @@
 //! that it finds counts:
 //!
 //! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the
-//!   convention spells it. An empty variable does not count.
+//!    convention spells it. An empty variable does not count.
 //! 2. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
-//!   The layer reads the first of these files that exists: the file that `VK_LAYER_SETTINGS_PATH`
-//!   names (or the file in the directory that it names), the file in `vulkan/settings.d` below
-//!   `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the file in the working directory.
+//!    The layer reads the first of these files that exists: the file that `VK_LAYER_SETTINGS_PATH`
+//!    names (or the file in the directory that it names), the file in `vulkan/settings.d` below
+//!    `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the file in the working directory.
 //! 3. `VK_EXT_layer_settings`: the structures in the chain of `VkInstanceCreateInfo` that name the
-//!   layer. The program need not enable the extension, because the loader of Debian 12 does not
-//!   allow it.
+//!    layer. The program need not enable the extension, because the loader of Debian 12 does not
+//!    allow it.
 //!
 //! An invalid value is logged with the name of the setting, and ignored.
 
