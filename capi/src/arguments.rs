@@ -1,4 +1,4 @@
-//! What C passes: pointers that may be null, and arrays.
+//! Checks of arguments from C: pointers that may be null, and arrays.
 
 use std::ffi::{CStr, c_char};
 
@@ -6,7 +6,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use crate::error::Error;
 
-/// An argument that has to be there.
+/// A pointer that must not be null.
 ///
 /// # Safety
 /// The pointer is null, or valid for as long as the reference is used.
@@ -18,10 +18,10 @@ pub(crate) unsafe fn required<'a, T>(
     unsafe { pointer.as_ref() }.ok_or(Error::Null(name))
 }
 
-/// The same, to write to.
+/// As [`required`], for a pointer to memory that is written.
 ///
 /// # Safety
-/// As [`required`], and nothing else uses it meanwhile.
+/// As [`required`], and nothing else uses the memory meanwhile.
 pub(crate) unsafe fn required_mut<'a, T>(
     pointer: *mut T,
     name: &'static str,
@@ -30,10 +30,10 @@ pub(crate) unsafe fn required_mut<'a, T>(
     unsafe { pointer.as_mut() }.ok_or(Error::Null(name))
 }
 
-/// An array, whose pointer may be anything where it is empty.
+/// An array. If `count` is 0, the pointer may have any value.
 ///
 /// # Safety
-/// The pointer is null, or `count` elements are valid there for as long as the slice is used.
+/// The pointer is null, or to `count` elements that are valid for as long as the slice is used.
 pub(crate) unsafe fn array<'a, T>(
     start: *const T,
     count: u32,
@@ -50,7 +50,8 @@ pub(crate) unsafe fn array<'a, T>(
 /// A string, or `None` for a null pointer.
 ///
 /// # Safety
-/// The pointer is null or of a string with a NUL at its end, which is valid for as long as it is used.
+/// The pointer is null or to a null-terminated string, which is valid for as long as the result is
+/// used.
 pub(crate) unsafe fn string<'a>(
     start: *const c_char,
     name: &'static str,
@@ -63,10 +64,10 @@ pub(crate) unsafe fn string<'a>(
     text.to_str().map(Some).map_err(|error| Error::Argument(format!("{name}: {error}")))
 }
 
-/// A handle that was created by `Box::into_raw`, or nothing where the pointer is null.
+/// Takes ownership of a pointer from `Box::into_raw`. `None` if the pointer is null.
 ///
 /// # Safety
-/// The pointer is null, or came from there and is used no more.
+/// The pointer is null, or was returned by `Box::into_raw` and is not used any more.
 pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
     // SAFETY: the caller's contract.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })

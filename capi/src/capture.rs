@@ -1,4 +1,4 @@
-//! Captures: their beginning, their end, and the memory that they take.
+//! Captures: their beginning, their end, and their memory.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly, last_message};
 use crate::pipeline::VkxfbPipeline;
 
-/// Draws of a capture that an arena has room for before it grows.
+/// The number of draws of a capture that an arena has room for before it grows.
 const DRAWS: u64 = 64;
 
-/// The most capture buffers that a shader can have.
+/// The maximum number of capture buffers of a shader.
 pub const VKXFB_MAX_BUFFERS: usize = 4;
 
 const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
@@ -26,80 +26,85 @@ const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbBufferRange {
-    /// The buffer, with the usage that `vkxfb_context_buffer_usage` names.
+    /// The buffer, with the usage that `vkxfb_context_buffer_usage` returns.
     pub buffer: vk::Buffer,
-    /// Bytes from its start.
+    /// Offset in bytes from the start of the buffer.
     pub offset: vk::DeviceSize,
-    /// Bytes. Not `VK_WHOLE_SIZE`.
+    /// Size in bytes. Not `VK_WHOLE_SIZE`.
     pub size: vk::DeviceSize,
 }
 
-/// Where four bytes hold a counter: how many bytes of a capture buffer's range are written.
+/// The place of a counter: four bytes that say how many bytes of a capture buffer's range have been
+/// written.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbCounterBuffer {
-    /// The buffer, with the usage that `vkxfb_context_buffer_usage` names, or `VK_NULL_HANDLE`: no counter.
+    /// The buffer, with the usage that `vkxfb_context_buffer_usage` returns, or `VK_NULL_HANDLE`
+    /// for no counter.
     pub buffer: vk::Buffer,
-    /// Bytes from its start, a multiple of 4.
+    /// Offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: vk::DeviceSize,
 }
 
-/// What a capture begins with.
+/// The parameters of the beginning of a capture.
 #[repr(C)]
 #[derive(Debug)]
 pub struct VkxfbCaptureBeginInfo {
     /// The pipeline of the first draws.
     pub pipeline: *const VkxfbPipeline,
-    /// Number of `pBuffers`.
+    /// Number of elements of `pBuffers`.
     pub buffer_count: u32,
-    /// Capture buffers, by the number that the shader's decoration `XfbBuffer` has. Offsets are multiples of 4. Where a
-    /// buffer is `VK_NULL_HANDLE` its outputs are not captured.
+    /// Capture buffers: the index is the number in the shader's `XfbBuffer` decoration. Offsets are
+    /// multiples of 4. If a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
     pub p_buffers: *const VkxfbBufferRange,
-    /// Number of `pVertexBuffers`.
+    /// Number of elements of `pVertexBuffers`.
     pub vertex_buffer_count: u32,
-    /// Vertex buffers, by the number of their binding. Where a buffer is `VK_NULL_HANDLE` its attributes are zero.
+    /// Vertex buffers: the index is the number of the binding. If a buffer is `VK_NULL_HANDLE`, its
+    /// attributes are zero.
     pub p_vertex_buffers: *const VkxfbBufferRange,
-    /// Number of `pCounterBuffers`, at most as many as capture buffers.
+    /// Number of elements of `pCounterBuffers`, at most the number of capture buffers.
     pub counter_buffer_count: u32,
-    /// Counters, by the number of the capture buffer, which is written from where its counter says. A buffer without a
-    /// counter is written from the start of its range.
+    /// Counters: the index is the number of the capture buffer. A counter says where writing to its
+    /// buffer starts. Writing to a buffer without a counter starts at the start of its range.
     pub p_counter_buffers: *const VkxfbCounterBuffer,
 }
 
-/// What a capture writes, where the CPU knows it.
+/// What a capture writes, if the CPU knows it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VkxfbCaptured {
-    /// Whether the rest is known: the capture began with no counter, and has neither indirect draws nor primitive
-    /// restart. Otherwise the rest is 0, and only the GPU knows.
+    /// Whether the other members are known: if the capture began without counters, and has neither
+    /// indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
+    /// values.
     pub is_known: vk::Bool32,
-    /// Primitives that are written.
+    /// Number of primitives that are written.
     pub primitives_written: u64,
-    /// Primitives that would be written if the buffers were large enough.
+    /// Number of primitives that would be written if the buffers were large enough.
     pub primitives_needed: u64,
-    /// Bytes from the start of the range of each capture buffer that are written.
+    /// Number of bytes that are written, from the start of the range of each capture buffer.
     pub positions: [u64; VKXFB_MAX_BUFFERS],
 }
 
-/// A capture, and the memory that it takes from the library: what stands between `vkCmdBeginTransformFeedbackEXT` and
-/// `vkCmdEndTransformFeedbackEXT`.
+/// A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
+/// `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
 ///
-/// It is begun and ended as often as there are captures. The memory that each takes is taken until
-/// `vkxfb_capture_reset`: an application with frames in flight has one for each of them, and resets it where it resets
-/// the command buffers. A capture is used by one thread at a time.
+/// It can be begun and ended many times. The memory that this needs stays in use until
+/// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
+/// them, and resets it when it resets the command buffers. Only one thread at a time may use a
+/// capture.
 pub struct VkxfbCapture {
     capture: Capture,
-    /// `None` where it is destroyed.
+    /// `None` only while it is destroyed.
     arena: Option<Arena>,
-    /// What the first command since the beginning came to that failed.
+    /// The result and the message of the first command that failed since the beginning.
     failed: Option<(VkxfbResult, String)>,
     shared: Arc<Shared>,
 }
 
-/// Makes a capture.
+/// Creates a capture.
 ///
 /// # Safety
-/// `context` is live, and `pCapture` points to where a pointer can be stored.
+/// `context` is live, and `pCapture` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_create(
     context: *const VkxfbContext,
@@ -111,7 +116,7 @@ pub unsafe extern "C" fn vkxfb_capture_create(
             unsafe { (required(context, "context")?, required_mut(p_capture, "pCapture")?) };
         let shared = Arc::clone(&context.shared);
         let desc = ArenaDesc::for_draws(1, DRAWS);
-        // SAFETY: the device is live, and the allocator is its.
+        // SAFETY: the device is live, and the allocator belongs to it.
         let arena = unsafe { Arena::new(&shared.context, &mut *shared.allocator(), &desc) }?;
         let capture = Capture::new(&shared.context, shared.kernels());
         let made = VkxfbCapture { capture, arena: Some(arena), failed: None, shared };
@@ -123,18 +128,20 @@ pub unsafe extern "C" fn vkxfb_capture_create(
 /// Destroys a capture. NULL is ignored.
 ///
 /// # Safety
-/// `capture` is live or NULL, and not used any more. Command buffers that it was recorded into are not executed any
-/// more.
+/// `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded
+/// are not executed any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
     // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(capture) }));
 }
 
-/// Takes back the memory of all that was recorded. Without it memory grows with each capture.
+/// Makes the memory of everything that was recorded available again. Without this, each capture
+/// needs more memory.
 ///
 /// # Safety
-/// `capture` is live. Command buffers that it was recorded into were reset or freed, and are not being executed.
+/// `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
+/// being executed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> VkxfbResult {
     guard(|| {
@@ -150,16 +157,17 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
     })
 }
 
-/// Begins a capture. Nothing is recorded before `vkxfb_capture_end`.
+/// Begins a capture. All commands are recorded by `vkxfb_capture_end`.
 ///
-/// Where it fails, so do the commands up to `vkxfb_capture_end`, which returns this failure once more: it is enough to
-/// look at that result.
+/// If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
+/// enough to check the result of `vkxfb_capture_end`.
 ///
 /// # Safety
-/// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the context of the
-/// capture. Until command buffers with the capture are reset or freed, all handles are live and of the context's device,
-/// and the buffers have the usage that `vkxfb_context_buffer_usage` names and hold the ranges. The ranges that are
-/// captured to overlap neither each other nor what the draws read.
+/// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
+/// context of the capture. Until command buffers with the capture are reset or freed, all handles
+/// are live and belong to the context's device. The buffers have the usage that
+/// `vkxfb_context_buffer_usage` returns, and contain the ranges. The ranges of capture buffers
+/// overlap neither each other nor memory that the draws read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_begin(
     capture: *mut VkxfbCapture,
@@ -175,19 +183,22 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
 
 /// Ends a capture, and records it into a command buffer.
 ///
-/// `pCounterBuffers` say where the counters go, by the number of the capture buffer. `pCaptured` may be NULL.
+/// `pCounterBuffers` are the places to which the counters are written; the index is the number of
+/// the capture buffer. `pCaptured` may be NULL.
 ///
-/// Of the command buffer's state, the compute pipeline, the push constants of the compute stage and the compute bind
-/// point's descriptor sets are disturbed. What reads the captured bytes waits by `vkxfb_context_record_barrier`.
+/// This overwrites state of the command buffer: the compute pipeline, the push constants of the
+/// compute stage, and the descriptor sets of the compute bind point. Commands that read the
+/// captured bytes need `vkxfb_context_record_barrier` before them.
 ///
-/// Where a command since the beginning failed, nothing is recorded, and its result is returned. Either way another
-/// capture can begin.
+/// If a command since the beginning failed, nothing is recorded, and its result is returned. In any
+/// case another capture can begin afterwards.
 ///
 /// # Safety
-/// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
-/// compute, outside of a render pass instance and of conditional rendering. What the draws read is visible to
-/// `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to what is captured to
-/// are ordered before its writes.
+/// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
+/// a queue with compute, outside of a render pass instance and of conditional rendering. Memory
+/// that the draws read is visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
+/// `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to the capture buffers and counters are
+/// ordered before the writes of this capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_end(
     capture: *mut VkxfbCapture,
@@ -215,10 +226,11 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     result
 }
 
-/// Calls `function` for an entry point that is a command of a capture: where it fails, those that follow do.
+/// Calls `function` for an entry point that is a command of a capture. If it fails, all later
+/// commands of the capture fail.
 ///
 /// # Safety
-/// The pointer is null, or of a live capture that nothing else uses meanwhile.
+/// The pointer is null, or to a live capture that nothing else uses meanwhile.
 pub(crate) unsafe fn command(
     capture: *mut VkxfbCapture,
     function: impl FnOnce(&mut VkxfbCapture) -> Result<(), Error>,
@@ -241,7 +253,7 @@ pub(crate) unsafe fn command(
 }
 
 impl VkxfbCapture {
-    /// What binds and draws.
+    /// The recorder for binding and drawing.
     pub(crate) fn recorder(&mut self) -> Recorder<'_> {
         self.capture.recorder()
     }
@@ -282,7 +294,8 @@ impl VkxfbCapture {
         let Self { capture, arena: Some(arena), shared, .. } = self else {
             return Err(Error::Null("capture"));
         };
-        // SAFETY: the caller's contract, and the arena is destroyed with the allocator of the context.
+        // SAFETY: the caller's contract, and the arena is destroyed with the allocator of the
+        // context.
         unsafe {
             capture.end(&counter_buffers(counters))?;
             Ok(shared.with_growing(arena, |arena| capture.play(arena, command_buffer))?)
@@ -293,8 +306,8 @@ impl VkxfbCapture {
 impl Drop for VkxfbCapture {
     fn drop(&mut self) {
         if let Some(arena) = self.arena.take() {
-            // SAFETY: the device is done with it by the contract of `vkxfb_capture_destroy`, and the allocator is the
-            // one that it was made with.
+            // SAFETY: the device no longer uses the arena, by the contract of
+            // `vkxfb_capture_destroy`, and the allocator is the one that it was made with.
             unsafe { arena.destroy(&self.shared.context, &mut *self.shared.allocator()) };
         }
     }

@@ -1,4 +1,4 @@
-//! A device that captures, with all that its captures share.
+//! A device that captures, with everything that its captures share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,32 +12,33 @@ use crate::arguments::{owned, required, required_mut};
 use crate::device::VkxfbRequiredFeatures;
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
-/// Bytes of the memory objects that arenas are made of. Most captures need a few kilobytes.
+/// The size in bytes of the memory objects for arenas. Most captures need a few kilobytes.
 const BLOCK: u64 = 4 << 20;
 
-/// A device that captures: its commands, the pipelines that prepare captures, and an allocator of device memory.
+/// A device that captures: its commands, internal pipelines that prepare captures, and an allocator
+/// of device memory.
 ///
-/// It may be used by several threads at once. Pipelines and captures keep what they need of it: the order in which
-/// all of them are destroyed does not matter, as long as the device outlives them.
+/// Several threads may use it at the same time. Contexts, pipelines and captures can be destroyed
+/// in any order, as long as the device outlives them all.
 pub struct VkxfbContext {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What a context, its pipelines and its captures have in common.
+/// What a context, its pipelines and its captures share.
 pub(crate) struct Shared {
     pub(crate) context: Context,
     kernels: Kernels,
     allocator: Mutex<Allocator>,
 }
 
-/// Makes a context for a device that was created with `requiredFeatures`. It compiles the pipelines that prepare
-/// captures, and submits nothing.
+/// Creates a context for a device that was created with `requiredFeatures`. This compiles internal
+/// pipelines that prepare captures, and submits nothing.
 ///
 /// # Safety
-/// `requiredFeatures` is live; `device` was created on its physical device with what
-/// `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its captures. `pipelineCache` is
-/// a pipeline cache of the device that is not used meanwhile, or `VK_NULL_HANDLE`. `pContext` points to where a pointer
-/// can be stored.
+/// `requiredFeatures` is live. `device` was created on its physical device with what
+/// `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its
+/// captures. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+/// else uses meanwhile. `pContext` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_context_create(
     required_features: *const VkxfbRequiredFeatures,
@@ -63,19 +64,22 @@ pub unsafe extern "C" fn vkxfb_context_create(
 /// Destroys a context. NULL is ignored.
 ///
 /// # Safety
-/// `context` is live or NULL, and not used any more. The device has executed what was recorded with it.
+/// `context` is live or NULL, and is not used any more. The device has executed everything that was
+/// recorded with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_context_destroy(context: *mut VkxfbContext) {
     // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(context) }));
 }
 
-/// The usage that the device needs of all buffers that captures read and write, beside what the application uses them
-/// for: vertices, indices, draw arguments, counters, and what is captured to.
+/// Returns the usage that all buffers that captures read and write must have, in addition to the
+/// usage that the application needs: vertex buffers, index buffers, buffers of draw arguments,
+/// counter buffers and capture buffers.
 ///
-/// It is either `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, for which memory is allocated with
-/// `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`, or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`. The size of a vertex or index
-/// buffer is a multiple of 4 bytes. 0 where `context` is NULL.
+/// This is either `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, and then the memory must be
+/// allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`, or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`.
+/// The size of a vertex or index buffer must be a multiple of 4 bytes. Returns 0 if `context` is
+/// NULL.
 ///
 /// # Safety
 /// `context` is live or NULL.
@@ -89,11 +93,12 @@ pub unsafe extern "C" fn vkxfb_context_buffer_usage(
     })
 }
 
-/// Records the barrier between all captures that were recorded before and whoever reads what they wrote: one
-/// `vkCmdPipelineBarrier` with one global memory barrier, which disturbs no state.
+/// Records a barrier after all captures that were recorded before, for commands that read what they
+/// wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no state of the
+/// command buffer.
 ///
-/// `dstStageMask` and `dstAccessMask` say who reads, for example `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and
-/// `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
+/// `dstStageMask` and `dstAccessMask` are the stages and accesses that read, for example
+/// `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
 ///
 /// # Safety
 /// `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with compute
@@ -152,7 +157,7 @@ impl Shared {
     /// Calls `f` with an arena that grows.
     ///
     /// # Safety
-    /// The arena is of this context and is destroyed with its allocator.
+    /// The arena belongs to this context and is destroyed with its allocator.
     pub(crate) unsafe fn with_growing<R>(
         &self,
         arena: &mut Arena,
@@ -163,7 +168,7 @@ impl Shared {
         f(unsafe { arena.growing(&mut *allocator) })
     }
 
-    /// What a panic left of it is as good as after an error: blocks that are lost.
+    /// After a panic the allocator is still usable; at worst blocks are leaked.
     pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
         self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,8 +176,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: the device is live and done with them by the contract of those that are destroyed, and this is the
-        // last of them.
+        // SAFETY: the device is live and no longer uses the kernels, by the contracts of the
+        // functions that destroy, and this is the last reference.
         unsafe { self.kernels.clone().destroy(&self.context) };
     }
 }

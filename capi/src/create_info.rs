@@ -1,4 +1,4 @@
-//! What is required, added to an application's `VkDeviceCreateInfo`.
+//! Adds required extensions and features to an application's `VkDeviceCreateInfo`.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -9,7 +9,7 @@ use vkxfb::runtime::RequiredFeatures;
 use crate::arguments::array;
 use crate::error::Error;
 
-/// What a `VkDeviceCreateInfo` points to after something was added to it.
+/// The memory that a `VkDeviceCreateInfo` points to after the additions.
 #[derive(Default)]
 pub(crate) struct Additions {
     names: Vec<*const c_char>,
@@ -17,7 +17,7 @@ pub(crate) struct Additions {
     addresses: Box<vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>>,
 }
 
-/// The structures of a chain that have what may be required.
+/// The structures of a chain that contain features that may be required.
 #[derive(Default)]
 struct Found<'a> {
     core: Option<&'a mut vk::PhysicalDeviceFeatures>,
@@ -44,7 +44,7 @@ impl Additions {
         };
         let mut all = names.to_vec();
         for extension in required.extensions() {
-            // SAFETY: names are strings of C.
+            // SAFETY: the names are null-terminated strings.
             if !names.iter().any(|&name| unsafe { CStr::from_ptr(name) } == extension) {
                 all.push(extension.as_ptr());
             }
@@ -83,7 +83,8 @@ impl Found<'_> {
         use vk::StructureType as Type;
         let mut found = Self::default();
         let mut next = start.cast_mut().cast::<vk::BaseOutStructure<'_>>();
-        // SAFETY: the caller's contract; each structure of a chain begins like that, and is what its type says.
+        // SAFETY: the caller's contract; every structure of a chain begins with these members, and
+        // has the type that `sType` says.
         unsafe {
             while let Some(base) = next.as_ref() {
                 match base.s_type {

@@ -1,4 +1,5 @@
-//! Before the device exists: whether it can capture by compute, and what it is created with.
+//! Before the device exists: whether it can capture by compute, and the extensions and features
+//! that it needs.
 
 use std::ffi::c_char;
 
@@ -18,21 +19,22 @@ pub type GetInstanceProcAddr = Option<
     ) -> vk::PFN_vkVoidFunction,
 >;
 
-/// A physical device, and how the library gets at its commands.
+/// A physical device, and the means to find its commands.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbPhysicalDeviceInfo {
     /// `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
     pub get_instance_proc_addr: GetInstanceProcAddr,
-    /// The instance. Below Vulkan 1.1 it has `VK_KHR_get_physical_device_properties2` enabled.
+    /// The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` must
+    /// be enabled.
     pub instance: vk::Instance,
-    /// `VkApplicationInfo::apiVersion` that the instance was created with; 0 is Vulkan 1.0.
+    /// The `VkApplicationInfo::apiVersion` with which the instance was created; 0 means Vulkan 1.0.
     pub api_version: u32,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
 }
 
-/// What a device has to be created with to capture by compute: extensions and features.
+/// The extensions and features that a device needs to capture by compute.
 pub struct VkxfbRequiredFeatures {
     pub(crate) instance: ash::Instance,
     pub(crate) physical_device: vk::PhysicalDevice,
@@ -41,13 +43,15 @@ pub struct VkxfbRequiredFeatures {
     additions: Additions,
 }
 
-/// Finds out whether a physical device can capture by compute, and what its device is to be created with.
+/// Finds out whether a physical device can capture by compute, and which extensions and features
+/// its device needs.
 ///
-/// `VKXFB_ERROR_UNAVAILABLE`: it cannot. `vkxfb_last_error` lists all reasons.
+/// Returns `VKXFB_ERROR_UNAVAILABLE` if it cannot capture. Then `vkxfb_last_error` lists all
+/// reasons.
 ///
 /// # Safety
-/// `pInfo` points to a valid structure, and `pRequiredFeatures` to where a pointer can be stored. The instance outlives
-/// what is returned, and all contexts made with it.
+/// `pInfo` points to a valid structure, and `pRequiredFeatures` to memory for a pointer. The
+/// instance outlives the required features and all contexts made with them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_required_features_create(
     p_info: *const VkxfbPhysicalDeviceInfo,
@@ -65,19 +69,22 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
     })
 }
 
-/// Adds what is required to what a device is about to be created with. Then `vkCreateDevice` takes `pCreateInfo`.
+/// Adds the required extensions and features to a `VkDeviceCreateInfo`, which the application then
+/// passes to `vkCreateDevice`.
 ///
-/// Extensions: `ppEnabledExtensionNames` becomes a longer array. Features: those that the application enables in a
-/// structure of its own are set there, so that the structures of the `pNext` chain are written to:
-/// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and `VkPhysicalDeviceBufferDeviceAddressFeatures`.
-/// Where the chain has no structure for a feature, one is put in front of it, or `pEnabledFeatures` points to another
-/// structure, a copy with more features enabled.
+/// Extensions: `ppEnabledExtensionNames` is replaced by a longer array. Features: if the `pNext`
+/// chain contains a structure for a feature, this function sets the feature there, so it writes to
+/// structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`
+/// and `VkPhysicalDeviceBufferDeviceAddressFeatures`. Otherwise a structure is inserted at the
+/// start of the chain, or `pEnabledFeatures` is replaced by a copy in which more features are
+/// enabled.
 ///
-/// What `pCreateInfo` then points to is valid until the next call for `requiredFeatures`, or until that is destroyed.
+/// The memory that `pCreateInfo` points to afterwards is valid until the next call with
+/// `requiredFeatures`, or until that is destroyed.
 ///
 /// # Safety
-/// `requiredFeatures` is live and used by no other thread; `pCreateInfo` points to a valid structure with a valid chain,
-/// whose structures may be written to.
+/// `requiredFeatures` is live and not used by another thread. `pCreateInfo` points to a valid
+/// structure with a valid chain, whose structures may be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_required_features_add_to(
     required_features: *mut VkxfbRequiredFeatures,
@@ -96,7 +103,7 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
 /// Destroys required features. Contexts that were made with them stay valid. NULL is ignored.
 ///
 /// # Safety
-/// `requiredFeatures` is live or NULL, and not used any more.
+/// `requiredFeatures` is live or NULL, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_required_features_destroy(
     required_features: *mut VkxfbRequiredFeatures,

@@ -1,6 +1,6 @@
-//! Between the beginning and the end of a capture: what is bound, and what is drawn.
+//! The commands between the beginning and the end of a capture, which bind and draw.
 //!
-//! All of it is collected, and recorded as the capture ends.
+//! They are collected, and recorded when the capture ends.
 
 use std::ffi::c_void;
 
@@ -12,29 +12,32 @@ use crate::capture::{VkxfbBufferRange, VkxfbCapture, command, vertex_buffers_fro
 use crate::error::{Error, VkxfbResult};
 use crate::pipeline::VkxfbPipeline;
 
-/// Draws whose arguments the GPU reads from a buffer, as `vkCmdDrawIndirect` and `vkCmdDrawIndirectCount` have them.
+/// Draws whose arguments the GPU reads from a buffer, as for `vkCmdDrawIndirect` and
+/// `vkCmdDrawIndirectCount`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbIndirectDraw {
-    /// The buffer of the arguments, with the usage that `vkxfb_context_buffer_usage` names.
+    /// The buffer with the arguments, with the usage that `vkxfb_context_buffer_usage` returns.
     pub buffer: vk::Buffer,
-    /// Bytes from its start to the first arguments, a multiple of 4.
+    /// Offset in bytes of the arguments of the first draw, a multiple of 4.
     pub offset: vk::DeviceSize,
-    /// Draws, or the most draws where there is a `countBuffer`. The buffer holds the arguments of all of them.
+    /// Number of draws, or the maximum number if there is a `countBuffer`. The buffer contains the
+    /// arguments of so many draws.
     pub draw_count: u32,
     /// Bytes from the arguments of one draw to those of the next, a multiple of 4.
     pub stride: u32,
     /// A buffer with the number of draws, or `VK_NULL_HANDLE`.
     pub count_buffer: vk::Buffer,
-    /// Bytes from its start, a multiple of 4.
+    /// Offset in bytes of the number in `countBuffer`, a multiple of 4.
     pub count_buffer_offset: vk::DeviceSize,
 }
 
-/// Binds another pipeline for the draws that follow. It captures records of the same sizes.
+/// Binds another pipeline for the draws that follow. Its records must have the same sizes as those
+/// of the first pipeline.
 ///
 /// # Safety
-/// `capture` and `pipeline` are live and of one context, and the pipeline lives until command buffers with the capture
-/// are reset or freed.
+/// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
+/// command buffers with the capture are reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
     capture: *mut VkxfbCapture,
@@ -52,7 +55,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
 /// Binds vertex buffers to the bindings from `firstBinding` on, for the draws that follow.
 ///
 /// # Safety
-/// `capture` is live; the buffers are as those of `VkxfbCaptureBeginInfo`.
+/// `capture` is live; the requirements for the buffers are those of `VkxfbCaptureBeginInfo`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     capture: *mut VkxfbCapture,
@@ -70,11 +73,13 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     }
 }
 
-/// Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`, `VK_INDEX_TYPE_UINT32` or
-/// `VK_INDEX_TYPE_UINT8_EXT`. The offset is a multiple of an index's size.
+/// Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
+/// `VK_INDEX_TYPE_UINT32` or `VK_INDEX_TYPE_UINT8_EXT`. The offset must be a multiple of the size
+/// of an index.
 ///
 /// # Safety
-/// `capture` is live, and `pBuffer` points to a valid structure; the buffer is as those of `VkxfbCaptureBeginInfo`.
+/// `capture` is live, and `pBuffer` points to a valid structure; the requirements for the buffer
+/// are those of `VkxfbCaptureBeginInfo`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
     capture: *mut VkxfbCapture,
@@ -96,9 +101,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
 /// Binds descriptor sets for the draws that follow.
 ///
 /// # Safety
-/// `capture` is live; the sets fit the set layouts of the pipeline and stay as they are until command buffers with the
-/// capture are reset or freed. There is one dynamic offset for each dynamic descriptor, which is as
-/// `vkCmdBindDescriptorSets` has it.
+/// `capture` is live. The sets are compatible with the set layouts of the pipeline, and are not
+/// changed until command buffers with the capture are reset or freed. There is one dynamic offset
+/// for each dynamic descriptor, with the requirements of `vkCmdBindDescriptorSets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
     capture: *mut VkxfbCapture,
@@ -118,8 +123,8 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
     }
 }
 
-/// Replaces push constants for the draws that follow. They stay from one draw to the next, not from one capture to
-/// the next.
+/// Updates push constants for the draws that follow. Push constants stay valid until the end of the
+/// capture.
 ///
 /// # Safety
 /// `capture` is live, and `pValues` points to `size` bytes.
@@ -158,7 +163,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw(
     }
 }
 
-/// Captures a draw with the indices that are bound.
+/// Captures a draw with the bound index buffer.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure.
@@ -177,10 +182,11 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed(
     }
 }
 
-/// Captures draws whose arguments, each a `VkDrawIndirectCommand`, lie in a buffer.
+/// Captures draws whose arguments are in a buffer, as `VkDrawIndirectCommand` structures.
 ///
 /// # Safety
-/// `capture` is live, and `pDraw` points to a valid structure, whose buffers are as those of `VkxfbCaptureBeginInfo`.
+/// `capture` is live, and `pDraw` points to a valid structure; the requirements for its buffers are
+/// those of `VkxfbCaptureBeginInfo`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
     capture: *mut VkxfbCapture,
@@ -196,8 +202,8 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
     }
 }
 
-/// Captures draws with the indices that are bound, whose arguments, each a `VkDrawIndexedIndirectCommand`, lie in a
-/// buffer.
+/// Captures draws with the bound index buffer, whose arguments are in a buffer, as
+/// `VkDrawIndexedIndirectCommand` structures.
 ///
 /// # Safety
 /// As `vkxfb_capture_draw_indirect`.

@@ -1,4 +1,4 @@
-//! Results, the messages that explain them, and the end of panics.
+//! Results, the messages that explain them, and the handling of panics.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -10,27 +10,27 @@ use ash::vk;
 use vkxfb::lower::LowerError;
 use vkxfb::runtime::RuntimeError;
 
-/// What a function returns. `vkxfb_last_error` says the rest.
+/// The result of a function. `vkxfb_last_error` returns a message with details.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::enum_variant_names, reason = "the names of C, which has one space for all")]
+#[allow(clippy::enum_variant_names, reason = "enumerators of C share one namespace")]
 pub enum VkxfbResult {
-    /// Done.
+    /// The function succeeded.
     VkxfbSuccess = 0,
-    /// An argument that has to be there is a null pointer, has a value that it cannot have, or contradicts what it
-    /// is used with. Nothing was done.
+    /// An argument is NULL that must not be, has an invalid value, or contradicts another argument.
+    /// The function did nothing.
     VkxfbErrorInvalidArgument = -1,
     /// The physical device cannot capture by compute. The message lists all reasons.
     VkxfbErrorUnavailable = -2,
-    /// The shader is invalid, captures nothing, has something that cannot be captured, or does not fit the rest of its
-    /// pipeline.
+    /// The shader is invalid, captures nothing, contains something that cannot be captured, or does
+    /// not match the rest of its pipeline.
     VkxfbErrorShader = -3,
     /// A Vulkan command failed.
     VkxfbErrorVulkan = -4,
-    /// There is no memory for it.
+    /// Out of host or device memory.
     VkxfbErrorOutOfMemory = -5,
-    /// A defect of the library, which is not to be trusted with the objects that were passed any further: destroy
-    /// them.
+    /// A defect of the library. The objects that were passed must not be used any more, except to
+    /// destroy them.
     VkxfbErrorInternal = -6,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Error {
     Runtime(#[from] RuntimeError),
     #[error("the allocator of device memory")]
     Allocator(#[from] gpu_allocator::AllocationError),
-    /// What an earlier command of the same capture came to.
+    /// The result and the message of an earlier command of the same capture.
     #[error("{1}")]
     Earlier(VkxfbResult, String),
 }
@@ -76,7 +76,7 @@ impl Error {
         }
     }
 
-    /// The error and what it came from, in one line.
+    /// The error and its sources, in one line.
     fn message(&self) -> String {
         let mut message = self.to_string();
         let mut source = self.source();
@@ -92,7 +92,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// The version of the library, packed as by `VK_MAKE_API_VERSION` with the variant 0.
+/// Returns the version of the library, packed as by `VK_MAKE_API_VERSION` with variant 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn vkxfb_version() -> u32 {
     const fn number(text: &str) -> u32 {
@@ -111,10 +111,12 @@ pub extern "C" fn vkxfb_version() -> u32 {
     VERSION
 }
 
-/// What the last function of the library that failed in this thread says of it: one line of UTF-8, without a line
-/// break at its end, or "" where none has failed yet. A function that succeeds leaves it as it is.
+/// Returns the message of the last function of the library that failed in this thread: one line of
+/// UTF-8, without a line break at its end, or "" if none has failed yet. A function that succeeds
+/// does not change the message.
 ///
-/// The string is the library's. It is valid until the next function fails in this thread, or the thread ends.
+/// The library owns the string. It is valid until the next function fails in this thread, or the
+/// thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn vkxfb_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -129,14 +131,14 @@ fn fail(result: VkxfbResult, message: String) -> VkxfbResult {
     let mut bytes = message.into_bytes();
     bytes.retain(|&byte| byte != 0);
     let message = CString::new(bytes).unwrap_or_default();
-    // While a thread ends there is nobody left to read it.
+    // This fails while a thread is ending. Then no one can read the message.
     let _ = LAST.try_with(|last| last.replace(message));
     result
 }
 
 /// Calls `function` for an entry point: its error becomes a result with a message, and so does its panic.
 ///
-/// What a panic interrupts may be half changed, which the result says.
+/// A panic may leave objects in an invalid state, which is why the result is `VkxfbErrorInternal`.
 pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult {
     match catch_unwind(AssertUnwindSafe(function)) {
         Ok(Ok(())) => VkxfbResult::VkxfbSuccess,
@@ -145,7 +147,7 @@ pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult
     }
 }
 
-/// [`guard`] for functions that return nothing: those that destroy.
+/// As [`guard`], for functions that return nothing, which are those that destroy.
 pub(crate) fn guard_quietly(function: impl FnOnce()) {
     let _ = guard(|| {
         function();
@@ -158,7 +160,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> VkxfbResult {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     let message = format!("a defect of vkxfb: {}", text.unwrap_or("a panic without a message"));
-    // Dropping what was thrown could panic again.
+    // Dropping the payload could panic again.
     std::mem::forget(payload);
     fail(VkxfbResult::VkxfbErrorInternal, message)
 }
@@ -212,7 +214,7 @@ mod tests {
         assert!(message.contains("Test: no feature one; no feature two"), "{message}");
     }
 
-    /// Each thread has its own.
+    /// Each thread has its own message.
     #[test]
     fn messages_are_the_threads() {
         assert_eq!(guard(|| Err(Error::Null("pContext"))), VkxfbResult::VkxfbErrorInvalidArgument);

@@ -1,10 +1,11 @@
 //! The C interface of [`vkxfb`]: captures by compute for programs in C, or in anything that can call C.
 //!
-//! What is public here is what `include/vkxfb.h` declares. cbindgen makes that header from this package, its comments
-//! included, so they speak of C. Structures that Vulkan has are Vulkan's own.
+//! The public items here are what `include/vkxfb.h` declares. cbindgen generates that header from
+//! this package, including the comments, which are therefore written for users of C. Vulkan's
+//! structures come from the Vulkan headers.
 //!
-//! Every function that can fail returns a [`VkxfbResult`] and leaves a message for its thread, which
-//! [`vkxfb_last_error`] returns. No panic leaves a function.
+//! Every function that can fail returns a [`VkxfbResult`], and stores a message for its thread,
+//! which [`vkxfb_last_error`] returns. No function lets a panic unwind into C.
 
 mod arguments;
 mod capture;

@@ -1,4 +1,5 @@
-//! A vertex shader and its states as a pipeline that captures.
+//! A pipeline that captures: a vertex shader, and the state of a graphics pipeline that affects
+//! captures.
 
 use std::sync::Arc;
 
@@ -12,31 +13,32 @@ use crate::arguments::{array, owned, required, required_mut, string, topology};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
-/// What a pipeline is made of: those parts of a graphics pipeline that decide what is captured.
+/// The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
 #[repr(C)]
 pub struct VkxfbPipelineCreateInfo<'a> {
-    /// Bytes of `pCode`, a multiple of 4.
+    /// Size in bytes of `pCode`, a multiple of 4.
     pub code_size: usize,
-    /// SPIR-V: a vertex shader with transform feedback decorations under the execution mode `Xfb`.
+    /// SPIR-V: a vertex shader with transform feedback decorations and the execution mode `Xfb`.
     pub p_code: *const u32,
-    /// Name of the entry point. NULL: the only one for vertices.
+    /// Name of the entry point. NULL if there is only one for vertex shaders.
     pub p_name: *const std::ffi::c_char,
-    /// Values of specialization constants. NULL: none.
+    /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
-    /// The vertex input state, with `VkPipelineVertexInputDivisorStateCreateInfoKHR` in its chain if any. NULL: the
-    /// shader reads no attributes.
+    /// The vertex input state, whose chain may contain
+    /// `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
     /// Topology and primitive restart.
     pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
-    /// Whether draws may have other topologies than `pInputAssemblyState` says. A pipeline for one is faster.
+    /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for
+    /// one topology is faster.
     pub dynamic_topology: vk::Bool32,
-    /// Which vertex of a primitive is the provoking one: it decides in which order the vertices of strips and fans are
-    /// captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
+    /// The provoking vertex mode, which decides the order in which the vertices of strips and fans
+    /// are captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
     pub provoking_vertex_mode: vk::ProvokingVertexModeEXT,
-    /// Number of `pSetLayouts`.
+    /// Number of elements of `pSetLayouts`.
     pub set_layout_count: u32,
-    /// Descriptor set layouts of the application's pipeline layout. Each binding that the shader uses has
-    /// `VK_SHADER_STAGE_COMPUTE_BIT` among its stages.
+    /// Descriptor set layouts of the application's pipeline layout. The stages of each binding that
+    /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
     /// A pipeline cache, or `VK_NULL_HANDLE`.
     pub pipeline_cache: vk::PipelineCache,
@@ -44,17 +46,19 @@ pub struct VkxfbPipelineCreateInfo<'a> {
 
 /// A pipeline that captures.
 ///
-/// It may be used by several threads at once.
+/// Several threads may use it at the same time.
 pub struct VkxfbPipeline {
     pub(crate) pipeline: Pipeline,
     shared: Arc<Shared>,
 }
 
-/// Makes a pipeline. What `pCreateInfo` points to is not needed afterwards, but for the set layouts.
+/// Creates a pipeline. Afterwards the memory that `pCreateInfo` points to is not needed any more,
+/// but the set layouts are.
 ///
 /// # Safety
-/// `context` is live; `pCreateInfo` points to a valid structure: its SPIR-V is valid, its handles are the device's. The
-/// set layouts live as long as the pipeline. `pPipeline` points to where a pointer can be stored.
+/// `context` is live. `pCreateInfo` points to a valid structure, whose SPIR-V is valid and whose
+/// handles belong to the device. The set layouts outlive the pipeline. `pPipeline` points to memory
+/// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_create(
     context: *const VkxfbContext,
@@ -79,8 +83,8 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
 /// Destroys a pipeline. NULL is ignored.
 ///
 /// # Safety
-/// `pipeline` is live or NULL, and not used any more. The device has executed what was recorded with it, and captures
-/// that were begun with it have ended.
+/// `pipeline` is live or NULL, and is not used any more. The device has executed everything that
+/// was recorded with it, and captures that were begun with it have ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
     guard_quietly(|| {

@@ -1,9 +1,10 @@
-/* What stands between the beginning and the end of a capture, each as the GPU sees it.
+/* Tests every command between the beginning and the end of a capture, by what the GPU captures.
  *
  *   draws SHADER.spv
  *
- * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push constant, and the sum of a
- * uniform and a specialization constant. The application's side is the example's.
+ * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push
+ * constant, and the sum of a uniform and a specialization constant. The rest of the application is
+ * that of the example.
  */
 #define main minimal
 #include "minimal.c"
@@ -12,9 +13,9 @@
 #define UNIFORMS 256 /* bytes from one uniform to the next */
 #define EXTRA 1000   /* the specialization constant */
 #define MAX_RECORDS 256
-#define MANY 200 /* draws: more than a capture has memory for at first */
+#define MANY 200 /* draws: more than the initial memory of a capture */
 
-/* Places in the buffer of what is read, in dwords. */
+/* Offsets in the buffer that draws read, in dwords. */
 enum { FIRST = 0, SECOND = 16, INDICES = 32, COMMANDS = 40, INDEXED = 60, COUNT = 70, COUNTER = 71 };
 enum { UNIFORM = 128, SIZE = 256 };
 
@@ -117,7 +118,7 @@ static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDesc
 }
 
 static void push(VkxfbCapture *capture, uint32_t value) {
-    /* The second of two. */
+    /* The second of two push constants. */
     VKXFB(vkxfb_capture_push_constants(capture, 4, sizeof(value), &value));
 }
 
@@ -126,7 +127,7 @@ static void bind_uniform(VkxfbCapture *capture, const VkDescriptorSet *set, uint
     VKXFB(vkxfb_capture_bind_descriptor_sets(capture, 1, 1, set, 1, &offset));
 }
 
-/* Draws whose counts the CPU knows, which end in a counter. */
+/* Records draws whose counts the CPU knows, and writes a counter at the end. */
 static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
                           const struct buffer *source, const VkDescriptorSet *set,
                           const VkxfbPipeline *last) {
@@ -154,7 +155,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
     indices.size -= 2;
     VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
     VKXFB(vkxfb_capture_draw_indexed(capture, points, &indexed));
-    /* The indices are 9 8 3 1 4 and so on: without the first for the offset, and the second for the first index. */
+    /* The indices are 9 8 3 1 4 and so on. The offset skips the first, and firstIndex the second. */
     expect(100 + 3 + 2, 5, 12, 8);
     expect(100 + 1 + 2, 5, 12, 8);
     expect(100 + 4 + 2, 5, 12, 8);
@@ -182,7 +183,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
           "VkxfbCaptured", "is wrong");
 }
 
-/* Draws whose counts the GPU knows, which begin with the counter. */
+/* Records draws whose counts only the GPU knows, and which begin with the counter. */
 static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
                             const struct buffer *source, const VkDescriptorSet *set) {
     const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
@@ -205,7 +206,7 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     counted.countBuffer = source->buffer;
     counted.countBufferOffset = COUNT * 4;
     VKXFB(vkxfb_capture_draw_indirect(capture, points, &counted));
-    /* Two of three. */
+    /* The count buffer says two of the three draws. */
     expect(106, 4, 13, 8);
     expect(109, 3, 13, 8);
     expect(110, 3, 13, 8);

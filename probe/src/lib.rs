@@ -1,11 +1,11 @@
-//! The winding probe: captures draws of every topology, compares what came back byte by byte with
-//! the CPU twin in [`vkxfb::topology`], and names what differs as an engineer would.
+//! The winding probe: captures draws of every topology, compares every byte with the model on the
+//! CPU in [`vkxfb::topology`], and names differences in terms that an engineer can use.
 //!
-//! The pure half: [`shaders`] are shaders whose records are formulas, [`subject`] is any shader under
-//! test, [`plan`] says what is run, [`diagnose`] turns bytes into a verdict, [`self_test`] proves that
-//! it can fail, [`report`] collects the verdicts of a run, and [`picture`], [`html`] and `table` show
-//! them. The other half: [`gpu`] is a headless device, which the tests and examples use too, and
-//! [`run`] runs a plan on it.
+//! These modules need no device: [`shaders`] has shaders whose records are formulas, [`subject`]
+//! any shader under test, [`plan`] what is run. [`diagnose`] turns bytes into a verdict,
+//! [`self_test`] proves that the verdict can be negative, [`report`] collects the verdicts of a
+//! run, and [`picture`], [`html`] and `table` show them. These use a device: [`gpu`] is a headless
+//! device, which tests and examples use too, and [`run`] runs a plan on it.
 
 pub mod diagnose;
 pub mod gpu;

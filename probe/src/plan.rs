@@ -9,23 +9,23 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::shaders::ProbeShader;
 use super::subject::{Subject, SubjectError};
 
-/// Vertex counts up to 13 see every way in which a primitive can be incomplete, and two odd and two even
-/// primitives of every strip; 1000 passes several workgroups.
+/// Vertex counts up to 13 cover every way in which a primitive can be incomplete, and two odd and
+/// two even primitives of every strip. 1000 needs several workgroups.
 const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
-/// The same in short.
+/// The vertex counts of a quick run.
 const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
 /// More than one, and odd.
 const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 
-/// The list and the strip that are drawn past the workgroup limit.
+/// The topologies of the large draws, which exceed the workgroup limit.
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// Bytes of records and captures that one batch may take. The large draws take most of it; several
-/// copies of it are in memory at a time.
+/// The maximum size in bytes of the records and captures of one batch. The large draws need most of
+/// it. Several copies are in memory at a time.
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
-/// Draws that would take too much memory, or overflow what counts it.
+/// Draws that would need too much memory, or whose size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
@@ -36,18 +36,18 @@ pub struct BatchTooLarge {
     pub shader: String,
     /// Topology of the draws.
     pub topology: PrimitiveTopology,
-    /// The most vertices of an instance.
+    /// The maximum number of vertices of an instance.
     pub vertex_count: u32,
-    /// The most instances.
+    /// The maximum number of instances.
     pub instance_count: u32,
-    /// Bytes that they take, at most `u64::MAX`.
+    /// The bytes that they need; saturates at `u64::MAX`.
     pub bytes: u64,
 }
 
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Who captures.
+    /// The backend that captures.
     pub backends: Vec<Backend>,
     /// The shaders.
     pub subjects: Vec<Subject>,
@@ -59,20 +59,20 @@ pub struct Plan {
     pub vertex_counts: Vec<u32>,
     /// Instances of a draw.
     pub instance_counts: Vec<u32>,
-    /// Vertices of the draws past the workgroup limit, which only the first shader captures.
+    /// The number of vertices of the large draws, which only the first shader captures.
     pub large: Option<u32>,
     /// Bytes of the largest capture buffer of the compute backend:
-    /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws that take
-    /// more are left out.
+    /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
+    /// that take more are left out.
     pub max_capture_buffer: u64,
-    /// Whether nothing more is run once something came out wrong, or could not run.
+    /// Whether the run stops after the first case that is wrong or could not run.
     pub fail_fast: bool,
 }
 
-/// The cases that one pair of pipelines captures.
+/// The cases that a pair of pipelines captures: specialised to the topology, and not.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseGroup<'a> {
-    /// Who captures.
+    /// The backend that captures.
     pub backend: Backend,
     /// The shader.
     pub subject: &'a Subject,
@@ -93,7 +93,7 @@ impl CaseGroup<'_> {
         let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let inputs: u64 =
             self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
-        // Draws of nothing count as well: devices and drivers walk over their instances.
+        // Empty draws count as well, because devices and drivers iterate over their instances.
         let vertices = |vertices: u32, instances: u32| {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
@@ -116,11 +116,11 @@ impl CaseGroup<'_> {
 }
 
 impl Plan {
-    /// Everything that a device allows: all topologies, both conventions, the probe's own shaders, and
-    /// draws that pass `max_workgroups`.
+    /// The full plan: all topologies, both conventions, the probe's own shaders, and draws that
+    /// exceed `max_workgroups`.
     ///
     /// # Errors
-    /// None that is not a mistake of this crate.
+    /// Only for a defect of this crate.
     pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
         Ok(Self {
             backends: backends.to_vec(),
@@ -138,16 +138,16 @@ impl Plan {
         })
     }
 
-    /// Leaves out what takes long.
+    /// Leaves out cases that take long.
     pub fn quick(&mut self) {
         self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
         self.large = None;
     }
 
-    /// Checks every batch, so that a run need not start for what it cannot finish.
+    /// Checks every batch before the run starts.
     ///
     /// # Errors
-    /// The first [`BatchTooLarge`].
+    /// [`BatchTooLarge`] for the first batch that is.
     pub fn check(&self) -> Result<(), BatchTooLarge> {
         self.groups().try_for_each(|group| {
             self.batches(&group).iter().try_for_each(|batch| group.check(batch))

@@ -1,11 +1,11 @@
-//! Comparing the records that two backends capture of one shader.
+//! Compares the records that two backends capture from one shader.
 //!
-//! The same source owes equal bits as a vertex and as a compute shader for integers and moves, and
-//! equality within the precision of the
-//! [SPIR-V environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation)
-//! for the rest of floating point. A probe does not know what a shader computes, so it allows floats a
-//! stated distance. What the shader does not write is undefined where the driver captures it, and 0 elsewhere
-//! ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
+//! A vertex shader and the compute shader made from it must produce equal bits for integers and
+//! copies. Other floating-point results must agree within the precision of the [SPIR-V
+//! environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation).
+//! A probe does not know what a shader computes, so it allows floats to differ by a fixed distance.
+//! Outputs that the shader does not write are undefined if the driver captures them, and 0
+//! otherwise ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
@@ -15,14 +15,14 @@ use vkxfb::vertex_input::NumericClass;
 
 use super::subject::Subject;
 
-/// Units in the last place by which floats of two backends may differ. The environment's table allows
-/// single operations up to 16; shaders chain them.
+/// The maximum distance of the floats of two backends, in units in the last place. The table of the
+/// environment allows up to 16 for a single operation, and shaders combine operations.
 const MAX_ULP: u64 = 256;
 
 /// Records that differ by more than precision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the points that it captures differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
+    "the captured points differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
 )]
 pub struct RecordsDiffer {
     /// Name or id of the output.
@@ -31,11 +31,11 @@ pub struct RecordsDiffer {
     pub record: usize,
     /// Capture buffer.
     pub buffer: u32,
-    /// Where the component lies, in bytes from the first record.
+    /// The offset of the component, in bytes from the first record.
     pub byte_offset: u64,
     /// The component that was captured.
     pub found: u64,
-    /// That of the other backend.
+    /// The component that the other backend captured.
     pub expected: u64,
 }
 
@@ -44,25 +44,26 @@ pub struct RecordsDiffer {
 pub struct Records<'a> {
     /// The backend.
     pub backend: Backend,
-    /// By capture buffer.
+    /// The records of each capture buffer.
     pub buffers: &'a [Vec<u8>; MAX_XFB_BUFFERS],
 }
 
-/// Differences between the records of two backends that are none of a backend's doing.
+/// Differences between the records of two backends that are not the fault of a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Floats that differ in precision.
+    /// The number of floats that differ in precision.
     pub imprecise: u64,
-    /// The most units in the last place by which one does.
+    /// The largest of these differences, in units in the last place.
     pub largest_ulp: u64,
-    /// Components that differ, which the shader may leave undefined.
+    /// The number of components that differ and may be undefined.
     pub undefined: u64,
-    /// The output of the first of them, its name or id.
+    /// The name or id of the output with the first such component.
     pub first_undefined: Option<String>,
 }
 
 impl Differences {
-    /// They in words, a sentence each that begins behind the names of the backends.
+    /// Describes the differences. Each text completes a sentence that begins with the names of the
+    /// backends.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.imprecise > 0 {
@@ -113,7 +114,8 @@ pub fn compare(
                     NumericClass::Float => ulp_distance(output.bits, found_number, expected_number),
                     NumericClass::Uint | NumericClass::Sint => None,
                 };
-                // What is not 0 where it would be 0 without the shader was written.
+                // These backends store 0 for outputs that are not written, so any other value was
+                // written.
                 let is_undefined = may_be_undefined
                     && match (found.backend, expected.backend) {
                         (Backend::Native, Backend::Native) => true,
@@ -147,7 +149,7 @@ pub fn compare(
     Ok(differences)
 }
 
-/// A component at a byte of a record; 0 behind its end.
+/// The component at an offset in bytes of a record; 0 past its end.
 fn number(record: &[u8], at: usize, size: usize) -> u64 {
     let mut bytes = [0; 8];
     if let Some(component) = record.get(at..at + size) {
@@ -156,7 +158,8 @@ fn number(record: &[u8], at: usize, size: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Representable values between two floats of 32 or 64 bits, or `None` where only one is a number.
+/// The distance of two floats of 32 or 64 bits, in representable values. `None` if only one is a
+/// number.
 fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
     let is_nan = |value: u64| match bits {
         64 => f64::from_bits(value).is_nan(),
@@ -167,7 +170,7 @@ fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
         (false, false) => {}
         _ => return None,
     }
-    // Floats in the order of their values.
+    // Maps floats to integers in the same order.
     let sign = 1u64 << (bits - 1);
     let ordered = |value: u64| match value & sign {
         0 => i128::from(value),

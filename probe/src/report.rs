@@ -1,9 +1,9 @@
-//! The result of a probe run: what people, scripts and bug trackers are given.
+//! The result of a probe run, for people, scripts and bug trackers.
 //!
-//! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once a case, and hands the report
-//! to whatever shows it. Results are kept by backend and topology, in a [`Cell`]; mismatches in full,
-//! as far as [`MAX_FAILURES`] goes. Everything is written through [`write_atomically`]: a file is
-//! there as a whole or not at all.
+//! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once per case, and passes the
+//! report to the code that shows it. Results are collected by backend and topology, in a [`Cell`],
+//! and mismatches in full up to [`MAX_FAILURES`]. All files are written by [`write_atomically`]:
+//! completely or not at all.
 
 #![forbid(unsafe_code)]
 
@@ -29,13 +29,13 @@ pub use case::Case;
 pub use file::{check_writable, write_atomically};
 pub(super) use footnotes::Footnotes;
 
-/// Version of the JSON; raised where the meaning of a field changes or one goes away.
+/// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
 pub const SCHEMA: u32 = 1;
 
 /// Version of vkxfb.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Mismatches kept in full; the rest is only counted.
+/// The maximum number of mismatches that are kept in full; the rest is only counted.
 pub const MAX_FAILURES: usize = 64;
 
 fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
@@ -49,16 +49,16 @@ fn serialize_display<T: std::fmt::Display, S: Serializer>(
     s.collect_str(value)
 }
 
-/// The device under test, as it names itself.
+/// The device under test, as Vulkan reports it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DeviceInfo {
-    /// Place in the loader's order, where there are others: what `--device` takes.
+    /// Index in the order of the loader, as `--device` takes it, if there are several devices.
     pub index: Option<usize>,
     /// `VkPhysicalDeviceProperties::deviceName`.
     pub name: String,
     /// `VkPhysicalDeviceDriverProperties`: name and info.
     pub driver: String,
-    /// `VkPhysicalDeviceProperties::driverVersion`, as the vendor writes it.
+    /// `VkPhysicalDeviceProperties::driverVersion`, in the vendor's format.
     pub driver_version: String,
     /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
     pub api_version: String,
@@ -66,17 +66,17 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// Limits and features that decide about the capture, by their Vulkan names.
+    /// Limits and features that affect captures, by their Vulkan names.
     pub limits: BTreeMap<String, String>,
 }
 
-/// A case that came out wrong.
+/// A case that was captured wrongly.
 #[derive(Debug, Clone, Serialize)]
 pub struct Failure {
-    /// Who captured.
+    /// The backend that captured.
     #[serde(serialize_with = "serialize_backend")]
     pub backend: Backend,
-    /// What.
+    /// The case.
     pub case: Case,
     /// What is wrong with it.
     pub mismatch: Mismatch,
@@ -84,13 +84,13 @@ pub struct Failure {
     pub command: String,
 }
 
-/// What a draw was captured as, right or wrong: the subject of a picture.
+/// What was captured from a draw, right or wrong, for a picture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trace {
-    /// Who captured.
+    /// The backend that captured.
     #[serde(serialize_with = "serialize_backend")]
     pub backend: Backend,
-    /// What.
+    /// The case.
     pub case: Case,
     /// The primitives of its first instance.
     pub primitives: Vec<PrimitiveDiff>,
@@ -99,50 +99,50 @@ pub struct Trace {
 /// The cases of one topology on one backend.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cell {
-    /// Who captured.
+    /// The backend that captured.
     #[serde(serialize_with = "serialize_backend")]
     pub backend: Backend,
     /// Topology of the cases.
     #[serde(serialize_with = "serialize_display")]
     pub topology: PrimitiveTopology,
-    /// Cases that ran, whatever came of them.
+    /// The number of cases that ran, with any result.
     pub run: u32,
-    /// Cases that came out right, legally rotated ones included.
+    /// The number of right cases, including legally rotated ones.
     pub passed: u32,
-    /// Cases with legally rotated triangles, and nothing else.
+    /// The number of cases with legally rotated triangles that are right otherwise.
     pub rotated: u32,
-    /// Cases that could not be captured.
+    /// The number of cases that could not be captured.
     pub errors: u32,
     /// The first of these errors.
     pub first_error: Option<String>,
-    /// Why cases were left out: the first reason given.
+    /// Why cases were left out: the first reason.
     pub skipped: Option<String>,
-    /// The first case that came out wrong.
+    /// The first wrong case.
     pub first_failure: Option<Failure>,
 }
 
 impl Cell {
-    /// Cases that came out wrong.
+    /// The number of wrong cases.
     pub const fn failed(&self) -> u32 {
         self.run - self.passed - self.errors
     }
 }
 
-/// What a run amounts to: the exit status of `vkxfb probe`.
+/// The outcome of a run, which is the exit status of `vkxfb probe`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Everything that ran is right.
     AllRight = 0,
-    /// At least one case came out wrong.
+    /// At least one case is wrong.
     Mismatches = 1,
-    /// Nothing came out wrong, but nothing ran, some case could not be captured, or the validation
-    /// layer objected.
+    /// No case is wrong, but nothing ran, some case could not be captured, or the validation layer
+    /// reported something.
     CouldNotRun = 2,
 }
 
 impl Outcome {
-    /// The outcome of two runs together: a mismatch outweighs what could not run.
+    /// The outcome of two runs together. A mismatch is worse than a case that could not run.
     pub const fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
@@ -162,28 +162,28 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
-    /// Name of the device profile that the run was held to, empty for none.
+    /// Name of the device profile of the run, empty for none.
     pub profile: String,
-    /// How captures by compute had to reach memory, empty where the device had the choice.
+    /// The resource plan that captures by compute had to use, empty if it was not prescribed.
     pub resources: String,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
-    /// The first [`MAX_FAILURES`] cases that came out wrong.
+    /// The first [`MAX_FAILURES`] wrong cases.
     pub mismatches: Vec<Failure>,
-    /// Cases that came out wrong, all of them.
+    /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// A small capture of each topology on each backend, to be drawn.
+    /// A small capture of each topology on each backend, for pictures.
     pub traces: Vec<Trace>,
-    /// What else there is to say, each once: for example that backends differ in precision.
+    /// Other remarks, each once: for example that backends differ in precision.
     pub notes: Vec<String>,
-    /// What the validation layer objected to, each message once.
+    /// The messages of the validation layer, each once.
     pub validation: Vec<String>,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
 
 impl ProbeReport {
-    /// Of a run that is about to start.
+    /// A report of a run that is about to start.
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
@@ -199,7 +199,7 @@ impl ProbeReport {
         }
     }
 
-    /// The results of a topology on a backend, where there are any.
+    /// The results of a topology on a backend, if there are any.
     pub fn cell(&self, backend: Backend, topology: PrimitiveTopology) -> Option<&Cell> {
         self.cells.iter().find(|c| c.backend == backend && c.topology == topology)
     }
@@ -223,7 +223,7 @@ impl ProbeReport {
         &mut self.cells[index]
     }
 
-    /// A case was captured and compared.
+    /// Records the verdict on a case.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
         let cell = self.cell_mut(backend, case.topology);
         match verdict {
@@ -248,7 +248,8 @@ impl ProbeReport {
         }
     }
 
-    /// A case's records are not those of another backend. It takes both to see it again.
+    /// Records that the records of a case differ from those of another backend. The command that
+    /// repeats it runs all backends.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
         let command = self.command(case, None);
         self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
@@ -272,7 +273,8 @@ impl ProbeReport {
         }
     }
 
-    /// A case could not be captured: a pipeline was refused, the device was lost.
+    /// Records that a case could not be captured, for example because a pipeline was refused or the
+    /// device was lost.
     pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
         let cell = self.cell_mut(backend, case.topology);
         cell.run += 1;
@@ -280,7 +282,7 @@ impl ProbeReport {
         cell.first_error.get_or_insert_with(|| error.into());
     }
 
-    /// Cases of a topology are left out on a backend, for want of what `reason` names.
+    /// Records that cases of a topology are left out on a backend, and why.
     pub fn skip(
         &mut self,
         backend: Backend,
@@ -290,39 +292,40 @@ impl ProbeReport {
         self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case would be drawn: the first of its topology on a backend that fits a
-    /// picture, see [`super::picture::vertex_count`].
+    /// Whether a capture of that case is wanted for a picture: the first of its topology on a
+    /// backend that fits a picture, see [`super::picture::vertex_count`].
     pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
         let is_alike = |t: &Trace| t.backend == backend && t.case.topology == case.topology;
         case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }
 
-    /// Keeps what [`super::diagnose::trace`] made of a case's first instance, if it is wanted.
+    /// Keeps the result of [`super::diagnose::trace`] for the first instance of a case, if it is
+    /// wanted.
     pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
         if self.wants_trace(backend, case) {
             self.traces.push(Trace { backend, case: case.clone(), primitives });
         }
     }
 
-    /// Something that is no fault, and that a reader should know.
+    /// Adds a remark that is not a fault.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// Cases that ran.
+    /// The number of cases that ran.
     pub fn cases_run(&self) -> u32 {
         self.cells.iter().map(|c| c.run).sum()
     }
 
-    /// Whether a case came out wrong, or came to nothing.
+    /// Whether a case is wrong or could not be captured.
     pub fn has_failures(&self) -> bool {
         self.mismatch_count > 0 || self.cells.iter().any(|cell| cell.errors > 0)
     }
 
-    /// What the run amounts to.
+    /// The outcome of the run.
     pub fn outcome(&self) -> Outcome {
         if self.mismatch_count > 0 {
             Outcome::Mismatches
@@ -334,10 +337,10 @@ impl ProbeReport {
     }
 }
 
-/// Reports for machines, one a device, as indented JSON with a line break at the end.
+/// Reports for machines, one per device, as indented JSON with a line break at the end.
 ///
 /// # Errors
-/// None that a report can cause; `serde_json`'s are passed on.
+/// Errors of `serde_json`, which no report causes.
 pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Device<'a> {
@@ -366,7 +369,7 @@ pub fn to_html(reports: &[ProbeReport]) -> String {
     super::html::render(reports)
 }
 
-/// What the runs amount to together; without a run, that nothing could run.
+/// The outcome of all runs together; without a run, [`Outcome::CouldNotRun`].
 pub fn outcome(reports: &[ProbeReport]) -> Outcome {
     let outcomes = reports.iter().map(ProbeReport::outcome);
     outcomes.reduce(Outcome::worse).unwrap_or(Outcome::CouldNotRun)

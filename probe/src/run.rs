@@ -1,11 +1,11 @@
-//! Running a plan on a device.
+//! Runs a plan on a device.
 //!
-//! Each case is captured between guards into memory full of [`super::sentinel`], and what comes back is
-//! compared with what the CPU twin makes of the shader's records. For the probe's own shaders the
-//! records are formulas, so every backend is held against the same expectation, and through it
-//! against the others. The records of a shader from a file are unknown; they are captured first, as a
-//! list of points (of lines where it may not be drawn as points), by the same backend, and compared
-//! with those of the first backend.
+//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around
+//! it. The result is compared with the records that the model on the CPU gathers. For the probe's
+//! own shaders the records are formulas, so every backend is compared with the same expectation,
+//! and so with the other backends. The records of a shader from a file are not known. They are
+//! captured first by the same backend, as a list of points (or of lines, if the shader must not be
+//! drawn as points), and compared with those of the first backend.
 
 mod case;
 mod reference;
@@ -26,21 +26,21 @@ use super::records::RecordsDiffer;
 use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
 use super::subject::{Subject, SubjectError};
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// Groups that are done.
+    /// The number of groups that are done.
     pub done: usize,
-    /// Groups in all.
+    /// The number of all groups.
     pub total: usize,
     /// The group that runs now.
     pub group: CaseGroup<'a>,
 }
 
-/// Runs a plan, and enters what comes of it into `report`.
+/// Runs a plan, and records the results in `report`.
 ///
-/// A case that cannot be captured is an entry too. Only a device that is lost ends the run early, and
-/// that as well is in the report.
+/// A case that cannot be captured is recorded, too. Only a lost device ends the run early, which
+/// the report also says.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -99,7 +99,7 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
             yes_no(provoking.is_some_and(|p| p.triangle_fan_preserved)),
         ),
         (
-            "workgroups an axis that captures use",
+            "workgroups per axis that captures use",
             gpu.context().max_workgroups_per_axis().to_string(),
         ),
     ];
@@ -115,11 +115,12 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
     }
 }
 
-/// One file about a mismatch, for whoever maintains the driver. `disassemble` gives text for words
-/// where it can; `resources` is what the shader was lowered for.
+/// Writes a bug report about a mismatch, for the maintainers of the driver. `disassemble` returns
+/// the disassembly of words, if it can; `resources` is the resource plan for which the shader was
+/// lowered.
 ///
 /// # Errors
-/// [`SubjectError`] where the shader is not of the plan.
+/// [`SubjectError`] if the shader cannot be lowered.
 pub fn describe_failure(
     report: &ProbeReport,
     failure: &Failure,
@@ -146,7 +147,8 @@ fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     if is_graphics && is_points && !group.subject.writes_point_size() {
         return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
-    // A graphics pipeline with another format is invalid, and what it captures tells nothing of anybody.
+    // A graphics pipeline with a format that the device does not support is invalid, so its
+    // captures mean nothing.
     let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
     let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
     if let Some(format) = formats.find(lacks) {
@@ -160,7 +162,7 @@ fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     None
 }
 
-/// What of a draw of a group its backend refuses.
+/// Why the backend refuses a draw of a group, if it does.
 fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };
@@ -201,7 +203,7 @@ fn run_group(
     lost
 }
 
-/// Why a batch gave nothing.
+/// Why a batch could not be captured.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
     #[error("the device was lost")]
@@ -214,10 +216,10 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    /// A step of the capture that gives the records did nothing.
+    /// A step of the capture of the records did nothing.
     #[error("{0}")]
     MissingStep(Box<Mismatch>),
-    /// The backends do not agree on what the shader writes.
+    /// The backends captured different records.
     #[error("{differ} (compared with {first})")]
     Records { differ: RecordsDiffer, first: Backend },
 }
@@ -227,7 +229,7 @@ impl BatchError {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
 
-    /// Enters a case that came to nothing by it into the report.
+    /// Records a case that could not be captured because of this error.
     fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
         match self {
             Self::Records { differ, .. } => {
@@ -247,13 +249,13 @@ impl BatchError {
             Self::MissingStep(mismatch) => {
                 report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
             }
-            // The outermost message alone may be no more than a file's name.
+            // The outermost message alone may be only the name of a file.
             _ => report.record_error(backend, case, chain(self)),
         }
     }
 }
 
-/// An error and what it comes from, in one line.
+/// An error and its sources, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(error.source(), |error| error.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
@@ -289,7 +291,8 @@ fn run_batch(
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
     let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
 
-    // Where a topology can be folded in, both forms are shipped, so both are probed.
+    // Pipelines that are specialised to a topology and pipelines that are not are both in use, so
+    // both are probed.
     let forms: &[bool] = match group.backend {
         Backend::Native => &[false],
         Backend::Vertex | Backend::Compute => &[false, true],
@@ -331,7 +334,7 @@ fn make_pipeline(
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
-/// Captures prepared cases with one pipeline; the allocations afterwards.
+/// Captures prepared cases with one pipeline. Returns the allocations after the capture.
 fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -363,7 +366,7 @@ fn capture(
         .zip(&targets)
         .zip(&vertex_data)
         .map(|((draws, targets), vertex_data)| {
-            // Buffers behind the last that is captured to are not bound.
+            // Buffers after the last that is captured to are not bound.
             let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
             CaptureRequest {
                 pipeline,

@@ -1,8 +1,9 @@
-//! The probe probed: every fault is put into a right capture, and must be called by its name.
+//! Tests the probe: injects every fault into a right capture, and checks that it is named
+//! correctly.
 //!
-//! The captures are made up on the CPU, three instances into two buffers with gaps, a position that
-//! is not 0, and room for one more primitive, so the test says nothing about a device. It says whether
-//! [`diagnose`] can be believed where it calls a device right.
+//! The captures are synthetic: three instances in two buffers with gaps, a position that is not 0,
+//! and room for one more primitive. So the test says nothing about a device, but it shows whether
+//! [`diagnose`] finds every fault, and can be believed if it finds none.
 
 #![forbid(unsafe_code)]
 
@@ -17,20 +18,20 @@ use super::sentinel::Fill;
 use synthetic::Synthetic;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// One fault put into one capture, and what it was called.
+/// One fault that was injected into one capture, and the verdict.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     /// Topology of the capture.
     pub topology: String,
     /// Convention of the capture.
     pub provoking: String,
-    /// What was done to it.
+    /// What was changed.
     pub injected: &'static str,
-    /// The name that it must be given; `None` where nothing wrong was done.
+    /// The fault that must be reported; `None` if the change is not a fault.
     pub fault: Option<Fault>,
     /// The verdict in words.
     pub verdict: String,
-    /// Whether the verdict is that name and no other, at the primitive where it was done.
+    /// Whether the verdict is that fault and no other, at the right primitive.
     pub passed: bool,
 }
 
@@ -41,11 +42,11 @@ impl fmt::Display for Check {
     }
 }
 
-/// A way to make a capture wrong.
+/// A way to change a capture.
 struct Injection {
     name: &'static str,
     fault: Option<Fault>,
-    /// Least vertices of a primitive for which it makes sense.
+    /// The minimum number of vertices of a primitive for which it makes sense.
     vertices: u32,
     apply: fn(&mut Synthetic),
     /// Whether the first differing primitive is the injected one.
@@ -65,7 +66,7 @@ const fn elsewhere(name: &'static str, fault: Fault, apply: fn(&mut Synthetic)) 
     Injection { name, fault: Some(fault), vertices: 1, apply, at_primitive: false }
 }
 
-/// Every fault, some of them in several ways; the first two are right.
+/// Every fault, some of them in several ways. The first two changes are not faults.
 const INJECTIONS: &[Injection] = &[
     Injection { name: "nothing", fault: None, vertices: 1, apply: |_| {}, at_primitive: false },
     Injection {
@@ -187,7 +188,7 @@ const INJECTIONS: &[Injection] = &[
     }),
 ];
 
-/// What is under test: [`diagnose`], or a stand-in that must not pass.
+/// The function under test: [`diagnose`], or a replacement that must not pass.
 type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, String>;
 
 /// Injects every fault into a capture of every topology in both conventions.
@@ -250,14 +251,14 @@ fn check(
     }
 }
 
-/// What is traced of a right capture.
+/// The trace of a right capture.
 #[cfg(test)]
 pub(super) fn sample_trace(topology: PrimitiveTopology) -> Vec<super::diagnose::PrimitiveDiff> {
     let capture = Synthetic::new(topology, ProvokingVertex::First);
     super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
-/// What diagnosis says to each injection into a capture of that topology: samples for pictures.
+/// The verdict on each injection into a capture of that topology, as samples for pictures.
 #[cfg(test)]
 pub(super) fn samples(topology: PrimitiveTopology) -> Vec<(&'static str, Verdict)> {
     let fitting = INJECTIONS.iter().filter(|i| i.vertices <= topology.vertices_per_primitive());

@@ -1,19 +1,20 @@
-//! The bytes that a capture allocation holds before a capture, so that whatever was not written
-//! shows.
+//! The bytes with which an allocation is filled before a capture, so that bytes that were not
+//! written are recognised.
 //!
 //! A constant fill would hide a store of that constant, a copy from one place to another, and a
-//! clear. So every dword is a hash of its buffer and its place: captured data equals the sentinel of
-//! the dword that it lands on by a chance of 2^-32, and a sentinel that was moved is no sentinel.
+//! clear. So every dword is a hash of its buffer and its offset. Captured data equals the sentinel
+//! at its place only with a probability of 2^-32, and a sentinel that was copied elsewhere is
+//! recognised.
 //!
-//! Sentinels are copied to the memory that is captured to, and what becomes of them is copied back. That memory,
-//! and the memory that is read back, is filled with one of the constants of [`Fill`] before each copy: what is
-//! still there afterwards tells which step did nothing.
+//! Sentinels are copied to the capture buffers, and after the capture these are copied to the
+//! readback memory. Before each copy its destination is filled with one of the constants of
+//! [`Fill`]. A constant that is still there afterwards shows which step did nothing.
 
 #![forbid(unsafe_code)]
 
 /// The sentinel of the dword that starts `dword * 4` bytes into the allocation of a capture buffer.
 pub const fn dword(buffer: u32, dword: u64) -> u32 {
-    // The finaliser of SplitMix64; the offset keeps (0, 0) away from its fixed point.
+    // The finaliser of SplitMix64. The offset avoids its fixed point for (0, 0).
     let mut x = (dword ^ ((buffer as u64) << 56)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -33,15 +34,15 @@ pub fn fill(buffer: u32, allocation: &mut [u8]) {
     }
 }
 
-/// What memory is filled with before it is copied to, everywhere with one dword: what a step that did nothing
-/// leaves behind.
+/// The constant dwords with which memory is filled before a copy to it. If a step does nothing, the
+/// constant remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// The memory that is read back, by the host before the submission.
+    /// The readback memory, by the host before the submission.
     BeforeSubmission,
-    /// The memory that is captured to, by the device before the sentinels are copied to it.
+    /// The capture buffers, by the device before the sentinels are copied to them.
     BeforeCopyIn,
-    /// The memory that is read back, by the device before the capture is copied to it.
+    /// The readback memory, by the device before the capture is copied to it.
     BeforeCopyBack,
 }
 
@@ -55,7 +56,7 @@ impl Fill {
         }
     }
 
-    /// Fills bytes, the first of which is the first of a dword.
+    /// Fills bytes, which start at the first byte of a dword.
     pub fn fill(self, bytes: &mut [u8]) {
         let dword = self.dword().to_le_bytes();
         for chunk in bytes.chunks_mut(dword.len()) {
@@ -63,7 +64,8 @@ impl Fill {
         }
     }
 
-    /// Whether `bytes`, which start `offset` bytes into filled memory, are some and are nothing else.
+    /// Whether `bytes` are not empty and contain only the fill. They start `offset` bytes into
+    /// filled memory.
     pub fn covers(self, offset: u64, bytes: &[u8]) -> bool {
         let dword = self.dword().to_le_bytes();
         let is_filled = |(at, byte): (u64, &u8)| *byte == dword[(at % 4) as usize];
@@ -71,8 +73,8 @@ impl Fill {
     }
 }
 
-/// The first byte of `bytes` that is not its sentinel; `bytes` starts `offset` bytes into the
-/// allocation, and so does the result count.
+/// The first byte that is not its sentinel, in bytes from the start of the allocation. `bytes`
+/// starts `offset` bytes into the allocation.
 pub fn first_touched(buffer: u32, offset: u64, bytes: &[u8]) -> Option<u64> {
     let head = bytes.len().min(((4 - offset % 4) % 4) as usize);
     let (head, rest) = bytes.split_at(head);

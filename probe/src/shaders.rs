@@ -1,13 +1,13 @@
-//! The probe's vertex shaders, and what each of them writes, as formulas.
+//! The probe's vertex shaders, and formulas for what they write.
 //!
-//! A record, the bytes of one vertex in one capture buffer, depends on nothing but `VertexIndex`,
-//! `InstanceIndex` and the vertex buffers, whose contents are formulas too. So any record of any
-//! draw can be computed alone ([`ProbeShader::record`]), and most records say which vertex of which
-//! instance they are ([`ProbeShader::origin`]): enough to tell what a driver wrote in place of what
-//! it owed. Every operation is exact, on every device: the comparison is by byte.
+//! A record (the bytes of one vertex in one capture buffer) depends only on `VertexIndex`,
+//! `InstanceIndex` and the vertex buffers, whose contents are formulas, too. So each record can be
+//! computed independently ([`ProbeShader::record`]), and most records identify their vertex and
+//! instance ([`ProbeShader::origin`]), which shows what a driver wrote instead of the right vertex.
+//! All operations are exact on every device, so records are compared byte by byte.
 //!
-//! `vertex` and `instance` are the built-ins as the shader sees them throughout, so that they
-//! include `firstVertex` and `firstInstance`; all offsets and strides are in bytes.
+//! Everywhere here, `vertex` and `instance` are the values of the built-ins in the shader, so they
+//! include `firstVertex` and `firstInstance`. All offsets and strides are in bytes.
 
 #![forbid(unsafe_code)]
 
@@ -15,16 +15,17 @@ use std::fmt;
 
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
-/// A vertex shader whose captured output is known in advance.
+/// A vertex shader whose captured outputs are known in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeShader {
     /// Name of its files in `shaders/probe/`, without the extension.
     pub name: &'static str,
     /// SPIR-V 1.0 for Vulkan 1.0 with transform feedback decorations; the entry point is `main`.
     pub spirv: &'static [u8],
-    /// The attributes it pulls, and the bindings that [`fill_binding`](Self::fill_binding) fills.
+    /// The attributes that it reads, and the bindings that [`fill_binding`](Self::fill_binding)
+    /// fills.
     pub vertex_input: VertexInput,
-    /// What it captures, by buffer. The index is the buffer.
+    /// What it captures, indexed by the number of the buffer.
     pub buffers: &'static [ProbeBuffer],
     formulas: Formulas,
 }
@@ -34,14 +35,14 @@ pub struct ProbeShader {
 pub struct ProbeBuffer {
     /// Bytes of a record, gaps included.
     pub stride: u32,
-    /// What is captured, by offset; what lies between is gaps.
+    /// The captured outputs, sorted by offset. The bytes between them are gaps.
     pub fields: &'static [ProbeField],
 }
 
 /// A captured output of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeField {
-    /// The shader's name of it.
+    /// The name in the shader.
     pub name: &'static str,
     /// Bytes from the start of the record.
     pub offset: u32,
@@ -117,9 +118,9 @@ impl ProbeShader {
         }
     }
 
-    /// Five attributes of three bindings and both input rates. The binding numbers have a hole, the
-    /// attributes do not lie in the order of their locations, and elements have bytes that no
-    /// attribute reads.
+    /// Five attributes of three bindings, with both input rates. The binding numbers are not
+    /// consecutive, the attributes are not in the order of their locations, and elements contain
+    /// bytes that no attribute reads.
     pub fn attributes() -> Self {
         let attribute = |location, binding, format, offset| VertexAttribute {
             location,
@@ -156,16 +157,15 @@ impl ProbeShader {
         words.iter().map(|w| u32::from_le_bytes(*w)).collect()
     }
 
-    /// Bytes of a record in `buffer`, or `None` where nothing is captured to it.
+    /// The size in bytes of a record in `buffer`, or `None` if nothing is captured to it.
     pub fn stride(&self, buffer: usize) -> Option<u32> {
         Some(self.buffers.get(buffer)?.stride)
     }
 
-    /// Writes what the shader captures to `buffer` for one vertex into `record`, and leaves the gaps
-    /// as they are.
+    /// Writes the record of one vertex in `buffer` into `record`, without changing the gaps.
     ///
     /// # Panics
-    /// Where `record` is shorter than the buffer's stride.
+    /// If `record` is shorter than the buffer's stride.
     pub fn record(&self, buffer: usize, instance: u32, vertex: u32, record: &mut [u8]) {
         match (self.formulas, buffer) {
             (Formulas::Identify, 0) => {
@@ -197,15 +197,15 @@ impl ProbeShader {
         }
     }
 
-    /// The vertex whose record this is, as (instance, vertex), or `None` where its captured bytes
-    /// are no vertex's. Gaps are not looked at.
+    /// Returns the vertex of a record, as (instance, vertex), or `None` if the record is not that
+    /// of a vertex. Ignores gaps.
     pub fn origin(&self, buffer: usize, record: &[u8]) -> Option<(u32, u32)> {
         let stride = self.stride(buffer)? as usize;
         let record = record.get(..stride)?;
         let (instance, vertex) = match (self.formulas, buffer) {
             (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
             (Formulas::TwoBuffers, 0) => {
-                // A cast from float saturates, so that garbage is only a wrong candidate.
+                // A cast from float saturates, so any bits give a candidate, which is then checked.
                 let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
                 let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
                 (whole(8, 12)?, whole(0, 4)?)
@@ -220,10 +220,10 @@ impl ProbeShader {
         (expected == record).then_some((instance, vertex))
     }
 
-    /// Fills the elements of a vertex buffer, from element `first` on, as many as lie wholly in
-    /// `bytes`; `bytes` starts at element `first`. An element is a vertex or an instance by the
-    /// binding's input rate. Bytes that no attribute reads stay as they are, and so does everything
-    /// where the shader has no such binding.
+    /// Fills the elements of a vertex buffer that are completely within `bytes`, which starts at
+    /// element `first`. Each element is a vertex or an instance, depending on the input rate of the
+    /// binding. Does not change bytes that no attribute reads. Does nothing if the shader has no
+    /// such binding.
     pub fn fill_binding(&self, binding: u32, first: u32, bytes: &mut [u8]) {
         let Some(stride) = self.vertex_input.binding(binding).map(|b| b.stride as usize) else {
             return;
@@ -246,8 +246,8 @@ impl ProbeShader {
         }
     }
 
-    /// A vertex buffer with elements `0..elements`, or `None` where the shader has no such binding.
-    /// Bytes that no attribute reads are 0xcd.
+    /// Returns a vertex buffer with elements `0..elements`, or `None` if the shader has no such
+    /// binding. Bytes that no attribute reads are 0xcd.
     ///
     /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`]
     /// and `firstInstance + instanceCount` of one with [`InputRate::Instance`].
@@ -265,7 +265,7 @@ impl fmt::Display for ProbeShader {
     }
 }
 
-/// What `attributes` pulls for one vertex.
+/// The attributes that the shader `attributes` reads for one vertex.
 struct Attributes {
     position: [f32; 4],
     key: [u32; 2],
@@ -286,7 +286,8 @@ impl Attributes {
     }
 }
 
-// Salts keep the attributes of one element apart, and element 0 from zeroed memory.
+// Because of the salts, the attributes of one element differ, and element 0 differs from zeroed
+// memory.
 const KEY_SALT: u32 = 0x4b45_5931;
 const OFFSET_SALT: u32 = 0x4f46_4653;
 const POSITION_SALT: u32 = 0x504f_5331;
@@ -329,12 +330,12 @@ fn exact_float(integer: u32) -> u32 {
     (integer as f32).to_bits()
 }
 
-/// `tag` of the shaders.
+/// `tag` in the shaders.
 fn tag(instance: u32, vertex: u32) -> u32 {
     mix32(vertex ^ mix32(instance.wrapping_add(0x9e37_79b9)))
 }
 
-/// `mix32` of the shaders: a bijection, each of whose output bits depends on all input bits.
+/// `mix32` in the shaders: a bijection in which each output bit depends on all input bits.
 fn mix32(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);

@@ -1,8 +1,8 @@
-//! The report for people at a terminal: what came of each topology on each backend, then the first
+//! The report as text for a terminal: the results of each topology on each backend, then the first
 //! mismatch of each cell that has one.
 //!
-//! Nothing is wider than [`WIDTH`] columns, as far as the names in it allow: reasons stand below the
-//! table, once each, with the numbers that the cells refer to.
+//! No line is wider than [`WIDTH`] columns, except for long names. Reasons are listed once below
+//! the table, with numbers that the cells refer to.
 
 #![forbid(unsafe_code)]
 
@@ -18,13 +18,13 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport};
 
-/// Columns that the text keeps to.
+/// The width of the text, in columns.
 pub const WIDTH: usize = 100;
 
-/// Primitives around the first wrong one that are listed with it.
+/// The number of primitives around the first wrong one that are listed.
 const LISTED: usize = 6;
 
-/// Rules above, below, and under the head.
+/// Rules above the table, below it, and below its head.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
@@ -157,7 +157,7 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
 
     let first = mismatch.first.as_ref().map(|f| f.primitive);
-    // The first wrong one is always among those listed.
+    // The first wrong primitive is always listed.
     let from = mismatch.excerpt.iter().position(|d| Some(d.primitive) == first).unwrap_or(0);
     let listed = mismatch.excerpt.iter().skip(from.saturating_sub(2)).take(LISTED);
     let rows: Vec<_> = listed.map(|d| (d, d.expected_text(), d.captured_text(), d.fault)).collect();
@@ -176,14 +176,14 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_command(out, command)
 }
 
-/// Writes a command within [`WIDTH`] such that it can be pasted into a shell.
+/// Writes a command within [`WIDTH`], so that it can be pasted into a shell.
 fn write_command(out: &mut String, command: &str) -> fmt::Result {
     write!(out, "  $")?;
     let mut column = 3;
     for (index, argument) in printable(command).split(" --").enumerate() {
         let argument = if index == 0 { argument.to_owned() } else { format!("--{argument}") };
         let width = argument.chars().count();
-        // Two columns are kept for the backslash.
+        // Two columns are for the backslash.
         if column + 1 + width + 2 > WIDTH {
             write!(out, " \\\n     ")?;
             column = 5;
@@ -213,7 +213,8 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     writeln!(out, "\n{summary} ({run} cases in {:.1} s)", report.elapsed_s)
 }
 
-/// Writes words within [`WIDTH`], the first line behind `lead`, the others indented as far.
+/// Writes words within [`WIDTH`]: the first line after `lead`, the others indented by the same
+/// width.
 fn write_wrapped(
     out: &mut String,
     text: &str,
@@ -241,7 +242,8 @@ fn write_wrapped(
     Ok(())
 }
 
-/// Without control characters: names come from drivers and modules, and end up on a terminal.
+/// Replaces control characters, because names come from drivers and modules, and are written to a
+/// terminal.
 pub fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

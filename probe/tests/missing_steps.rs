@@ -1,5 +1,5 @@
-//! A device that executes nothing, or leaves out a copy or the capture, is called that, and not an overrun. A test
-//! switch leaves out each step.
+//! If a device executes nothing, or leaves out a copy or the capture, the probe reports that, and
+//! not an overrun. The tests leave out each step by a switch.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,7 +17,7 @@ use vkxfb_probe::subject::Subject;
 
 /// Runs a small plan without a step.
 fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {
-    // Without the validation layer: what is left out is what it would report.
+    // Without the validation layer, which would report the missing step.
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
     plan.quick();
@@ -60,7 +60,7 @@ fn each_step_that_is_left_out_is_named() {
     }
 }
 
-/// Of a shader from a file the records are captured, too.
+/// For a shader from a file, the records are captured, too.
 #[test]
 fn each_step_is_named_for_shaders_from_files() {
     let words = common::compile(

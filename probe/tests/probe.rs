@@ -1,5 +1,5 @@
-//! The whole plan on lavapipe, under validation, in both profiles and by both resource plans: every case that there
-//! should be runs, and is right.
+//! Runs the whole plan on lavapipe with validation, in both profiles and with both resource plans.
+//! Every expected case runs, and is right.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,8 @@ use vkxfb_probe::subject::Subject;
 /// Shaders x conventions x vertex counts x instance counts.
 const DRAWS: u32 = 3 * 2 * 15 * 2;
 
-/// Cases of a topology on a backend, worked out by hand: a plan that shrinks has to shrink this.
+/// The number of cases of a topology on a backend, worked out by hand, so that the plan cannot
+/// shrink unnoticed.
 fn expected_cases(backend: Backend, resources: Resources, topology: PrimitiveTopology) -> u32 {
     let large = match topology {
         // 12 million records of 16 bytes, in a descriptor of 128 MiB.
@@ -32,7 +33,7 @@ fn expected_cases(backend: Backend, resources: Resources, topology: PrimitiveTop
     };
     match backend {
         Backend::Native => DRAWS + large,
-        // With the topology folded in, and without.
+        // With pipelines that are specialised to the topology, and without.
         Backend::Vertex | Backend::Compute => 2 * (DRAWS + large),
     }
 }
@@ -59,7 +60,7 @@ fn probe_with(options: &OpenOptions, backends: &[Backend]) {
             let expected = expected_cases(*backend, resources, topology);
             assert_eq!((cell.run, cell.passed), (expected, expected), "{backend} {topology}");
             assert_eq!(cell.skipped, None, "{backend} {topology}");
-            // lavapipe promises the order of vertices, fans excepted, and keeps it.
+            // lavapipe promises the order of vertices, except for fans, and keeps it.
             assert_eq!(cell.rotated, 0, "{backend} {topology}");
         }
     }
@@ -78,7 +79,7 @@ fn the_whole_plan_is_right_on_the_floor() {
     probe(Profile::Bifrost, Resources::Best, &[Backend::Compute]);
 }
 
-/// What does not pay on lavapipe is right there all the same.
+/// Staging does not pay on lavapipe, but is right there, too.
 #[test]
 fn the_whole_plan_is_right_with_staging() {
     let options =
@@ -96,8 +97,8 @@ fn the_whole_plan_is_right_by_descriptors_on_the_floor() {
     probe(Profile::Bifrost, Resources::Descriptors, &[Backend::Compute]);
 }
 
-/// Graphics pipelines of formats that the device does not read are not made: what they captured would be held
-/// against the compute backend, which reads every format.
+/// No graphics pipelines are made with formats that the device does not support: their captures
+/// would be compared with the compute backend, which supports every format.
 #[test]
 fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     let words = common::compile(
@@ -125,7 +126,7 @@ fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     common::device::close(gpu);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
-        // lavapipe has none.
+        // lavapipe does not support it.
         let is_skipped = !has_format && cell.backend != Backend::Compute;
         let reason = is_skipped.then_some("no vertex buffers of VK_FORMAT_R64G64_SFLOAT");
         assert_eq!(cell.skipped.as_deref(), reason, "{}", cell.backend);

@@ -1,4 +1,4 @@
-//! What is public may go to any thread and be shared between threads.
+//! Public types can be sent to other threads and shared between threads.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What the functions refuse, and what they say then.
+//! Tests which arguments the functions refuse, and with which messages.
 
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -10,13 +10,13 @@ use vkxfb_capi::*;
 use crate::create_info::Physical;
 use crate::here;
 
-/// The message of this thread.
+/// Returns the message of this thread.
 pub fn last_error() -> String {
     // SAFETY: no other function is called before the string is copied.
     unsafe { CStr::from_ptr(vkxfb_last_error()) }.to_string_lossy().into_owned()
 }
 
-/// Panics unless it is refused with a message that has that part.
+/// Panics unless the result is `expected` and the message contains `part`.
 #[track_caller]
 fn refused(result: VkxfbResult, expected: VkxfbResult, part: &str) {
     let message = last_error();
@@ -34,7 +34,7 @@ struct Objects {
     context: *mut VkxfbContext,
     capture: *mut VkxfbCapture,
     pipeline: *mut VkxfbPipeline,
-    /// Dropped last: what is above needs its instance.
+    /// Dropped last, because the other objects need its instance.
     physical: Physical,
 }
 
@@ -65,7 +65,7 @@ impl Objects {
         }
     }
 
-    /// Makes the pipeline once more, of a description that was changed.
+    /// Makes the pipeline once more, from a changed description.
     fn make_pipeline(
         &mut self,
         change: impl FnOnce(&mut VkxfbPipelineCreateInfo<'_>),
@@ -96,16 +96,16 @@ impl Objects {
         };
         change(&mut info);
         let mut made = null_mut();
-        // SAFETY: the arguments are valid, or what is refused.
+        // SAFETY: the arguments are valid, or are refused.
         let result = unsafe { vkxfb_pipeline_create(self.context, &info, &mut made) };
         if result == VkxfbResult::VkxfbSuccess {
-            // SAFETY: nothing was recorded with the one before.
+            // SAFETY: nothing was recorded with the previous pipeline.
             unsafe { vkxfb_pipeline_destroy(std::mem::replace(&mut self.pipeline, made)) };
         }
         result
     }
 
-    /// What a capture begins with that writes nothing, as no buffer is bound.
+    /// Parameters of a capture that writes nothing, because no buffer is bound.
     fn begin_info(&self) -> VkxfbCaptureBeginInfo {
         const NO_BUFFER: &VkxfbBufferRange =
             &VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 0, size: 0 };
@@ -123,7 +123,8 @@ impl Objects {
 
 impl Drop for Objects {
     fn drop(&mut self) {
-        // SAFETY: nothing was submitted. The context may go before what was made with it.
+        // SAFETY: nothing was submitted. The context may be destroyed before objects that were made
+        // with it.
         unsafe {
             vkxfb_context_destroy(self.context);
             vkxfb_pipeline_destroy(self.pipeline);
@@ -146,7 +147,7 @@ fn the_version_is_the_packages() {
     assert_eq!(format!("{major}.{minor}.{patch}"), env!("CARGO_PKG_VERSION"));
 }
 
-/// As the header says.
+/// The header says which objects several threads may use.
 #[test]
 fn what_threads_share_can_be_shared() {
     fn is_shared<T: Send + Sync>() {}
@@ -156,7 +157,7 @@ fn what_threads_share_can_be_shared() {
     is_sent::<VkxfbCapture>();
 }
 
-/// There an extension brings device addresses.
+/// There, device addresses come from an extension.
 #[test]
 fn a_device_below_vulkan_1_2_has_addresses() {
     let objects = Objects::new(vk::API_VERSION_1_1);
@@ -176,7 +177,7 @@ fn null_pointers_are_named() {
     let mut created = null_mut();
     let commands = vk::CommandBuffer::from_raw(1);
     let stages = vk::PipelineStageFlags::HOST;
-    // SAFETY: nothing but null pointers is passed where something is used.
+    // SAFETY: the functions only use arguments that are valid or null.
     unsafe {
         refused(vkxfb_required_features_create(null_mut(), &mut created), INVALID, "pInfo is NULL");
         refused(
@@ -247,7 +248,7 @@ fn pipelines_are_refused_with_a_reason() {
     succeeds(made(&|info| info.p_name = c"main".as_ptr()));
 }
 
-/// It is enough to look at what the end returns.
+/// It is enough to check the result of the end.
 #[test]
 fn the_end_tells_what_failed_first() {
     let objects = Objects::new(vk::API_VERSION_1_2);
@@ -257,7 +258,7 @@ fn the_end_tells_what_failed_first() {
     let list = vk::PrimitiveTopology::TRIANGLE_LIST;
     let device = &objects.device;
     let mut captured = VkxfbCaptured::default();
-    // SAFETY: the arguments are valid, or what is refused; nothing is submitted.
+    // SAFETY: the arguments are valid, or are refused; nothing is submitted.
     unsafe {
         let pool = device.create_command_pool(&Default::default(), None).unwrap();
         let info =
@@ -282,7 +283,7 @@ fn the_end_tells_what_failed_first() {
         let _ = vkxfb_capture_create(null_mut(), null_mut());
         refused(end(), INVALID, "triangle-list");
 
-        // What failed is over.
+        // The failed capture is over.
         succeeds(vkxfb_capture_begin(capture, &begin));
         succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
         succeeds(end());

@@ -1,4 +1,4 @@
-//! What is required is added to what an application enables for itself, wherever it does so.
+//! Required features are added to those that an application enables itself, in whichever structure.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use vkxfb_capi::{
     vkxfb_required_features_create, vkxfb_required_features_destroy,
 };
 
-/// A Vulkan device, as far as it is needed before a `VkDevice` is.
+/// The objects that exist before a `VkDevice`.
 pub struct Physical {
     entry: ash::Entry,
     pub instance: ash::Instance,
@@ -17,7 +17,8 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// With an instance of that version. Below 1.2 buffer device addresses are an extension's.
+    /// Creates an instance of that version. Below 1.2, buffer device addresses come from an
+    /// extension.
     pub fn new(api_version: u32) -> Self {
         // SAFETY: what is created is destroyed in the reverse order.
         unsafe {
@@ -44,7 +45,7 @@ impl Physical {
         }
     }
 
-    /// Adds to it, and returns the names of the extensions.
+    /// Adds the required features, and returns the names of the extensions.
     fn add_to(&self, info: &mut vk::DeviceCreateInfo<'_>) -> Vec<&'static CStr> {
         // SAFETY: both are live, and so are names of extensions.
         unsafe {
@@ -70,7 +71,7 @@ impl Drop for Physical {
     }
 }
 
-/// Types of the structures of a chain.
+/// Returns the types of the structures of a chain.
 fn types(start: *const c_void) -> Vec<vk::StructureType> {
     let mut next = start.cast::<vk::BaseInStructure<'_>>();
     let mut types = Vec::new();
@@ -92,10 +93,10 @@ fn an_empty_create_info_gets_a_structure_for_what_is_required() {
     assert!(physical.add_to(&mut info).is_empty(), "Vulkan 1.2 needs no extension");
     assert_eq!(types(info.p_next), [ADDRESSES]);
     let addresses = info.p_next.cast::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>();
-    // SAFETY: that is its type.
+    // SAFETY: the structure has that type.
     assert_eq!(unsafe { (*addresses).buffer_device_address }, vk::TRUE);
     assert!(!info.p_enabled_features.is_null());
-    // The same once more is no circle.
+    // Adding the features again must not link the chain to itself.
     physical.add_to(&mut info);
     assert_eq!(types(info.p_next), [ADDRESSES]);
 }

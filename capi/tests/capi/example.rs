@@ -1,5 +1,5 @@
-//! Programs in C are compiled against the libraries, and capture under the validation layer: `examples/c/minimal.c`, and
-//! `tests/draws.c`, which calls everything.
+//! Compiles programs in C against the libraries, and runs them with the validation layer:
+//! `examples/c/minimal.c`, and `tests/draws.c`, which calls every function.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,12 +8,12 @@ use crate::{here, run};
 
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 
-/// What Rust's standard library needs of the system: `rustc --print native-static-libs`.
+/// The system libraries that Rust's standard library needs: `rustc --print native-static-libs`.
 const SYSTEM: [&str; 5] = ["-lgcc_s", "-lpthread", "-lm", "-ldl", "-lc"];
 
 const MINIMAL: &str = "../examples/c/minimal.c";
 
-/// What `tests/draws.c` captures with.
+/// The shader of `tests/draws.c`.
 const DRAWS: &str = "#version 450
     layout(location = 0) in uint pulled;
     layout(push_constant) uniform Constants { uint first, pushed; };
@@ -25,7 +25,7 @@ const DRAWS: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// Compiles a program against one of the libraries that cargo put beside this test.
+/// Compiles a program with one of the libraries that cargo put beside this test.
 fn compile(directory: &Path, source: &str, library: &str) -> PathBuf {
     let library = std::env::current_exe().unwrap().with_file_name(library);
     assert!(library.is_file(), "{} is missing", library.display());
@@ -38,7 +38,8 @@ fn compile(directory: &Path, source: &str, library: &str) -> PathBuf {
     program
 }
 
-/// What a program prints, and the validation layer with it: its messages go to the standard output.
+/// Returns the output of a program, including messages of the validation layer, which go to the
+/// standard output.
 fn printed(directory: &Path, program: &Path, shader: &Path) -> String {
     let settings = "khronos_validation.report_flags = error,warn,perf\n\
         khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
@@ -46,7 +47,7 @@ fn printed(directory: &Path, program: &Path, shader: &Path) -> String {
     let mut command = Command::new(program);
     command.arg(shader).env("VK_LAYER_SETTINGS_PATH", directory);
     command.env("VK_INSTANCE_LAYERS", VALIDATION).env("VK_LOADER_DEBUG", "layer");
-    // For the shared library.
+    // To find the shared library.
     command.env("LD_LIBRARY_PATH", std::env::current_exe().unwrap().parent().unwrap());
     let output = run(&mut command);
     let loader = String::from_utf8_lossy(&output.stderr);
@@ -55,7 +56,7 @@ fn printed(directory: &Path, program: &Path, shader: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the README shows in C is a part of the example.
+/// The C code in the README is a part of the example.
 #[test]
 fn what_the_readme_shows_is_run() {
     let read = |path| std::fs::read_to_string(here(path)).unwrap();

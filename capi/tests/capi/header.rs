@@ -1,11 +1,11 @@
-//! `include/vkxfb.h` is what cbindgen makes of the sources, and compiles alone.
+//! `include/vkxfb.h` is what cbindgen generates from the sources, and compiles on its own.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::{here, run};
 
-/// In the order in which a program calls them.
+/// The sources, in the order in which a program calls their functions.
 const SOURCES: [&str; 6] = ["error", "device", "context", "pipeline", "capture", "draw"];
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
@@ -14,7 +14,7 @@ fn text() -> String {
     std::fs::read_to_string(here("include/vkxfb.h")).unwrap()
 }
 
-/// Names of the functions that some text has between those marks.
+/// Returns the names of functions in a text, which are between `before` and `after`.
 fn functions<'a>(text: &'a str, before: &str, after: &str) -> BTreeSet<&'a str> {
     let found = text.split(before).skip(1).filter_map(|rest| rest.split_once(after));
     found.map(|(name, _)| name).filter(|name| name.starts_with("vkxfb_")).collect()
@@ -34,11 +34,11 @@ fn it_is_what_cbindgen_makes() {
         std::fs::write(here("include/vkxfb.h"), made).unwrap();
     } else {
         let command = "VKXFB_REGENERATE=1 cargo test -p vkxfb-capi --test capi it_is";
-        assert!(text() == made, "include/vkxfb.h is not fresh: {command}");
+        assert!(text() == made, "include/vkxfb.h is not up to date: {command}");
     }
 }
 
-/// A source that is missing in [`SOURCES`] would leave its functions out of the header.
+/// If a source were missing in [`SOURCES`], its functions would be missing in the header.
 #[test]
 fn every_function_is_declared() {
     let mut exported = BTreeSet::new();
@@ -66,7 +66,7 @@ fn it_compiles_alone_as_cpp() {
 
 fn compiles(compiler: &str, language: &str, standard: &str) {
     let directory = tempfile::tempdir().unwrap();
-    // The header itself would be a main file with a declaration of no use.
+    // Compiling the header itself would warn about an unused declaration.
     let source = directory.path().join("alone");
     std::fs::write(&source, "#include \"vkxfb.h\"\nint declared;\n").unwrap();
     let mut command = Command::new(compiler);

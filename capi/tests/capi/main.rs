@@ -1,4 +1,4 @@
-//! The C interface as C sees it: its header, an example in C, and what the functions refuse.
+//! Tests the C interface: its header, programs in C, and invalid arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +15,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Runs it, and panics with what it says where it fails.
+/// Runs a command, and panics with its output if it fails.
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,4 @@
-//! Records: where they lie, what they should hold, and which vertex one holds instead.
+//! Records: where they are, what they should contain, and which vertex a record contains instead.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -12,20 +12,20 @@ use crate::sentinel;
 use super::spans::split_record;
 use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};
 
-/// A captured buffer that outputs go to.
+/// A capture buffer that outputs are captured to.
 pub(super) struct Buffer<'a> {
     pub captured: &'a CapturedBuffer<'a>,
-    /// Bytes of a record, not 0.
+    /// The size in bytes of a record, not 0.
     pub stride: usize,
-    /// Bytes of a record that outputs define, adjacent runs merged.
+    /// The bytes of a record that outputs define, with adjacent ranges merged.
     pub defined: Vec<Range<usize>>,
-    /// Bytes of a record that no output covers.
+    /// The bytes of a record that no output covers.
     pub gaps: Vec<Range<usize>>,
-    /// What the vertices write.
+    /// The expected records of all vertices.
     records: &'a [u8],
-    /// The first record, in bytes of the allocation.
+    /// Start of the first record, in bytes from the start of the allocation.
     pub start: usize,
-    /// The end of the last one.
+    /// End of the last record, likewise.
     pub end: usize,
     by_content: OnceCell<HashMap<u64, u32>>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Buffer<'a> {
 pub(super) struct Capture<'a> {
     pub expectation: &'a Expectation<'a>,
     pub buffers: Vec<Buffer<'a>>,
-    /// Buffers that are bound, and that nothing is captured to.
+    /// Buffers that are bound but not captured to.
     pub idle: Vec<&'a CapturedBuffer<'a>>,
     by_content: OnceCell<HashMap<u64, u32>>,
 }
@@ -78,7 +78,7 @@ impl<'a> Capture<'a> {
         Ok(Self { expectation, buffers, idle, by_content: OnceCell::new() })
     }
 
-    /// Whether nothing differs at all.
+    /// Whether nothing differs.
     pub fn is_right(&self) -> bool {
         self.buffers.iter().all(|b| {
             self.records_are_right(b) && b.gaps_are_untouched() && b.surroundings_are_untouched()
@@ -112,13 +112,13 @@ impl<'a> Capture<'a> {
         self.expectation.topology.primitive_count(self.expectation.vertex_count)
     }
 
-    /// Primitives that the draw has, written or not.
+    /// The number of primitives of the draw, whether or not they are written.
     pub fn primitives_needed(&self) -> u64 {
         self.primitives_per_instance() * u64::from(self.expectation.instance_count)
     }
 
-    /// The instance of a primitive, and its number there. Primitives that no draw has are counted on
-    /// in the last instance.
+    /// The instance of a primitive, and its number within the instance. Primitives beyond those of
+    /// the draw are numbered on in the last instance.
     pub fn locate(&self, primitive: u64) -> (u32, u64) {
         let per_instance = self.primitives_per_instance();
         let last = u64::from(self.expectation.instance_count.saturating_sub(1));
@@ -126,7 +126,7 @@ impl<'a> Capture<'a> {
         (u32::try_from(instance).unwrap_or(u32::MAX), primitive - instance * per_instance)
     }
 
-    /// The vertices of a primitive, in order; none for one that the draw does not have.
+    /// The vertices of a primitive, in order. Empty for a primitive that the draw does not have.
     pub fn expected(&self, primitive: u64) -> Vec<VertexRef> {
         if primitive >= self.primitives_needed() {
             return Vec::new();
@@ -150,7 +150,7 @@ impl<'a> Capture<'a> {
         })
     }
 
-    /// Whether a record holds that vertex in every buffer.
+    /// Whether a record contains that vertex in every buffer.
     pub fn holds(&self, record: u64, vertex: VertexRef) -> bool {
         self.buffers.iter().all(|b| b.holds(self.expectation, record, vertex))
     }
@@ -159,8 +159,8 @@ impl<'a> Capture<'a> {
         self.buffers.iter().all(|b| b.is_untouched(record))
     }
 
-    /// What a record holds. `expected` and `mates`, the vertices of the same primitive, are preferred
-    /// over others with the same outputs.
+    /// Finds out what a record contains. If several vertices have the same outputs, it prefers
+    /// `expected`, and then `mates`, the vertices of the same primitive.
     pub fn decode(&self, record: u64, expected: Option<VertexRef>, mates: &[VertexRef]) -> Slot {
         let near = || expected.iter().chain(mates).copied();
         if let Some(vertex) = near().find(|v| self.holds(record, *v)) {
@@ -181,8 +181,8 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// What one buffer alone says of a record: no vertex's (`None`), untouched (`Some(None)`), or a
-    /// vertex.
+    /// Finds out what the record contains in one buffer: no vertex (`None`), untouched
+    /// (`Some(None)`), or a vertex.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -202,7 +202,7 @@ impl<'a> Capture<'a> {
         (buffer.captured.buffer, part)
     }
 
-    /// Looks a record up by what it holds in `buffers`.
+    /// Finds the vertex that a record contains in `buffers`.
     fn find(
         &self,
         buffers: &[Buffer<'_>],
@@ -223,7 +223,7 @@ impl<'a> Capture<'a> {
         let index = *by_content.get(&hash(buffers, |b| b.captured_record(record)))?;
         let found = split(index, e.vertex_count);
         let holds = |v: &VertexRef| buffers.iter().all(|b| b.holds(e, record, *v));
-        // Where instances write the same, the one at hand is meant.
+        // If several instances write the same, prefers the expected instance.
         let here = expected.map(|x| VertexRef { instance: x.instance, ..found });
         here.filter(holds).or(Some(found).filter(holds))
     }
@@ -248,7 +248,8 @@ impl<'a> Capture<'a> {
         wrong
     }
 
-    /// Buffer and offset from the start of its bound range of the first wrong byte of a record.
+    /// The first wrong byte of a record: its buffer, and its offset in bytes from the start of the
+    /// bound range.
     pub fn first_wrong_byte(&self, record: u64, expected: Option<VertexRef>) -> (u32, i64) {
         for b in &self.buffers {
             let at = b.start + record as usize * b.stride;
@@ -289,7 +290,7 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // A position beyond the range is legal, and leaves room for nothing.
+        // A position past the end of the range is legal: no record fits then.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,
@@ -308,7 +309,7 @@ impl<'a> Buffer<'a> {
         from_bound(self.captured, at)
     }
 
-    /// The bytes of a record, as far as the allocation has them.
+    /// The captured bytes of a record. `None` if they are not all within the allocation.
     pub fn captured_record(&self, record: u64) -> Option<&'a [u8]> {
         let at = usize::try_from(record).ok()?.checked_mul(self.stride)?.checked_add(self.start)?;
         self.captured.bytes.get(at..at.checked_add(self.stride)?)
@@ -349,7 +350,7 @@ pub(super) fn from_bound(captured: &CapturedBuffer<'_>, at: u64) -> i64 {
     at.cast_signed().wrapping_sub(captured.bound.start.cast_signed())
 }
 
-/// Whether a range of an allocation still holds its sentinel.
+/// Whether a range of an allocation still contains its sentinel.
 pub(super) fn is_untouched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> bool {
     let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
     sentinel::first_touched(captured.buffer, range.start as u64, bytes).is_none()

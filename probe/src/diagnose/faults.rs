@@ -1,4 +1,4 @@
-//! The names of faults, and the choice of the one that a capture is reported under.
+//! The faults, and the choice of the fault under which a capture is reported.
 
 use std::fmt;
 
@@ -13,35 +13,36 @@ use super::{primitives, surroundings};
 pub enum Fault {
     /// The device executed nothing of the submission.
     NothingExecuted,
-    /// The memory that is captured to was not initialised: the copy to it had no effect.
+    /// The memory of the capture buffers was not initialised: the copy to it had no effect.
     NothingCopiedIn,
-    /// What was captured was not copied to where it is read.
+    /// The captured data was not copied to the memory that the host reads.
     NothingCopiedBack,
     /// Everything but the capture was executed: no byte has changed.
     NothingWritten,
-    /// Bytes outside the part of the bound range that the draw owns have changed: a guard before or
-    /// behind the range, what an earlier draw wrote, or a buffer that nothing is captured to.
+    /// Bytes have changed outside the part of the bound range that the draw may write: in a guard
+    /// before or after the range, in what an earlier draw wrote, or in a buffer that is not
+    /// captured to.
     Overrun,
-    /// The vertices of a triangle start with another one, in the same cyclic order, although the
-    /// order is promised.
+    /// The vertices of a triangle start with the wrong vertex, in the right cyclic order, although
+    /// the order is promised.
     Rotation,
     /// The vertices of a triangle in the opposite cyclic order, or a line from its end to its start.
     FlippedWinding,
     /// A vertex that does not belong to the primitive.
     WrongVertex,
-    /// A whole primitive was never written, or left out with the following ones moved up.
+    /// A whole primitive was not written, or was left out so that the following ones moved up.
     MissingPrimitive,
-    /// Some vertices of a primitive were never written.
+    /// Some vertices of a primitive were not written.
     MissingVertex,
-    /// A primitive that the draw does not have: behind the expected end, or pushed in between.
+    /// A primitive that the draw does not have: after the expected end, or inserted between others.
     ExtraPrimitive,
     /// Bytes of a record that no output covers have changed.
     TouchedGap,
-    /// A record that is no vertex's: some or all of its outputs hold something else.
+    /// A record that is not that of any vertex: some or all of its outputs have wrong values.
     WrongBytes,
-    /// The capture buffers disagree about the vertex of one record.
+    /// The capture buffers contain different vertices for one record.
     TornBuffers,
-    /// The bytes are right, the counter after End is not.
+    /// The bytes are right, but the counter after End is wrong.
     WrongCounter,
 }
 
@@ -65,7 +66,7 @@ impl Fault {
         Self::WrongCounter,
     ];
 
-    /// The name as an engineer says it.
+    /// The name, in plain words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NothingExecuted => "nothing executed",
@@ -98,29 +99,30 @@ impl fmt::Display for Fault {
 pub struct VertexRef {
     /// Instance, from 0.
     pub instance: u32,
-    /// Vertex of the instance, from 0, after the index buffer where there is one.
+    /// Vertex of the instance, from 0. With an index buffer, this counts indices.
     pub vertex: u32,
 }
 
-/// What a captured record turned out to hold.
+/// What a captured record contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
     /// The outputs of this vertex, in every buffer.
     Vertex(VertexRef),
-    /// The sentinel: nobody wrote it.
+    /// The sentinel: the record was not written.
     Untouched,
-    /// In each buffer, by number, another vertex (`None`: untouched).
+    /// Different vertices in different buffers, with the number of each buffer (`None`: untouched).
     Torn(Vec<(u32, Option<VertexRef>)>),
-    /// No vertex's record. Listed are the outputs that are not the expected vertex's.
+    /// Not the record of any vertex. Lists the outputs that differ from those of the expected
+    /// vertex.
     Unknown {
-        /// Names of the outputs, `buffer B offset O` where the module has none.
+        /// Names of the outputs, or `buffer B offset O` if the module has no name.
         wrong_outputs: Vec<String>,
     },
 }
 
 impl Slot {
-    /// The vertex, where there is one.
+    /// The vertex, if the record is that of one.
     pub const fn vertex(&self) -> Option<VertexRef> {
         match self {
             Self::Vertex(vertex) => Some(*vertex),
@@ -128,7 +130,7 @@ impl Slot {
         }
     }
 
-    /// As text; the instance is named where it is not `instance`.
+    /// As text, with the instance if it is not `instance`.
     fn text(&self, instance: Option<u32>) -> String {
         let vertex = |v: &VertexRef| match instance {
             Some(instance) if instance == v.instance => format!("v{}", v.vertex),
@@ -156,12 +158,12 @@ pub struct PrimitiveDiff {
     pub instance: u32,
     /// Primitive of the instance, from 0.
     pub primitive: u64,
-    /// The vertices that it consists of, in the order in which they are written. Empty for a
-    /// primitive that should not exist.
+    /// Its vertices, in the order in which they should be written. Empty for a primitive that
+    /// should not exist.
     pub expected: Vec<VertexRef>,
-    /// What its records hold.
+    /// What its records contain.
     pub captured: Vec<Slot>,
-    /// What is wrong; `None` where nothing is, or the rotation is legal.
+    /// What is wrong. `None` if nothing is wrong, or if the primitive is legally rotated.
     pub fault: Option<Fault>,
 }
 
@@ -175,8 +177,8 @@ impl PrimitiveDiff {
         names.join(" ")
     }
 
-    /// What was captured as text: `v5 v6 v7`; `-` is a record that nobody wrote, `?` one of no vertex,
-    /// `[v5|v6]` one on which the buffers disagree.
+    /// The captured vertices as text: `v5 v6 v7`. `-` is a record that was not written, `?` a
+    /// record of no vertex, and `[v5|v6]` a record in which the buffers disagree.
     pub fn captured_text(&self) -> String {
         if self.captured.is_empty() {
             return "nothing".to_owned();
@@ -189,26 +191,27 @@ impl PrimitiveDiff {
 /// How a capture differs from what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// Its name.
+    /// The fault under which the capture is reported.
     pub fault: Fault,
     /// Other faults in the same capture, each once.
     pub also: Vec<Fault>,
-    /// The first primitive that differs. `None` where the fault lies outside the records of
-    /// primitives, as a touched guard does.
+    /// The first primitive that differs. `None` if the fault is outside the records of primitives,
+    /// such as a touched guard.
     pub first: Option<PrimitiveDiff>,
-    /// Primitives that differ, of all instances; one that no draw has counts as well.
+    /// The number of primitives that differ, in all instances, including primitives that the draw
+    /// does not have.
     pub differing_primitives: u64,
-    /// Primitives rotated legally; they do not count as differing.
+    /// The number of legally rotated primitives, which do not count as differing.
     pub rotated_primitives: u64,
-    /// Capture buffer in which the first wrong byte lies.
+    /// Capture buffer with the first wrong byte.
     pub buffer: u32,
     /// The first wrong byte, counted from the start of the bound range: negative in the guard before
     /// it. For a wrong counter, the counter's value.
     pub byte_offset: i64,
-    /// A sentence on what else is known.
+    /// Further information, in a sentence.
     pub note: Option<String>,
-    /// Up to eight primitives around the first one that differs, right ones included, of the same
-    /// instance, from an even primitive on.
+    /// Up to eight primitives around the first that differs, including right ones. All are of the
+    /// same instance, and the first has an even number.
     pub excerpt: Vec<PrimitiveDiff>,
 }
 
@@ -236,15 +239,16 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What came of comparing a capture.
+/// The result of comparing a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every byte is as it should be.
+    /// Every byte is right.
     Match,
-    /// Some triangles are rotated, and the capture never promised not to; all else is right.
+    /// Some triangles are rotated, which is legal because the order is not promised. Everything
+    /// else is right.
     RotationAllowed {
-        /// Primitives that are.
+        /// The number of rotated primitives.
         primitives: u64,
         /// The first of them.
         first: PrimitiveDiff,
@@ -253,11 +257,11 @@ pub enum Verdict {
     Mismatch(Box<Mismatch>),
 }
 
-/// A fault found somewhere, before it is known which one the capture is reported under.
+/// A fault that was found. The capture is reported under one of its findings.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,
-    /// The primitive, counted over all instances, by which findings are ordered.
+    /// The number of the primitive, counted over all instances. Findings are sorted by it.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,
@@ -265,7 +269,7 @@ pub(super) struct Finding {
     pub note: Option<String>,
 }
 
-/// The verdict on a capture that is known to differ.
+/// Finds the verdict on a capture that differs.
 pub(super) fn judge(capture: &Capture<'_>) -> Verdict {
     let scan = primitives::scan(capture);
     let mut findings = scan.findings;

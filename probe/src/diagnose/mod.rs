@@ -1,18 +1,18 @@
-//! What is wrong with a capture, in the words of the engineer who has to mend it.
+//! Says what is wrong with a capture, in the words of an engineer who has to fix it.
 //!
-//! A capture is a sequence of *records*, one a vertex, `vertices_per_primitive` a primitive, the
-//! primitives of all instances one behind the other. A record is split over the capture buffers, in
-//! each of which it has a stride, runs of bytes that outputs cover, and gaps that nobody may touch.
-//! [`Expectation`] says which records a draw writes, by the CPU twin
-//! ([`PrimitiveTopology::gather`]); [`CapturedBuffer`] holds everything that came back, with the
-//! guards on both sides of the bound range, all of which was filled with [`super::sentinel`] first.
+//! A capture is a sequence of *records*: one per vertex, `vertices_per_primitive` per primitive,
+//! with the primitives of all instances one after the other. A record has a part in each capture
+//! buffer, with a stride, ranges of bytes that outputs cover, and gaps that must not be written.
+//! [`Expectation`] says which records a draw writes, according to the model on the CPU
+//! ([`PrimitiveTopology::gather`]). [`CapturedBuffer`] contains all the memory that was read back,
+//! including the guards on both sides of the bound range. All of it was filled with
+//! [`super::sentinel`] before the capture.
 //!
-//! [`diagnose`] compares in two steps. First bytes with bytes, which is all that a right capture
-//! costs. Only where they differ are records traced back to the vertices that they hold, and a
-//! difference between two lists of vertices is a thing with a name: see [`Fault`]. The name given is
-//! that of the first primitive that differs, unless memory outside the bound range was written: an
-//! overrun is always named first. Before anything is traced, what came back is looked through for steps that
-//! did nothing at all ([`missing_step`]).
+//! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it
+//! first looks for steps that did nothing at all ([`missing_step`]). Then it traces records back to
+//! the vertices that they contain, and names the difference between the expected and the captured
+//! vertices: see [`Fault`]. It reports the fault of the first primitive that differs, unless memory
+//! outside the bound range was written: an overrun always comes first.
 
 #![forbid(unsafe_code)]
 
@@ -40,30 +40,31 @@ pub struct Expectation<'a> {
     pub topology: PrimitiveTopology,
     /// The convention of the pipeline.
     pub provoking: ProvokingVertex,
-    /// Whether the capture promises the order within a primitive:
-    /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` of the native backend
-    /// (for fans `transformFeedbackPreservesTriangleFanProvokingVertex` as well), always true for ours. Without it a
-    /// rotated triangle is legal.
+    /// Whether the capture promises the order of the vertices within a primitive: for the native
+    /// backend
+    /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` (and
+    /// for fans `transformFeedbackPreservesTriangleFanProvokingVertex`), always true for the other
+    /// backends. If false, a rotated triangle is legal.
     pub preserves_provoking_vertex: bool,
-    /// Vertices of one instance, after the index buffer where there is one.
+    /// Vertices of one instance. With an index buffer, the number of indices.
     pub vertex_count: u32,
     /// Instances of the draw.
     pub instance_count: u32,
     /// Where the outputs go.
     pub layout: &'a Layout,
-    /// By capture buffer: the records of all vertices. That of vertex v of instance k starts at
-    /// byte (k * `vertex_count` + v) * stride; bytes that no output covers mean nothing. Empty for
-    /// buffers that are not captured or not bound.
+    /// The records of all vertices, for each capture buffer. The record of vertex v of instance k
+    /// starts at byte (k * `vertex_count` + v) * stride. Bytes that no output covers are ignored.
+    /// Empty for buffers that are not captured to or not bound.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
-    /// Indices in the layout of outputs that may hold anything, because the shader does not write them on
-    /// every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the backend does not define
-    /// them either.
+    /// Indices in the layout of outputs with undefined values: the shader does not write them on
+    /// every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)), and the backend does
+    /// not define them either.
     pub undefined: &'a [usize],
     /// Primitives of all instances that fit the buffers, see [`vkxfb::counts::DrawCounts`].
     pub primitives_written: u64,
 }
 
-/// The whole allocation of a capture buffer as it was after the capture.
+/// The whole allocation of a capture buffer, after the capture.
 #[derive(Debug, Clone)]
 pub struct CapturedBuffer<'a> {
     /// Number of the capture buffer.
@@ -72,10 +73,10 @@ pub struct CapturedBuffer<'a> {
     pub bytes: &'a [u8],
     /// The bound range in bytes of the allocation.
     pub bound: Range<u64>,
-    /// Bytes from the start of the bound range at which the draw started to write: the counter's
-    /// value at Begin. What lies before must not have changed.
+    /// Where the draw starts to write, in bytes from the start of the bound range: the counter's
+    /// value at Begin. Bytes before it must not have changed.
     pub position: u64,
-    /// The counter after End, where one was bound: bytes from the start of the bound range.
+    /// The counter after End, if one was bound: bytes from the start of the bound range.
     pub counter: Option<u32>,
 }
 
@@ -88,8 +89,8 @@ pub enum DiagnoseError {
     /// Two allocations for one buffer.
     #[error("capture buffer {0} is given twice")]
     BufferTwice(u32),
-    /// The bound range leaves the allocation.
-    #[error("capture buffer {buffer}: the bound range {bound:?} leaves its {size} bytes")]
+    /// The bound range is not within the allocation.
+    #[error("capture buffer {buffer}: the bound range {bound:?} is not within its {size} bytes")]
     BoundRange {
         /// The buffer.
         buffer: u32,
@@ -98,7 +99,7 @@ pub enum DiagnoseError {
         /// Bytes of the allocation.
         size: u64,
     },
-    /// What is to be written does not fit.
+    /// The records do not fit the bound range.
     #[error(
         "capture buffer {buffer}: {needed} bytes of records from byte {position} do not fit a bound \
          range of {size}"
@@ -113,25 +114,25 @@ pub enum DiagnoseError {
         /// Bytes of the bound range.
         size: u64,
     },
-    /// The table of records is not one record a vertex.
-    #[error("capture buffer {buffer}: {found} bytes of records, where the draw has {expected}")]
+    /// The table of records does not have one record per vertex.
+    #[error("capture buffer {buffer}: {found} bytes of records, but the draw has {expected}")]
     Records {
         /// The buffer.
         buffer: u32,
-        /// Bytes that vertices, instances and stride make.
+        /// Bytes for all vertices and instances.
         expected: u64,
         /// Bytes given.
         found: u64,
     },
-    /// The draw does not have so many primitives.
-    #[error("{written} primitives written, where the draw has {needed}")]
+    /// More primitives are written than the draw has.
+    #[error("{written} primitives written, but the draw has {needed}")]
     Primitives {
         /// As given.
         written: u64,
-        /// What the topology makes of the vertex and instance counts.
+        /// The number of primitives for the topology and the vertex and instance counts.
         needed: u64,
     },
-    /// An output of the layout leaves its record.
+    /// An output of the layout is not within its record.
     #[error("capture buffer {buffer}: an output ends at byte {end} of a stride of {stride}")]
     Output {
         /// The buffer.
@@ -143,13 +144,13 @@ pub enum DiagnoseError {
     },
 }
 
-/// Compares a capture with what is expected of it and names the first difference.
+/// Compares a capture with the expectation, and names the first difference.
 ///
 /// Buffers of the layout that `captured` lacks count as unbound and are ignored, as transform
 /// feedback does.
 ///
 /// # Errors
-/// [`DiagnoseError`] where the inputs contradict each other; nothing is compared then.
+/// [`DiagnoseError`] if the inputs contradict each other; then nothing is compared.
 pub fn diagnose(
     expectation: &Expectation<'_>,
     captured: &[CapturedBuffer<'_>],
@@ -164,8 +165,8 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// Up to `limit` primitives of an instance as they were expected and captured, right or wrong: what
-/// [`super::picture`] draws.
+/// Returns up to `limit` primitives of an instance as expected and as captured, right or wrong, for
+/// [`super::picture`].
 ///
 /// # Errors
 /// As [`diagnose`].

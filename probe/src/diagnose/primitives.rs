@@ -4,25 +4,25 @@ use super::decode::Capture;
 use super::faults::Finding;
 use super::{Fault, PrimitiveDiff, Slot, VertexRef};
 
-/// Primitives traced back to their vertices before the rest is only counted: enough to name what
-/// differs, and a bound on the time that a hopeless capture takes.
+/// The maximum number of primitives that are traced back to their vertices. The rest is only
+/// counted, which limits the time that a completely wrong capture takes.
 const TRACED: u64 = 1 << 16;
 
-/// By how many primitives a sequence may be displaced and still be recognised, beside a whole
-/// instance.
+/// The maximum number of primitives by which a displaced sequence is recognised. A displacement by
+/// a whole instance is recognised, too.
 const DISPLACED: u64 = 8;
 
-/// Primitives shown around a finding.
+/// The number of primitives shown around a finding.
 const SHOWN: usize = 8;
 
-/// What lies in the records.
+/// What was found in the records.
 #[derive(Default)]
 pub(super) struct Scan {
     /// The first finding of each fault.
     pub findings: Vec<Finding>,
-    /// Primitives that differ, illegally.
+    /// The number of primitives that differ, without legally rotated ones.
     pub differing: u64,
-    /// Primitives rotated legally.
+    /// The number of legally rotated primitives.
     pub rotated: u64,
     pub first_rotation: Option<PrimitiveDiff>,
 }
@@ -38,7 +38,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
         if holds(capture, primitive, &expected) {
             continue;
         }
-        // Legal rotations are told apart for every primitive, whatever their number.
+        // Legal rotations are recognised for every primitive, without a maximum.
         if let Some(rotation) = legal_rotation(capture, primitive, &expected) {
             scan.rotated += 1;
             scan.first_rotation.get_or_insert(rotation);
@@ -91,7 +91,7 @@ pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<Pr
         .collect()
 }
 
-/// The primitives shown with a finding at `place`, of its instance and from an even one on.
+/// The primitives shown with a finding at `place`, of the same instance, from an even number on.
 pub(super) fn around(
     capture: &Capture<'_>,
     place: u64,
@@ -101,7 +101,7 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // The finding knows better what is wrong, and may lie behind the last primitive.
+    // The finding is more exact about what is wrong, and its primitive may be after the last.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),
@@ -111,7 +111,7 @@ pub(super) fn around(
     shown
 }
 
-/// Whether the records of a primitive hold these vertices.
+/// Whether the records of a primitive contain these vertices.
 pub(super) fn holds(capture: &Capture<'_>, primitive: u64, vertices: &[VertexRef]) -> bool {
     let first = primitive * capture.vertices_per_primitive();
     (first..).zip(vertices).all(|(record, vertex)| capture.holds(record, *vertex))
@@ -184,7 +184,7 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
         })
     };
     let reversed: Vec<_> = expected.iter().rev().copied().collect();
-    // Two vertices have one other order, and that turns the line around.
+    // Two vertices have only one other order, which is the reversed line.
     if expected.len() > 2 && rotates_to(expected) {
         Some(Fault::Rotation)
     } else if rotates_to(&reversed) {
@@ -194,7 +194,8 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
     }
 }
 
-/// Whether from `first` on the sequence is the expected one, moved up or down by some primitives.
+/// Finds out whether the sequence from `first` on is the expected one, moved up or down by some
+/// primitives.
 fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
     let (written, needed) = (capture.expectation.primitives_written, capture.primitives_needed());
     let m = capture.vertices_per_primitive();
@@ -217,7 +218,8 @@ fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
             return Some((Fault::MissingPrimitive, text));
         }
     }
-    // What was pushed out at the end must have gone somewhere, or had nowhere to go.
+    // The primitives that moved past the expected end must have been written there, unless there is
+    // no room.
     let pushed_out =
         !capture.has_room_for((written + 1) * m - 1) || !capture.is_untouched(written * m);
     for by in steps() {

@@ -1,4 +1,4 @@
-//! Which bytes of a record outputs define, and which nobody may touch.
+//! The bytes of a record that outputs define, and those that must not be written.
 
 use std::ops::Range;
 
@@ -6,7 +6,8 @@ use vkxfb::capture::Layout;
 
 use super::DiagnoseError;
 
-/// A record of one buffer as the runs of bytes that outputs define, and the gaps that no output covers.
+/// The ranges of bytes of a record in one buffer that outputs define, and the gaps that no output
+/// covers.
 pub(super) type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
 
 pub(super) fn split_record(

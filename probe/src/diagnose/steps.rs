@@ -1,33 +1,34 @@
-//! Steps of a submission that did nothing. What came back is no capture then, and to compare it with one would
-//! name what is not there: an overrun where nothing was stored.
+//! Steps of a submission that did nothing. Then the memory that was read back does not contain a
+//! capture, and comparing it would report a fault that did not happen, such as an overrun although
+//! nothing was stored.
 
 use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
 use crate::sentinel::Fill;
 
-/// The step that did nothing, where one did. `primitives_written` is what the capture should have written.
+/// Finds a step that did nothing. `primitives_written` is the number of primitives that the capture
+/// should have written.
 ///
-/// Memory went through these steps: the host filled the memory that is read back; the device filled that and
-/// the memory that is captured to, copied the sentinels to the latter, captured, and copied it back. See [`Fill`].
+/// These are the steps: the host fills the readback memory. The device fills the readback memory
+/// and the capture buffers, copies the sentinels to the capture buffers, captures, and copies the
+/// capture buffers to the readback memory. See [`Fill`].
 pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) -> Option<Mismatch> {
     let first = captured.first()?;
     let all = |holds: &dyn Fn(&CapturedBuffer<'_>) -> bool| captured.iter().all(holds);
     let is_filled = |fill: Fill| all(&|c| fill.covers(0, c.bytes));
     let (fault, note) = if is_filled(Fill::BeforeSubmission) {
-        let note = "the memory that is read back is as the host left it: neither the capture nor the fills \
-                    and copies around it had any effect";
+        let note = "the readback memory is as the host left it: neither the capture nor the fills and copies \
+                    around it had any effect";
         (Fault::NothingExecuted, note)
     } else if is_filled(Fill::BeforeCopyBack) {
-        let note =
-            "the device filled the memory that is read back, and the copy to it had no effect";
+        let note = "the device filled the readback memory, but the copy to it had no effect";
         (Fault::NothingCopiedBack, note)
     } else if all(&has_unset_guards) {
-        let note =
-            "the device filled the memory that is captured to, and the copy to it had no effect";
+        let note = "the device filled the capture buffers, but the copy of the sentinels to them had no effect";
         (Fault::NothingCopiedIn, note)
     } else if primitives_written > 0 && all(&|c| is_untouched(c, 0..c.bytes.len())) {
-        let note = "every byte is as it was before the capture: what is around it was executed, and it was \
-                    not, or stored nothing";
+        let note = "every byte is as it was before the capture: the copies around the capture were executed, but \
+                    the capture was not executed, or stored nothing";
         (Fault::NothingWritten, note)
     } else {
         return None;
@@ -49,8 +50,8 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
     })
 }
 
-/// Whether what is around the bound range was never initialised: where nobody stores, so that it holds for a
-/// capture that was executed, too.
+/// Whether the guards around the bound range were not initialised. Captures do not store there, so
+/// this works even if the capture was executed.
 fn has_unset_guards(captured: &CapturedBuffer<'_>) -> bool {
     let (start, end) = (captured.bound.start, captured.bound.end);
     let range = |from: u64, to: u64| captured.bytes.get(from as usize..to as usize);

@@ -1,4 +1,4 @@
-//! Differences outside the records: guards, gaps, what lies before and behind, and the counters.
+//! Differences outside the records: guards, gaps, bytes before and after the records, and counters.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use super::decode::{Buffer, Capture, from_bound};
 use super::faults::Finding;
 use super::{CapturedBuffer, Fault, primitives};
 
-/// Whether every counter that was read back stands where it should.
+/// Whether every counter that was read back has the right value.
 pub(super) fn counters_are_right(capture: &Capture<'_>) -> bool {
     counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
 }
 
-/// Each buffer with the counter that it ends with.
+/// Each buffer, with the value that its counter should have at the end.
 fn counters<'a>(capture: &'a Capture<'_>) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
     let written = capture.expectation.primitives_written;
     let records = written.saturating_mul(capture.vertices_per_primitive());
@@ -131,7 +131,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     })
 }
 
-/// Data behind the last expected record, inside the bound range.
+/// Finds data after the last expected record, inside the bound range.
 fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let end = buffer.captured.bound.end as usize;
     let at = touched(buffer.captured, buffer.end..end)?;
@@ -139,7 +139,7 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let record = (at - buffer.start as u64) / buffer.stride as u64;
     let place = record / m;
     let diff = capture.has_room_for((place + 1) * m - 1).then(|| {
-        // Nothing is expected there, even where a primitive was clamped away.
+        // Nothing is expected there, even if a primitive was omitted because it does not fit.
         primitives::trace(capture, place, Vec::new())
     });
     Some(Finding {

@@ -37,7 +37,7 @@ fn layout(two: bool) -> Layout {
     layout
 }
 
-/// A right capture with `spare` bytes behind the last primitive.
+/// A right capture with `spare` bytes after the last primitive.
 #[derive(Debug)]
 struct Right {
     layout: Layout,
@@ -147,7 +147,7 @@ prop_compose! {
     }
 }
 
-/// A change to the bytes that came back.
+/// A change to the bytes that were read back.
 #[derive(Debug, Clone)]
 enum Corruption {
     Flip(usize, u8),
@@ -173,7 +173,7 @@ proptest! {
         prop_assert_eq!(capture.diagnose(), Verdict::Match);
     }
 
-    /// Whatever happens to the bytes: no panic, and a match exactly where nothing happened.
+    /// For any change of bytes: no panic, and a match only if nothing changed.
     #[test]
     fn a_changed_byte_is_a_mismatch(
         mut capture in any_capture(),
@@ -201,7 +201,7 @@ proptest! {
         prop_assert_eq!(capture.allocations == right, verdict == Verdict::Match, "{:?}", verdict);
     }
 
-    /// Vertices in any order: no panic, and the fault lies in the primitives.
+    /// For vertices in any order: no panic, and the fault is one of primitives.
     #[test]
     fn a_permuted_primitive_is_named(
         topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

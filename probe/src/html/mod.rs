@@ -1,8 +1,8 @@
 //! The report as one HTML file: a table, each mismatch with its picture, and the topologies.
 //!
-//! The file needs no other, no script and no network, so that it can be mailed and attached. All text
-//! that comes from outside (names of devices, drivers, shaders, outputs; reasons; errors) goes
-//! through `Escaped`.
+//! The file needs no other file, no script and no network, so that it can be mailed and attached.
+//! All text from outside (names of devices, drivers, shaders and outputs; reasons; errors) is
+//! escaped by `Escaped`.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::picture;
 use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, TOOL_VERSION, Trace};
 
-/// Text in which no character means anything to HTML.
+/// Text that is written with the special characters of HTML escaped.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -37,7 +37,8 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A name, escaped, that may be broken between its words: behind `_`, and before the capitals of camel case.
+/// A name that is written escaped, with line breaks allowed between its words: after `_`, and
+/// before the capitals of camel case.
 struct Breakable<'a>(&'a str);
 
 impl fmt::Display for Breakable<'_> {
@@ -90,7 +91,7 @@ fn write_page(page: &mut String, reports: &[ProbeReport]) -> fmt::Result {
     writeln!(page, "</body>\n</html>")
 }
 
-/// The topologies as they should be, where no capture of them can be shown.
+/// Writes pictures of the topologies as they should be captured, if there are no captures to show.
 fn write_topologies(page: &mut String) -> fmt::Result {
     write_pictures_head(page, "What each topology writes")?;
     for topology in PrimitiveTopology::ALL {

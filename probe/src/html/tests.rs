@@ -3,7 +3,7 @@ use vkxfb::lower::Backend;
 use super::*;
 use crate::report::samples::sample_report;
 
-/// Nothing from outside opens a tag.
+/// Text from outside cannot open a tag.
 #[test]
 fn what_comes_from_outside_is_escaped() {
     let mut report = sample_report();
@@ -36,7 +36,7 @@ fn without_captures_the_topologies_are_shown_as_they_should_be() {
     }
 }
 
-/// Expected once, and beside it what every backend captured.
+/// The expected picture comes once, and beside it what every backend captured.
 #[test]
 fn every_backend_is_pictured() {
     let report = sample_report();
@@ -51,7 +51,7 @@ fn every_backend_is_pictured() {
     }
 }
 
-/// A phone breaks long names where their words end, not in the middle of one.
+/// On a narrow screen, long names break between their words.
 #[test]
 fn long_names_break_between_their_words() {
     let page = render(&[sample_report()]);
@@ -60,7 +60,7 @@ fn long_names_break_between_their_words() {
     assert_eq!(Breakable("a<B>Ç_d").to_string(), "a&lt;B&gt;Ç_<wbr>d");
 }
 
-/// `VKXFB_GALLERY=dir cargo test gallery` keeps the page to be looked at.
+/// `VKXFB_GALLERY=dir cargo test gallery` writes the page to a directory.
 #[test]
 fn gallery_page() {
     let page = render(&[sample_report()]);

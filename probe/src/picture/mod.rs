@@ -1,14 +1,14 @@
 //! Pictures of the topologies: which primitives there are, and in which order each is written.
 //!
-//! Vertices stand as in the specification's figures
-//! ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)),
-//! those that only serve as adjacency in grey. A primitive has its number, a dot at the vertex that
-//! is written first, and arrows on to the others. So its winding can be seen, and a rotation can be
-//! told from a flip.
+//! Vertices are placed as in the specification's figures ([primitive
+//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)),
+//! and adjacency vertices are grey. A primitive has its number, a dot at the vertex that is written
+//! first, and arrows to the others. So the picture shows the winding, and distinguishes a rotation
+//! from a flipped winding.
 //!
-//! What was captured is drawn beside what was expected, over the same vertices; primitives that
-//! differ are red, dashed where nothing was written. All numbers are those of the draw: a picture of
-//! primitive 70000 shows a few of its neighbours, not the 70000 before it.
+//! The captured primitives are drawn beside the expected ones, over the same vertices. Primitives
+//! that differ are red, and dashed if they were not written. All numbers are those of the draw: a
+//! picture of primitive 70000 shows a few of its neighbours, not the 70000 before it.
 
 #![forbid(unsafe_code)]
 
@@ -36,17 +36,18 @@ const HEAD: f32 = 46.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;
 
-/// The name as Vulkan has it, without the prefix.
+/// The name in Vulkan, without the prefix.
 pub fn title(topology: PrimitiveTopology) -> String {
     topology.name().replace('-', "_").to_uppercase()
 }
 
-/// Vertices that the pictures of a topology have room for: with so many, an instance is shown whole.
+/// The number of vertices that pictures of a topology have room for. An instance with so many
+/// vertices is shown completely.
 pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
     u32::try_from(Stage::new(topology, 0).vertices.len()).unwrap_or(u32::MAX)
 }
 
-/// One topology as it should be captured, to be put into a page that has [`STYLE`].
+/// A picture of one topology as it should be captured, for a page that contains [`STYLE`].
 pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
     let stage = Stage::new(topology, 0);
     let height = HEAD + stage.height;
@@ -56,8 +57,8 @@ pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Stri
     document(WIDTH, height, &name, Usage::Inline).add(group).to_string()
 }
 
-/// What was expected of the primitives around a fault, beside what was captured. To be put into a page
-/// that has [`STYLE`].
+/// A picture of the expected primitives around a fault, beside the captured ones, for a page that
+/// contains [`STYLE`].
 pub fn comparison(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -66,8 +67,8 @@ pub fn comparison(
     mismatch_document(topology, provoking, mismatch, Usage::Inline).to_string()
 }
 
-/// What was expected of an instance, and what each backend captured of it, as a picture each: of
-/// [`super::diagnose::trace`]s. To be put into a page that has [`STYLE`].
+/// Pictures of an instance as expected, and as each backend captured it, from
+/// [`super::diagnose::trace`]. For a page that contains [`STYLE`].
 pub fn traces(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -90,7 +91,7 @@ pub fn traces(
     pictures
 }
 
-/// A [`comparison`] as a file of its own.
+/// A [`comparison`] as a separate file.
 pub fn comparison_file(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -99,7 +100,7 @@ pub fn comparison_file(
     mismatch_document(topology, provoking, mismatch, Usage::File).to_string()
 }
 
-/// All topologies as they should be captured, as a file of its own.
+/// All topologies as they should be captured, as a separate file.
 pub fn overview(provoking: ProvokingVertex) -> String {
     const COLUMNS: usize = 2;
     const GUTTER: f32 = 16.0;
@@ -155,12 +156,13 @@ fn expected_panel(
             .collect::<Vec<_>>();
         panel.right(primitive, &vertices);
     }
-    // In the middle of what a taller neighbour leaves.
+    // Centred vertically, if a neighbour is taller.
     let spare = (height - HEAD - stage.height) / 2.0;
     headed(translated(panel.finish(), 0.0, spare), title, subtitle)
 }
 
-/// Expected and captured, side by side, and below them what differs.
+/// A document with the expected and the captured picture, side by side, and the differences below
+/// them.
 fn mismatch_document(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -182,7 +184,7 @@ fn mismatch_document(
     document
 }
 
-/// The primitives of one instance that there is room for, and the stage for them.
+/// The primitives of one instance that fit the picture, and their stage.
 struct Shown<'a> {
     stage: Stage,
     diffs: Vec<&'a PrimitiveDiff>,
@@ -206,10 +208,10 @@ fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
 }
 
 impl Shown<'_> {
-    /// The panel of what was expected.
+    /// The panel of the expected primitives.
     fn expected(&self, provoking: ProvokingVertex) -> Group {
         let Self { stage, diffs } = self;
-        // Only what was really expected: an excerpt may end before the stage does.
+        // Only expected primitives: an excerpt may end before the stage does.
         let mut panel = Panel::new(stage, "xf-expected");
         for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
             let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
@@ -221,7 +223,7 @@ impl Shown<'_> {
         headed(panel.finish(), &head, &convention)
     }
 
-    /// The panel of what was captured.
+    /// The panel of the captured primitives.
     fn captured(&self, head: &str) -> Group {
         let Self { stage, diffs } = self;
         let mut panel = Panel::new(stage, "xf-captured");
@@ -230,7 +232,7 @@ impl Shown<'_> {
         }
         let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
             true => "differences in red",
-            // Where the order is not promised, a rotation is no difference.
+            // If the order is not promised, a rotation is not a difference.
             false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
             false => "as expected",
         };
@@ -238,7 +240,8 @@ impl Shown<'_> {
     }
 }
 
-/// The fault that the capture goes by, the first of every other kind, and how many more there are.
+/// The fault under which the capture is reported, the first of each other kind, and how many more
+/// there are.
 fn captions(mismatch: &Mismatch, shown: &[&PrimitiveDiff]) -> Vec<String> {
     let mut captions = Vec::new();
     let note = mismatch.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
@@ -281,7 +284,7 @@ fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
         .add(translated(panel, 0.0, HEAD))
 }
 
-/// Whether a picture brings its style sheet along.
+/// Whether a picture contains its style sheet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Usage {
     Inline,
@@ -319,7 +322,7 @@ fn translated(group: Group, x: f32, y: f32) -> Group {
 }
 
 fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
-    // XML has no way to write control characters, which names of outputs may contain.
+    // XML cannot represent control characters, which names of outputs may contain.
     let content = content.replace(char::is_control, "\u{fffd}");
     Text::new(content).set("class", class).set("x", x).set("y", y)
 }
@@ -328,7 +331,7 @@ fn is_as_expected(diff: &PrimitiveDiff) -> bool {
     diff.captured.iter().map(Slot::vertex).eq(diff.expected.iter().copied().map(Some))
 }
 
-/// The vertex that a slot holds, if it is one of that instance.
+/// The vertex that a slot contains, if it is one of that instance.
 fn vertex_of(slot: &Slot, instance: u32) -> Option<u64> {
     match slot {
         Slot::Vertex(VertexRef { instance: i, vertex }) if *i == instance => {

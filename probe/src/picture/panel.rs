@@ -9,18 +9,19 @@ use crate::diagnose::Fault;
 
 /// Radius of a vertex in user units.
 const VERTEX: f32 = 11.5;
-/// What of the way from the centroid to its corners the arrows of a triangle take.
+/// The size of a triangle of arrows, relative to the triangle of the vertices with the same
+/// centroid.
 const INSET: f32 = 0.56;
-/// The same for the outline of a triangle that differs: just inside its edges.
+/// As `INSET`, for the outline of a triangle that differs: just inside its edges.
 const OUTLINE: f32 = 0.9;
 const HEAD_LENGTH: f32 = 8.0;
 const HEAD_WIDTH: f32 = 4.2;
 
-/// One slot of a primitive, on its way into the picture.
+/// One slot of a primitive, as it is drawn.
 #[derive(Clone)]
 struct Corner {
     at: Point,
-    /// What stands in the place of a vertex that cannot be drawn.
+    /// The text in place of a vertex that cannot be drawn.
     hole: Option<String>,
 }
 
@@ -29,13 +30,13 @@ pub(super) struct Panel<'a> {
     stage: &'a Stage,
     areas: Group,
     arrows: Group,
-    /// What differs: over what is right, and under the vertices.
+    /// The areas of primitives that differ: drawn over the right ones, and under the vertices.
     wrong_areas: Group,
-    /// Its arrows, above all else.
+    /// The arrows of primitives that differ: drawn above everything else.
     wrong: Group,
     vertices: Group,
     class: &'static str,
-    /// Where numbers stand already.
+    /// The places of numbers that were drawn already.
     numbers: Vec<Point>,
 }
 
@@ -67,7 +68,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// A primitive that is as it should be.
+    /// Draws a primitive that is right.
     pub fn right(&mut self, primitive: u64, vertices: &[u64]) {
         let places: Option<Vec<_>> = vertices.iter().map(|v| self.stage.place(*v)).collect();
         let Some(places) = places else { return };
@@ -80,7 +81,7 @@ impl<'a> Panel<'a> {
         self.arrows = std::mem::take(&mut self.arrows).add(arrows(&corners)).add(number);
     }
 
-    /// A primitive as it was captured.
+    /// Draws a primitive as it was captured.
     pub fn captured(&mut self, diff: &PrimitiveDiff) {
         let vertices: Vec<_> =
             diff.captured.iter().map(|slot| vertex_of(slot, diff.instance)).collect();
@@ -96,7 +97,7 @@ impl<'a> Panel<'a> {
             .enumerate()
             .map(|(slot, (vertex, content))| {
                 let shown = vertex.and_then(|v| self.stage.place(v));
-                // What cannot be shown stands where it should have gone.
+                // A record that cannot be shown is marked at the place of its expected vertex.
                 let hole = shown.is_none().then(|| mark(content));
                 let at = shown.or_else(|| expected.get(slot).copied().flatten())?;
                 Some(Corner { at, hole })
@@ -128,12 +129,12 @@ impl<'a> Panel<'a> {
             .add(self.wrong)
     }
 
-    /// The number of a primitive, moved aside where another one stands already.
+    /// The number of a primitive, moved aside if another number is there already.
     fn number(&mut self, primitive: u64, corners: &[Corner]) -> Text {
         let mut at = match corners {
             [point] => Point::new(point.at.x, point.at.y - 24.0),
             [a, b] => {
-                // On the left of the line, so that each valley of a zigzag has one number.
+                // To the left of the line, so that each valley of a zigzag has one number.
                 let (middle, length) = (a.at.towards(b.at, 0.5), a.at.distance(b.at).max(1.0));
                 let normal = ((b.at.y - a.at.y) / length, (a.at.x - b.at.x) / length);
                 let side = if normal.0 > 0.0 { -14.0 } else { 14.0 };
@@ -151,7 +152,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// What a record that is no vertex of the picture is marked with.
+/// The mark for a record that is not a vertex of the picture.
 fn mark(slot: &Slot) -> String {
     match slot {
         Slot::Untouched => "–".to_owned(),
@@ -174,7 +175,7 @@ fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     corners.iter().map(|c| Corner { at: centre.towards(c.at, by), ..c.clone() }).collect()
 }
 
-/// The outline of a primitive: for a point a ring, for a line its segment.
+/// The outline of a primitive: a ring for a point, a segment for a line.
 fn area(corners: &[Corner], class: &str) -> Group {
     let group = Group::new();
     match corners {
@@ -198,7 +199,7 @@ fn arrows(corners: &[Corner]) -> Group {
     let mut group = Group::new();
     let path: Vec<_> = match corners {
         [] => return group,
-        // Beside the vertex; what stands in its place needs more room.
+        // Beside the vertex. A mark in its place needs more room.
         [point] => {
             let beside = if point.hole.is_some() { 27.0 } else { VERTEX + 4.5 };
             vec![Corner { at: Point::new(point.at.x + beside, point.at.y), ..point.clone() }]
@@ -250,7 +251,7 @@ fn head(from: Point, tip: Point) -> Path {
     Path::new().set("d", data).set("class", "xf-head")
 }
 
-/// A circle, or a pill where the text inside is too long for one.
+/// A circle, or a pill if the text inside is too long for a circle.
 fn pill(at: Point, radius: f32, inside: &str, half_letter: f32) -> Rectangle {
     let half = radius.max(half_letter * inside.chars().count() as f32 + 4.0);
     Rectangle::new()

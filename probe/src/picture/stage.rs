@@ -1,10 +1,10 @@
-//! Where the vertices of a topology stand.
+//! The places of the vertices of a topology.
 
 use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
 
-/// A place in a panel, in user units, y downwards.
+/// A point in a panel, in user units, with y downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub x: f32,
@@ -40,7 +40,7 @@ pub(super) struct Placed {
     /// Number in the instance.
     pub vertex: u64,
     pub at: Point,
-    /// Whether no primitive shown captures it.
+    /// Whether no shown primitive captures it.
     pub adjacency: bool,
 }
 
@@ -48,13 +48,13 @@ pub(super) struct Placed {
 #[derive(Debug)]
 pub(super) struct Stage {
     pub topology: PrimitiveTopology,
-    /// The first primitive shown, even.
+    /// The number of the first primitive shown, which is even.
     pub first: u64,
-    /// How many there are.
+    /// The number of primitives shown.
     pub primitives: u64,
     pub height: f32,
     pub vertices: Vec<Placed>,
-    /// Pairs of places that adjacency joins.
+    /// Pairs of points that adjacency connects.
     pub adjacency: Vec<(Point, Point)>,
 }
 
@@ -62,7 +62,7 @@ const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
 
-/// `i` of `n` places from left to right.
+/// The x coordinate of place `i` of `n`, from left to right.
 fn column(i: u64, n: u64) -> f32 {
     MARGIN + (WIDTH - 2.0 * MARGIN) * i as f32 / (n.max(2) - 1) as f32
 }
@@ -72,13 +72,13 @@ fn zigzag(i: u64, n: u64) -> Point {
     Point::new(column(i, n), if i.is_multiple_of(2) { BOTTOM } else { TOP })
 }
 
-/// The middle of `i` of `n` equal parts of the width.
+/// The x coordinate of the middle of part `i` of `n` equal parts of the width.
 fn part(i: u64, n: u64) -> f32 {
     WIDTH * (i as f32 + 0.5) / n as f32
 }
 
 impl Stage {
-    /// A few primitives from `first` on, which has to be even.
+    /// A stage of a few primitives from `first` on, which must be even.
     pub fn new(topology: PrimitiveTopology, first: u64) -> Self {
         use PrimitiveTopology as T;
         let mut stage = Self {
@@ -104,12 +104,12 @@ impl Stage {
         stage
     }
 
-    /// Where a vertex stands, if it is shown.
+    /// The place of a vertex, if it is shown.
     pub fn place(&self, vertex: u64) -> Option<Point> {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
-    /// Leaves away vertices that the draw does not have, and the adjacency that they had.
+    /// Removes vertices that the draw does not have, and their adjacency.
     pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
         let gone: Vec<_> = self
             .vertices
@@ -151,7 +151,8 @@ impl Stage {
         }
     }
 
-    /// `count` vertices in a zigzag; `step` of them lie between the first of two primitives.
+    /// Places `count` vertices in a zigzag. The first vertices of consecutive primitives are `step`
+    /// vertices apart.
     fn strip(&mut self, primitives: u64, count: u64, step: u64) {
         self.primitives = primitives;
         for i in 0..count {
@@ -220,8 +221,9 @@ impl Stage {
         }
     }
 
-    /// Even vertices form a strip. The odd vertex 2i + 3 lies across the edge (2i, 2i + 4) of
-    /// primitive i, which is an outer one; the first and the last lie beyond the ends of the strip.
+    /// Even vertices form a strip. The odd vertex 2i + 3 is on the other side of the outer edge
+    /// (2i, 2i + 4) of primitive i. The first and the last odd vertex are beyond the ends of the
+    /// strip.
     fn triangle_strip_with_adjacency(&mut self) {
         self.primitives = 4;
         self.height = 246.0;
@@ -234,7 +236,7 @@ impl Stage {
         for i in 0..items {
             self.put(first + 2 * i, at(i));
         }
-        // In the middle of a strip that edge belongs to a primitive that is not shown.
+        // In the middle of a strip, that edge is shared with a primitive that is not shown.
         if self.first == 0 {
             self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::diagnose::Verdict;
 use crate::self_test;
 
-/// The vertices on the stage are those that the primitives shown are made of, and adjacency.
+/// The vertices on the stage are those of the shown primitives, and adjacency.
 #[test]
 fn a_stage_has_the_vertices_of_its_primitives() {
     for topology in PrimitiveTopology::ALL {
@@ -30,7 +30,7 @@ fn a_stage_has_the_vertices_of_its_primitives() {
     }
 }
 
-/// Every triangle of a strip or fan is seen from the same side, as the order of writing promises.
+/// All triangles of a strip or fan have the same winding, as the order of writing promises.
 #[test]
 fn windings_agree() {
     for topology in PrimitiveTopology::ALL {
@@ -79,7 +79,7 @@ fn move_by(mismatch: &mut Mismatch, by: u32) {
     }
 }
 
-/// Every picture of every fault, to be looked at: `VKXFB_GALLERY=dir cargo test gallery`.
+/// Writes pictures of every fault to a directory: `VKXFB_GALLERY=dir cargo test gallery`.
 #[test]
 fn gallery() {
     let directory = std::env::var_os("VKXFB_GALLERY").map(std::path::PathBuf::from);

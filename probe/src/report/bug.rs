@@ -1,10 +1,10 @@
-//! One file to attach to a driver bug.
+//! A single file to attach to a driver bug.
 
 use std::fmt::Write;
 
 use super::{Failure, ProbeReport};
 
-/// What a bug report tells beside the run's own report.
+/// The contents of a bug report.
 #[derive(Debug, Clone, Copy)]
 pub struct BugReport<'a> {
     /// The run.
@@ -13,7 +13,7 @@ pub struct BugReport<'a> {
     pub failure: &'a Failure,
     /// The shader as the device got it.
     pub spirv: &'a [u32],
-    /// Its disassembly, where there is a disassembler.
+    /// Its disassembly, if there is a disassembler.
     pub disassembly: Option<&'a str>,
 }
 
@@ -67,7 +67,7 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
                 diff.instance,
                 diff.primitive,
                 diff.expected_text(),
-                // A bar would end the cell.
+                // A bar would end the cell of the table.
                 diff.captured_text().replace('|', "\\|"),
                 diff.fault.map_or("", super::super::diagnose::Fault::name)
             ));
@@ -88,7 +88,7 @@ pub fn bug_report(bug: &BugReport<'_>) -> String {
     text
 }
 
-/// The bytes of the words, little-endian, eight words a line: what `xxd -r -p` takes.
+/// The bytes of the words, little-endian, eight words per line, in the format of `xxd -r -p`.
 fn hex(words: &[u32]) -> String {
     let mut text = String::with_capacity(words.len() * 9);
     for line in words.chunks(8) {

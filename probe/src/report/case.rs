@@ -8,7 +8,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::serialize_display;
 
-/// One draw that is captured.
+/// A draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Case {
     /// Name of the shader.
@@ -28,8 +28,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// The command that runs this case alone, as a shell takes it. `backend` is left out where it takes
-    /// all of them, `device` where there is only one, `profile` where it is empty.
+    /// The shell command that runs only this case. `backend` is omitted if all backends are needed,
+    /// `device` if there is only one, `profile` if it is empty.
     pub fn command(
         &self,
         backend: Option<Backend>,
@@ -57,7 +57,7 @@ impl Case {
     }
 }
 
-/// A path as one word of a shell's command.
+/// Quotes a path as one word of a shell command.
 fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

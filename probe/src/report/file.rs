@@ -1,23 +1,23 @@
-//! Files that are there as a whole or not at all.
+//! Writes files completely or not at all.
 
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Where bytes for a path go.
+/// What a path refers to.
 enum Destination {
-    /// A file, links followed, that is there or not.
+    /// A file, after following links. It need not exist.
     File(PathBuf),
-    /// A terminal, a pipe, a device: it cannot be replaced, and must not be.
+    /// A terminal, a pipe or a device, which must not be replaced.
     Stream,
 }
 
-/// Writes a file as a whole or not at all: into a temporary file beside it first, which then takes
-/// its name. What is not a file is written to as it is.
+/// Writes a file completely or not at all: first to a temporary file beside it, which is then
+/// renamed. If the path is not a file, writes to it directly.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     match destination(path)? {
         Destination::Stream => {
@@ -33,11 +33,10 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether [`write_atomically`] could write there, so that a long run need not end in finding out.
-/// Nothing stays of the attempt.
+/// Checks whether [`write_atomically`] can write there, before a long run. Leaves no file behind.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub fn check_writable(path: &Path) -> Result<()> {
     match destination(path)? {
         Destination::Stream => Ok(()),
@@ -60,12 +59,13 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     directory.metadata()?;
     let mut builder = tempfile::Builder::new();
-    // A report is to be read by others; tempfile's default keeps it to its owner.
+    // Others should be able to read a report; by default, only the owner can read a temporary file.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }
-    // Its own message names the temporary file, which nobody asked for.
+    // The message of the error itself contains the name of the temporary file, which means nothing
+    // to the user.
     builder.prefix(".vkxfb-").tempfile_in(directory).map_err(|error| error.kind().into())
 }

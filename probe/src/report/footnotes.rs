@@ -1,4 +1,4 @@
-//! Reasons that would fill the cells of a table, said once below it.
+//! Reasons that are too long for the cells of a table, and are listed once below it.
 
 /// Texts, each with a number.
 #[derive(Debug, Default)]

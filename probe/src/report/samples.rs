@@ -1,4 +1,4 @@
-//! A report with something of everything, for the tests of what shows it.
+//! A report that contains every kind of result, for tests of the code that shows reports.
 
 use vkxfb::topology::ProvokingVertex;
 

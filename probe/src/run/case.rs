@@ -16,26 +16,26 @@ use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 use super::reference::RecordTable;
 use super::{BatchError, case_of};
 
-/// Bytes on either side of a bound range that nobody may touch.
+/// The size in bytes of each guard, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
 
 /// A case, and the memory that it captures to.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
     primitives_written: u64,
-    /// By capture buffer: guard, bound range, guard.
+    /// The allocation of each capture buffer: guard, bound range, guard.
     allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
 }
 
 impl Prepared {
-    /// The batch was checked by [`CaseGroup::check`], so that the sizes neither overflow nor surprise.
+    /// The batch must have been checked by [`CaseGroup::check`], so that the sizes do not overflow.
     pub(super) fn new(group: &CaseGroup<'_>, vertex_count: u32, instance_count: u32) -> Self {
         let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
         let per_primitive = group.topology.vertices_per_primitive();
         let mut allocations = [const { None }; MAX_XFB_BUFFERS];
         let mut bound = Vec::new();
         for (buffer, stride) in group.subject.layout.buffers() {
-            // Room for one primitive more than there are: nobody may write it.
+            // Room for one more primitive, which must not be written.
             let size = (primitives + 1) * u64::from(per_primitive) * u64::from(stride);
             let mut allocation = vec![0; (size + 2 * GUARD) as usize];
             sentinel::fill(buffer as u32, &mut allocation);
@@ -62,12 +62,12 @@ impl Prepared {
         })
     }
 
-    /// The step that did nothing, where one did.
+    /// Finds a step that did nothing.
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(self.primitives_written, &captured(buffers))
     }
 
-    /// Enters what came back of the case into the report.
+    /// Records the verdict on what was read back.
     pub(super) fn judge(
         &self,
         gpu: &Gpu,
@@ -102,7 +102,7 @@ impl Prepared {
     }
 }
 
-/// What came back of a case, by buffer.
+/// The buffers of a case that were read back.
 fn captured(buffers: &[Option<Vec<u8>>]) -> Vec<CapturedBuffer<'_>> {
     let buffers = (0u32..).zip(buffers);
     let bound = |bytes: &[u8]| GUARD..bytes.len() as u64 - GUARD;

@@ -1,5 +1,4 @@
-//! What the captures of a batch are held against: the records that the shader writes, vertex by
-//! vertex.
+//! The reference for the captures of a batch: the records that the shader writes for each vertex.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::lower::{Backend, Lowered};
@@ -13,7 +12,7 @@ use crate::report::ProbeReport;
 use super::case::{GUARD, Prepared};
 use super::{BatchError, capture, make_pipeline};
 
-/// What a shader writes for each vertex of the largest draw of a batch.
+/// The records of a shader for each vertex of the largest draw of a batch.
 pub(super) struct RecordTable {
     vertices: u32,
     instances: u32,
@@ -69,7 +68,8 @@ impl References {
             });
             return Ok(RecordTable { vertices, instances, strides, records });
         }
-        // One topology for all backends, and the convention that keeps the order on every device.
+        // One topology for all backends, with the provoking vertex convention that keeps the order
+        // on every device.
         let (provoking, topology) = match group.subject.writes_point_size() {
             true => (group.provoking, PrimitiveTopology::PointList),
             false => (ProvokingVertex::First, PrimitiveTopology::LineList),
@@ -81,7 +81,7 @@ impl References {
         let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
         gpu.destroy_pipeline(pipeline);
         let mut buffers = captured?.pop().unwrap_or_default();
-        // What is no capture is no reference either.
+        // If a step did nothing, there is no capture that could be a reference.
         let [prepared] = prepared;
         if let Some(mismatch) = prepared.missing_step(&buffers) {
             return Err(BatchError::MissingStep(Box::new(mismatch)));

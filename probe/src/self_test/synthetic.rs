@@ -1,4 +1,4 @@
-//! A right capture, and ways to spoil it.
+//! A right capture, and ways to make it wrong.
 
 use std::ops::Range;
 
@@ -10,23 +10,24 @@ use vkxfb::vertex_input::NumericClass;
 use crate::diagnose::{CapturedBuffer, Expectation, VertexRef};
 use crate::sentinel::{self, Fill};
 
-/// Enough that every topology has two primitives an instance.
+/// Enough for two primitives per instance of every topology.
 const VERTICES: u32 = 12;
 const INSTANCES: u32 = 3;
 /// Bytes of the guard on each side of a bound range.
 const GUARD: usize = 64;
 
-/// Instance and primitive that are spoilt: an odd one, with others on both sides.
+/// The instance and the primitive that are changed: an odd primitive, with others before and after
+/// it.
 pub(super) const TARGET: (u32, u64) = (1, 1);
 
-/// A byte of a record of buffer 0 that no output covers, between two that some do.
+/// A byte of a record of buffer 0 that is in a gap between outputs.
 pub(super) const INNER_GAP: usize = 17;
-/// The same of buffer 1, behind its only output.
+/// A byte of a record of buffer 1 that is in the gap after its only output.
 pub(super) const OUTER_GAP: usize = 9;
 
 struct Buffer {
     stride: usize,
-    /// Bytes of a record that outputs cover.
+    /// The bytes of a record that outputs cover.
     covered: Vec<Range<usize>>,
     records: Vec<u8>,
     allocation: Vec<u8>,
@@ -75,7 +76,7 @@ impl Buffer {
             .outputs_of(buffer as usize)
             .map(|o| o.offset as usize..(o.offset + o.size()) as usize)
             .collect();
-        // Nothing but the bytes that a vertex has and no other.
+        // Sentinels of another buffer, so that the records of all vertices differ.
         let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
         sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
         // The position is one record in.
@@ -110,7 +111,7 @@ impl Synthetic {
         }
     }
 
-    /// Puts what memory is filled with before a step in place of everything.
+    /// Overwrites everything with the fill of a step.
     pub fn refill(&mut self, fill: Fill) {
         self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }
@@ -151,7 +152,7 @@ impl Synthetic {
         (self.topology.output_count(VERTICES) * u64::from(INSTANCES)) as usize
     }
 
-    /// The first record of the primitive that is spoilt.
+    /// The first record of the primitive that is changed.
     pub fn target_record(&self) -> usize {
         let (instance, primitive) = TARGET;
         let primitive = u64::from(instance) * self.topology.primitive_count(VERTICES) + primitive;
@@ -167,7 +168,7 @@ impl Synthetic {
         }
     }
 
-    /// A vertex of the same instance that the primitive to be spoilt does not have.
+    /// A vertex of the same instance that is not in the primitive that is changed.
     pub fn stranger(&self) -> VertexRef {
         let first = self.target_record();
         let own = (first..first + self.vertices_per_primitive()).map(|r| self.expected(r).vertex);
@@ -202,7 +203,7 @@ impl Synthetic {
         }
     }
 
-    /// Puts the vertices of the primitive to be spoilt in another order.
+    /// Reorders the vertices of the primitive that is changed.
     pub fn permute(&mut self, order: &[usize; 3]) {
         let first = self.target_record();
         let vertices: Vec<_> =
@@ -212,7 +213,7 @@ impl Synthetic {
         }
     }
 
-    /// Turns over one bit of a byte of the allocation.
+    /// Flips one bit of a byte of the allocation.
     pub fn damage(&mut self, buffer: usize, at: usize) {
         self.buffers[buffer].allocation[at] ^= 0x20;
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use proptest::prelude::*;
 
-/// Buffer -> (stride, offset -> size) as the module's decorations say, read off the words.
+/// Reads buffer -> (stride, offset -> size) from the decorations of the module.
 fn captured(words: &[u32]) -> BTreeMap<u32, (u32, BTreeMap<u32, u32>)> {
     use spirv::{Decoration as D, Op};
     let mut decorations: BTreeMap<(u32, Option<u32>, u32), u32> = BTreeMap::new();
@@ -109,7 +109,7 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
                 let range = a.offset as usize..(a.offset + a.format.size()) as usize;
                 covered[range].fill(true);
             }
-            // The gaps alone keep the fill pattern, whole words of it.
+            // Only words in gaps keep the fill pattern.
             for (word, covered) in one.chunks(4).zip(covered.chunks(4)) {
                 assert_eq!(word != [0xcd; 4], covered == [true; 4], "{shader} {b:?}");
             }
@@ -118,8 +118,8 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
     }
 }
 
-/// The shader's own reading of the vertex buffers leads to the record, whatever the formulas of
-/// the elements are.
+/// Reading the vertex buffers as the shader does gives the record, whatever the formulas of the
+/// elements are.
 #[test]
 fn attribute_records_follow_from_the_vertex_buffers() {
     let shader = ProbeShader::attributes();
