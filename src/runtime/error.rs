@@ -53,7 +53,7 @@ pub enum RuntimeError {
         /// The feature.
         feature: &'static str,
     },
-    /// The device does not support the command, as a property says.
+    /// A property of the device says that it does not support the command.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
         /// What needs it.
@@ -238,8 +238,9 @@ pub enum RuntimeError {
     /// bound since [`Recorder::begin`](super::Recorder::begin), also those that no draw uses or
     /// that were flushed.
     #[error(
-        "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
-         is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"
+        "no descriptor is left for {what}: of the {storage_buffers} descriptors of a capture, {max} are \
+         for buffers with the same use (RequiredFeatures::storage_buffers, within \
+         maxPerStageDescriptorStorageBuffers)"
     )]
     TooManyBuffers {
         /// The buffer that there is no descriptor for.
@@ -273,8 +274,8 @@ pub enum RuntimeError {
     /// Kernels disturb a descriptor set that the application bound itself and that the captures
     /// read.
     #[error(
-        "kernels are recorded before the draws, and take the place of descriptor set {set}, which the shader \
-         reads: it has to be bound by Recorder::bind_descriptor_sets"
+        "kernels that are recorded before the draws disturb descriptor set {set}, which the shader reads: \
+         bind it with Recorder::bind_descriptor_sets"
     )]
     DescriptorSetUnknown {
         /// Number of the set.
@@ -459,7 +460,7 @@ pub enum RuntimeError {
     #[error("the device was created without the compute backend, so there are no kernels")]
     NoKernels,
     /// Queries are out of the range of their pool.
-    #[error("queries {first} and {count} in all: the pool has {queries}")]
+    #[error("{count} queries from number {first} on: the pool has {queries}")]
     QueryRange {
         /// The first.
         first: u32,
