@@ -83,7 +83,8 @@ pub enum RuntimeError {
     },
     /// An attribute of a binding that does not exist.
     #[error(
-        "the vertex attribute at location {location} reads binding {binding}, which the vertex input state does not describe"
+        "the vertex attribute at location {location} reads binding {binding}, which the vertex input \
+         state does not describe"
     )]
     UnknownBinding {
         /// Location of the attribute.
@@ -152,7 +153,8 @@ pub enum RuntimeError {
     },
     /// The stride differs from the one that the graphics pipeline was created with.
     #[error(
-        "vertex binding {binding} is bound with stride {stride}: the pipeline was made with {pipeline}, and only compute captures take another"
+        "vertex binding {binding} is bound with stride {stride}: the pipeline was made with \
+         {pipeline}, and only compute captures take another"
     )]
     StaticStride {
         /// Number of the binding.
@@ -197,8 +199,9 @@ pub enum RuntimeError {
     /// The buffer of an indirect draw does not contain all `draw_count` commands. A descriptor
     /// covers all of them.
     #[error(
-        "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, which takes {memory} \
-         bytes of memory: the buffer has to hold all of them, however few are counted"
+        "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, \
+         which takes {memory} bytes of memory: the buffer has to hold all of them, however few are \
+         counted"
     )]
     CommandsPastTheEnd {
         /// `draw_count` of the draw.
@@ -360,7 +363,8 @@ pub enum RuntimeError {
     },
     /// A query is begun again in the recording in which it ended, without a flush in between.
     #[error(
-        "query {query} ended in this recording: flush the recording and reset the query before it begins again"
+        "query {query} ended in this recording: flush the recording and reset the query before it \
+         begins again"
     )]
     QueryUsed {
         /// Number of the query.
