@@ -6,11 +6,12 @@
 // scan can therefore compute the state before each run, with any number of workgroups and without
 // communication between workgroups:
 //
-//   xfb_restart        each invocation summarises a block of 32 indices, or several, each workgroup 256 blocks;
+//   xfb_restart        each invocation summarises one or several blocks of 32 indices, each workgroup
+//                      256 blocks;
 //   xfb_restart_scan   one workgroup scans over the workgroups' summaries of a table;
-//   xfb_setup          each draw finds what of the table lies before its first restart;
-//   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of the
-//                      blocks between, and the bit mask of its own block.
+//   xfb_setup          each draw finds the state of the table before its first restart;
+//   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
+//                      the blocks before its own, and the bit mask of its own block.
 //
 // A table has an entry of 16 bytes for each workgroup: the `State` before it, 0, and the first
 // restart after it. Before the scan the entry is the workgroup's `Run`. After it follow entries of

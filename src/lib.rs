@@ -28,7 +28,7 @@
 //! };
 //!
 //! // Create the device with `Capabilities::query`, `required_features` and
-//! // `RequiredFeatures::with_create_info`, or call `Capabilities::restrict` for an existing device.
+//! // `RequiredFeatures::with_create_info`. For an existing device call `Capabilities::restrict`.
 //! // Then call `Context::new`, and `Arena::new` with the size that `ArenaDesc::for_draws` returns.
 //! /// Captures `count` vertices of 16 bytes each into a buffer that was created with the usage
 //! /// `Context::capture_buffer_usage`.
@@ -64,7 +64,7 @@
 //!     recorder.end(&[])?;
 //!     context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
 //!     # Ok(())
-//!     // When the device has finished the frame: `arena.reset()`. At the end: `destroy` each object.
+//!     // When the device has finished the frame: `arena.reset()`. At the end: `destroy` all.
 //! # } }
 //! ```
 //!

@@ -265,7 +265,7 @@ fn matrices_that_only_push_constants_may_have_are_named() {
     for lowered in all(&Shader::new(&words)) {
         let error = lowered.unwrap_err();
         assert!(matches!(error, LowerError::NarrowComposite { .. }), "{error}");
-        assert!(error.to_string().contains(" is f16mat2, or moves it as a whole"), "{error}");
+        assert!(error.to_string().contains(" is f16mat2, or copies it as a whole"), "{error}");
     }
     assert!(native::lower(&Shader::new(&words)).is_ok());
     for lowered in all(&Shader::new(&module("OpCapability Float16"))) {

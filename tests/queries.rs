@@ -750,7 +750,7 @@ fn what_is_no_result_is_refused() {
             .to_string()
     };
     let none = Flags::empty();
-    assert_eq!(results(2, 2, 64, 8, none), "queries 2 and 2 in all: the pool has 3");
+    assert_eq!(results(2, 2, 64, 8, none), "2 queries from number 2 on: the pool has 3");
     assert_eq!(results(0, 3, 23, 8, none), "the query results take 24 bytes: there are 23");
     assert_eq!(results(0, 2, 64, 4, none), "the stride of query results is 4 bytes: each takes 8");
     assert_eq!(

@@ -256,8 +256,8 @@ fn limits_of_descriptors_are_named() {
     assert_eq!(
         errors,
         [
-            "indirect arguments has no place among the descriptors of a capture: 12 of the 24 are for \
-             what is used like it (RequiredFeatures::storage_buffers, within \
+            "no descriptor is left for indirect arguments: of the 24 descriptors of a capture, 12 are \
+             for buffers with the same use (RequiredFeatures::storage_buffers, within \
              maxPerStageDescriptorStorageBuffers)",
             "the size of the index buffer in bytes is 1099511627776: maxStorageBufferRange is 134217728",
         ]
@@ -272,8 +272,8 @@ fn limits_of_descriptors_are_named() {
         // SAFETY: as `capture` says.
         unsafe { recorder.draw_indirect(STRIP, &draw(buffers[0])) }
     });
-    let unknown = "kernels are recorded before the draws, and take the place of descriptor set 0, which the \
-                   shader reads: it has to be bound by Recorder::bind_descriptor_sets";
+    let unknown = "kernels that are recorded before the draws disturb descriptor set 0, which the \
+                   shader reads: bind it with Recorder::bind_descriptor_sets";
     assert_eq!(refused(found), unknown);
     let pool = bench.gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap();
     let found = bench.capture(&arena, |recorder| {

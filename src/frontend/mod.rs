@@ -101,7 +101,7 @@ pub enum FrontendError {
     },
     /// GLSL with layouts for captures, which naga would ignore.
     #[error(
-        "{location}: '{qualifier}' is not read here: list the outputs to capture instead \
+        "{location}: '{qualifier}' is not supported here: list the outputs to capture instead \
          (--varyings), or compile the source with glslang"
     )]
     CaptureLayout {
@@ -116,7 +116,7 @@ pub enum FrontendError {
     /// naga panicked, which is always a bug in naga. The panic hook has run before, in the thread
     /// [`NAGA_THREAD`]; the default hook prints a line. If panics abort the process, this error
     /// cannot be returned.
-    #[error("naga fails at the source, which is its defect, and other compilers may take it: {0}")]
+    #[error("naga panicked, which is a bug in naga; other compilers may accept the source: {0}")]
     Panic(String),
     /// The system cannot create a thread to compile in.
     #[error("there is no thread to compile in: {0}")]

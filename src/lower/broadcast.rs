@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! void main() {
-//!     shader();                          // what was the entry point
+//!     shader();                          // the original entry point
 //!     gl_FragData[1] = gl_FragData[0];
 //!     ...
 //! }

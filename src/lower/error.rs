@@ -95,9 +95,9 @@ pub enum LowerError {
     },
     /// An input, output or push constant with 8-bit or 16-bit components cannot be converted.
     #[error(
-        "{id} is {ty}, or moves it as a whole: of inputs, outputs and push constants with components of 8 and 16 \
-         bits, those with initialisers, those of very many parts, and matrices of push constants that the module may \
-         not compute with are not supported on this backend"
+        "{id} is {ty}, or copies it as a whole: an input, output or push constant with 8-bit or 16-bit \
+         components is not supported on this backend if it has an initialiser, has too many parts, or \
+         is a matrix of push constants for whose components the module has no arithmetic capability"
     )]
     NarrowComposite {
         /// The name or id of the variable, the pointer or the value.
@@ -180,8 +180,8 @@ pub enum LowerError {
     },
     /// The shader uses the descriptor set of the resource plan, or a set after it.
     #[error(
-        "variable {variable} is in descriptor set {used}: set {set} is the resource plan's, and the \
-         application's are those below"
+        "variable {variable} is in descriptor set {used}: the resource plan uses set {set}, and the \
+         application may use only the sets before it"
     )]
     DescriptorSet {
         /// The variable's name or id.
@@ -205,8 +205,8 @@ pub enum LowerError {
     },
     /// The sysvals are not within the push constants.
     #[error(
-        "push constants from byte {} on for sysvals: it has to be a multiple of {alignment}, and {max} bytes are \
-         the end of all push constants",
+        "sysvals at byte {} of the push constants: the offset has to be a multiple of {alignment}, and \
+         push constants end at byte {max} at the latest",
         .0.offset(),
         alignment = SysvalsPlace::ALIGNMENT,
         max = push_constants::MAX_PUSH_CONSTANTS

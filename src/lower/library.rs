@@ -1,4 +1,4 @@
-//! The shader library (`shaders/*.wgsl`, compiled into `shaders/xfb.spv`) and the bodies of its stubs.
+//! The shader library (`shaders/*.wgsl`, compiled to `shaders/xfb.spv`) and the bodies of its stubs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -58,8 +58,9 @@ pub struct Limits {
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
-    /// Storage buffers that a descriptor set of one stage may hold: the least of
-    /// `maxPerStageDescriptorStorageBuffers`, `maxDescriptorSetStorageBuffers` and `maxPerStageResources`.
+    /// The most storage buffers in a descriptor set for one stage: the minimum of
+    /// `maxPerStageDescriptorStorageBuffers`, `maxDescriptorSetStorageBuffers` and
+    /// `maxPerStageResources`.
     pub max_storage_buffers: u32,
     /// `maxStorageBufferRange` in bytes.
     pub max_storage_buffer_range: u64,
@@ -107,7 +108,7 @@ pub struct Capabilities {
     /// `VK_EXT_provoking_vertex`.
     pub provoking_vertex: Option<ProvokingVertexSupport>,
     /// `VK_EXT_vertex_attribute_divisor` with its feature `vertexAttributeInstanceRateDivisor`. The
-    /// compute backend needs nothing for divisors.
+    /// compute backend does not need it.
     pub vertex_divisor: Option<VertexDivisorSupport>,
     /// The feature `bufferDeviceAddress`. If it is `None`, the compute backend uses descriptors. An
     /// application may clear it before it calls [`required_features`](super::required_features).
@@ -281,8 +282,8 @@ impl Capabilities {
     ///
     /// The floor is what the open driver of a Mali-G52 has: Vulkan 1.0 with
     /// `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as
-    /// extensions and `shaderInt64`; 65535 workgroups an axis, workgroups of at most 256, 128 bytes
-    /// of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
+    /// extensions and `shaderInt64`; 65535 workgroups per axis, 256 invocations per workgroup, 128
+    /// bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
     /// feedback, no choice of provoking vertex, no `shaderFloat64`.
     ///
     /// Nothing is added: what the device lacks, it still lacks afterwards.

@@ -8,7 +8,7 @@
 //!
 //! | elements of | set for captures | set for kernels |
 //! |---|---|---|
-//! | binding 0, as many first ones as binding 1 has | scratch memory, if they read it | [`Purpose::State`] |
+//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | [`Purpose::State`] |
 //! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`] |
 //!

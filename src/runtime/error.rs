@@ -53,7 +53,7 @@ pub enum RuntimeError {
         /// The feature.
         feature: &'static str,
     },
-    /// The device does not support the command, as a property says.
+    /// A property of the device says that it does not support the command.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
         /// What needs it.
@@ -83,7 +83,8 @@ pub enum RuntimeError {
     },
     /// An attribute of a binding that does not exist.
     #[error(
-        "the vertex attribute at location {location} reads binding {binding}, which the vertex input state does not describe"
+        "the vertex attribute at location {location} reads binding {binding}, which the vertex input \
+         state does not describe"
     )]
     UnknownBinding {
         /// Location of the attribute.
@@ -152,7 +153,8 @@ pub enum RuntimeError {
     },
     /// The stride differs from the one that the graphics pipeline was created with.
     #[error(
-        "vertex binding {binding} is bound with stride {stride}: the pipeline was made with {pipeline}, and only compute captures take another"
+        "vertex binding {binding} is bound with stride {stride}: the pipeline was made with \
+         {pipeline}, and only compute captures take another"
     )]
     StaticStride {
         /// Number of the binding.
@@ -197,8 +199,9 @@ pub enum RuntimeError {
     /// The buffer of an indirect draw does not contain all `draw_count` commands. A descriptor
     /// covers all of them.
     #[error(
-        "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, which takes {memory} \
-         bytes of memory: the buffer has to hold all of them, however few are counted"
+        "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, \
+         which takes {memory} bytes of memory: the buffer has to hold all of them, however few are \
+         counted"
     )]
     CommandsPastTheEnd {
         /// `draw_count` of the draw.
@@ -238,8 +241,9 @@ pub enum RuntimeError {
     /// bound since [`Recorder::begin`](super::Recorder::begin), also those that no draw uses or
     /// that were flushed.
     #[error(
-        "{what} has no place among the descriptors of a capture: {max} of the {storage_buffers} are for what \
-         is used like it (RequiredFeatures::storage_buffers, within maxPerStageDescriptorStorageBuffers)"
+        "no descriptor is left for {what}: of the {storage_buffers} descriptors of a capture, {max} are \
+         for buffers with the same use (RequiredFeatures::storage_buffers, within \
+         maxPerStageDescriptorStorageBuffers)"
     )]
     TooManyBuffers {
         /// The buffer that there is no descriptor for.
@@ -273,8 +277,8 @@ pub enum RuntimeError {
     /// Kernels disturb a descriptor set that the application bound itself and that the captures
     /// read.
     #[error(
-        "kernels are recorded before the draws, and take the place of descriptor set {set}, which the shader \
-         reads: it has to be bound by Recorder::bind_descriptor_sets"
+        "kernels that are recorded before the draws disturb descriptor set {set}, which the shader reads: \
+         bind it with Recorder::bind_descriptor_sets"
     )]
     DescriptorSetUnknown {
         /// Number of the set.
@@ -359,7 +363,8 @@ pub enum RuntimeError {
     },
     /// A query is begun again in the recording in which it ended, without a flush in between.
     #[error(
-        "query {query} ended in this recording: flush the recording and reset the query before it begins again"
+        "query {query} ended in this recording: flush the recording and reset the query before it \
+         begins again"
     )]
     QueryUsed {
         /// Number of the query.
@@ -459,7 +464,7 @@ pub enum RuntimeError {
     #[error("the device was created without the compute backend, so there are no kernels")]
     NoKernels,
     /// Queries are out of the range of their pool.
-    #[error("queries {first} and {count} in all: the pool has {queries}")]
+    #[error("{count} queries from number {first} on: the pool has {queries}")]
     QueryRange {
         /// The first.
         first: u32,

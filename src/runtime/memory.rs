@@ -372,7 +372,7 @@ impl Buffer {
         let dwords = self.size / DWORD;
         match self.pointer_to(0, dwords * DWORD) {
             Some((start, size)) if start.cast::<AtomicU32>().is_aligned() => {
-                // SAFETY: the allocator mapped these bytes; atomics may be written while they are borrowed.
+                // SAFETY: the allocator mapped these bytes; atomics may be written while borrowed.
                 unsafe { std::slice::from_raw_parts(start.cast(), size / size_of::<AtomicU32>()) }
             }
             _ => &[],

@@ -454,7 +454,7 @@ impl Pipeline {
         &self.shared.used_sets
     }
 
-    /// Destroys the pipeline and its layout, unless they are the [application's own](Self::from_raw).
+    /// Destroys the pipeline and its layout, unless the application [owns](Self::from_raw) them.
     ///
     /// # Safety
     /// The device no longer uses the objects. Only one of all clones is destroyed, and nothing is

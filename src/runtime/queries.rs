@@ -76,7 +76,8 @@ impl QueryPool {
     /// Makes `count` queries in the reset state.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or allocation.
+    /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or
+    /// allocation.
     ///
     /// # Safety
     /// The device of `ctx` is live and is the device of the allocator, which was made as its

@@ -39,7 +39,7 @@ pub(crate) struct Unassigned {
     /// Indices of the places that are not written on every path through the entry point, or are
     /// read before.
     pub(crate) places: Vec<usize>,
-    /// Variables of the storage classes `Function` and `Private` that may be read before they are written.
+    /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
 }
 

@@ -38,8 +38,8 @@ struct Writer {
 impl ExplicitShader<'_> {
     /// Adds the outputs, and the code that writes them. Returns the function of the entry point.
     ///
-    /// A geometry shader calls `xfb_vertex` before each vertex that it emits. Otherwise the entry point becomes
-    /// `void xfb_main() { shader(); xfb_0 = ...; ... }`.
+    /// A geometry shader calls `xfb_vertex` before each vertex that it emits. In other stages the
+    /// new entry point is `void xfb_main() { shader(); xfb_0 = ...; ... }`.
     pub(super) fn add_outputs(
         &self,
         module: &mut Module,

@@ -284,8 +284,8 @@ impl Part {
     fn take_mapped(&mut self, bytes: usize) -> Result<(Suballocation, &mut [u8]), RuntimeError> {
         let place = self.take(bytes as u64)?;
         let target = match self.blocks.get_mut(self.current) {
-            // SAFETY: the device reads only what was taken before, and that is not written again until
-            // `Arena::reset`, whose contract is that the device is done with it.
+            // SAFETY: the device reads only what was taken before. It is not written again before
+            // `Arena::reset`, which requires that the device has finished reading.
             Some(block) => unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) },
             None => &mut [],
         };

@@ -14,7 +14,7 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 /// #     device: &ash::Device, ring: &mut ArenaRing, capture: &mut Capture, cmd: vk::CommandBuffer,
 /// #     fence: vk::Fence, desc: &CaptureDesc<'_>,
 /// # ) -> Result<(), RuntimeError> { unsafe {
-/// // The fence of the frame before, of as many as the ring has arenas, whose command buffer is recorded anew.
+/// // The fence of the last submission that used the next arena of the ring and `cmd`.
 /// device.wait_for_fences(&[fence], true, u64::MAX).map_err(|result| {
 ///     RuntimeError::Vulkan { call: "vkWaitForFences", result }
 /// })?;

@@ -125,7 +125,7 @@ mod tests {
         );
     }
 
-    /// In either place of each feature.
+    /// Tests both structures that can enable each feature.
     #[test]
     fn what_is_enabled_stays() {
         let mut vulkan12 =
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(required.features(), ["shaderStorageBufferArrayDynamicIndexing"]);
     }
 
-    /// What a device was created with for all backends is enough for all of them, without anything else.
+    /// A device that was created with the required features of all backends supports all backends.
     #[test]
     fn what_is_required_is_enough() {
         let required = required_features(&full(), &Backend::ALL).unwrap();
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(required_features(&caps, &Backend::ALL).unwrap(), required);
         assert!(caps.dynamic_rendering && !caps.synchronization2 && !caps.shader_int64);
 
-        // A structure alone is nothing without its extension.
+        // A structure has no effect without its extension.
         let mut xfb =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
         let caps = restricted(&vk::DeviceCreateInfo::default().push_next(&mut xfb));

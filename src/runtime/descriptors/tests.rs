@@ -161,8 +161,8 @@ fn limits_are_named() {
     assert!(at(State, 3, 0, 4).is_ok());
     assert_eq!(
         at(State, 4, 0, 4),
-        Err("vertex buffer 7 has no place among the descriptors of a capture: 2 of the 8 are for \
-             what is used like it (RequiredFeatures::storage_buffers, within \
+        Err("no descriptor is left for vertex buffer 7: of the 8 descriptors of a capture, 2 are \
+             for buffers with the same use (RequiredFeatures::storage_buffers, within \
              maxPerStageDescriptorStorageBuffers)"
             .to_owned())
     );

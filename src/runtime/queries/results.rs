@@ -19,7 +19,8 @@ use crate::sysval::results::{RESULTS_WIDTH, Results, flags};
 pub struct QueryResult {
     /// Primitives written, or primitives generated.
     pub first: u64,
-    /// Primitives needed; 0 for [`QueryKind::PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated).
+    /// Primitives needed; 0 for
+    /// [`QueryKind::PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated).
     pub second: u64,
 }
 

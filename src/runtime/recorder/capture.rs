@@ -312,9 +312,9 @@ impl Capture {
     /// called, no counters are written.
     ///
     /// # Errors
-    /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
-    /// [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::TooManyBuffers`].
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`],
+    /// [`RuntimeError::DuplicateCounter`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
     ///
     /// # Safety
     /// As [`Recorder::end`].

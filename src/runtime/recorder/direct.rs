@@ -19,7 +19,7 @@ use crate::topology::{PrimitiveTopology, Shape};
 /// its invocations read the draw from push constants, not from memory.
 const SMALL: u32 = 64;
 
-/// The most workgroups of a shared dispatch, if two axes allow as many.
+/// The most workgroups of a shared dispatch, if two axes allow that many.
 const SHARED: u32 = 1 << 20;
 
 /// One dispatch that captures.

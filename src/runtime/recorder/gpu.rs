@@ -323,8 +323,8 @@ impl Capture {
     }
 }
 
-/// An upper bound for the number of draws that the setup kernel keeps: draws that write something,
-/// of which there are at most as many as records fit, and the first draw of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: the draws that write
+/// something (at most as many as records fit), and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
     // The same as room_at in shaders/setup.wgsl, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
