@@ -1,8 +1,9 @@
-//! What lowering costs: a shader of common size, and two that grow tenfold each, over which the time should
-//! grow tenfold too; the same of declarations.
+//! Measures lowering: of a shader of common size, and of two that are ten and a hundred times
+//! larger, for which the time should grow in proportion. The same for declarations.
 //!
-//! The modules are made of a probe shader and as many functions, which it calls, as it takes: straight code
-//! and a branch over floats, with the names and decorations that compilers emit. `cargo bench --bench rewrite`
+//! The modules consist of a probe shader and functions that it calls, as many as needed:
+//! straight-line code and a branch with floats, with the names and decorations that compilers emit.
+//! `cargo bench --bench rewrite`
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
@@ -14,10 +15,10 @@ use vkxfb::lower::{Shader, compute, vertex};
 use vkxfb::spirv::emit::{Builder, Code};
 use vkxfb::spirv::{Id, Module, Section, words_from_bytes};
 
-/// Words of the modules, to which the last function adds up to one more of its size.
+/// The minimum sizes of the modules, in words. The last function may exceed it.
 const SIZES: [usize; 3] = [5_000, 50_000, 500_000];
 
-/// Operations of a function.
+/// The number of operations of a function.
 const STEPS: u32 = 40;
 
 fn main() {
@@ -48,7 +49,7 @@ fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
         .bench(|| compute::lower(&Shader::new(black_box(&words)), &options).unwrap());
 }
 
-/// Global variables instead of code, in a version whose entry points list them all.
+/// Global variables instead of code, in a version of SPIR-V whose entry points list all of them.
 #[divan::bench(args = [1_000, 10_000, 100_000])]
 fn lower_vertex_globals(bencher: Bencher<'_, '_>, count: usize) {
     let mut words = words_from_bytes(include_bytes!("../shaders/probe/attributes.spv")).unwrap();
@@ -65,7 +66,7 @@ fn lower_vertex_globals(bencher: Bencher<'_, '_>, count: usize) {
         .bench(|| vertex::lower(&Shader::new(black_box(&words))).unwrap());
 }
 
-/// A module of at least `size` words.
+/// Makes a module of at least `size` words.
 fn module(size: usize) -> Vec<u32> {
     let words = words_from_bytes(include_bytes!("../shaders/probe/attributes.spv")).unwrap();
     let mut module = Module::parse(&words).unwrap();
@@ -106,7 +107,8 @@ fn call_all(builder: &mut Builder<'_>, functions: &[Id]) {
     builder.module.push_code(Section::Functions, &code);
 }
 
-/// `float step(float x) { float y = x; ...; if (x < y) y = -y; return y; }`. Returns it, and its words.
+/// Adds `float step(float x) { float y = x; ...; if (x < y) y = -y; return y; }`. Returns its ID,
+/// and its size in words.
 fn add_function(builder: &mut Builder<'_>, number: usize) -> (Id, usize) {
     let float = builder.declare(Op::TypeFloat, &[32]);
     let ty = builder.declare(Op::TypeFunction, &[float.0, float.0]);

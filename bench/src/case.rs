@@ -1,4 +1,4 @@
-//! What is captured: draws of a topology, records of a size, and the bytes that this has to move.
+//! Cases: draws of a topology, records of a size, and the bytes that a capture of them has to move.
 
 #![forbid(unsafe_code)]
 
@@ -12,16 +12,16 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
 
 use super::data::Vertices;
 
-/// Bytes that the roofline kernel loads and stores at a time: a `uvec4`.
+/// The size in bytes of the loads and stores of the roofline kernel: a `uvec4`.
 pub const QUAD: u64 = 16;
 
-/// Indices of a strip between two restarts.
+/// The number of indices of a strip between two restarts.
 pub const STRIP: u32 = 100;
 
-/// Quadrilaterals in a row of the grid, which has one more vertex.
+/// The number of quadrilaterals in a row of the grid. A row has one more vertex.
 const GRID_ROW: u32 = 255;
 
-/// How the vertices come.
+/// How the vertices are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Workload {
     /// One draw.
@@ -33,13 +33,13 @@ pub enum Workload {
         /// Whether the capture resumes from counters, and writes them.
         counters: bool,
     },
-    /// One draw of attributes in formats of real models: 24 bytes a vertex, four attributes.
+    /// One draw with attributes in formats of real models: four attributes, 24 bytes per vertex.
     Formats,
-    /// Two triangles for each cell of a grid, by an index buffer: a vertex is used six times.
+    /// Two triangles for each cell of a grid, with an index buffer: a vertex is used six times.
     Grid,
     /// Strips of [`STRIP`] indices, each followed by one more index.
     Strips {
-        /// Whether that one restarts the strip; otherwise it repeats the last.
+        /// Whether that index is a restart. Otherwise it repeats the last index.
         restart: bool,
     },
 }
@@ -50,7 +50,7 @@ impl Workload {
         matches!(self, Self::Grid | Self::Strips { .. })
     }
 
-    /// What the vertices hold.
+    /// The contents of the vertices.
     pub const fn vertices(self) -> Vertices {
         match self {
             Self::Formats => Vertices::Formats,
@@ -79,10 +79,10 @@ impl Serialize for Workload {
     }
 }
 
-/// What is captured of a vertex.
+/// The record that is captured for a vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Record {
-    /// Bytes in all buffers together.
+    /// The size in bytes, in all buffers together.
     bytes: u32,
     /// Buffers.
     buffers: u32,
@@ -91,11 +91,11 @@ pub struct Record {
 /// A record that cannot be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// No shader captures so many bytes.
+    /// There is no shader for records of this size.
     #[error("records of {0} bytes: there are shaders for 16, 32, 64 and 256")]
     Bytes(u32),
-    /// Not so many buffers, or each would get less than 16 bytes.
-    #[error("{bytes} bytes a vertex in {buffers} buffers: 1 to 4 buffers, of 16 bytes at least")]
+    /// The number of buffers is not allowed, or each would get less than 16 bytes.
+    #[error("{bytes} bytes per vertex in {buffers} buffers: 1 to 4 buffers, of at least 16 bytes")]
     Buffers {
         /// Bytes of the record.
         bytes: u32,
@@ -105,10 +105,11 @@ pub enum RecordError {
 }
 
 impl Record {
-    /// Sizes that there are shaders for.
+    /// The sizes in bytes for which there are shaders.
     pub const SIZES: [u32; 4] = [16, 32, 64, 256];
 
-    /// A record of one of [`SIZES`](Self::SIZES), as evenly over buffers as 16 bytes allow.
+    /// A record of one of [`SIZES`](Self::SIZES), distributed as evenly over the buffers as units
+    /// of 16 bytes allow.
     ///
     /// # Errors
     /// [`RecordError`]
@@ -122,7 +123,7 @@ impl Record {
         Ok(Self { bytes, buffers })
     }
 
-    /// Bytes in all buffers together.
+    /// The size in bytes, in all buffers together.
     pub const fn bytes(self) -> u32 {
         self.bytes
     }
@@ -132,7 +133,8 @@ impl Record {
         self.buffers
     }
 
-    /// Units of 16 bytes that a buffer gets: the first gets one more where they are uneven.
+    /// The number of units of 16 bytes in a buffer. If they cannot be distributed evenly, the first
+    /// buffers get one more.
     pub const fn quads(self, buffer: u32) -> u32 {
         if buffer >= self.buffers {
             return 0;
@@ -141,12 +143,12 @@ impl Record {
         quads / self.buffers + (buffer < quads % self.buffers) as u32
     }
 
-    /// The first of these among those of the record.
+    /// The number of the first unit in a buffer, counted from the start of the record.
     pub fn first_quad(self, buffer: u32) -> u32 {
         (0..buffer).map(|b| self.quads(b)).sum()
     }
 
-    /// Bytes that a buffer gets of a vertex.
+    /// The size in bytes of a record in a buffer.
     pub const fn stride(self, buffer: u32) -> u32 {
         self.quads(buffer) * 16
     }
@@ -162,11 +164,11 @@ impl fmt::Display for Record {
 /// One measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Case {
-    /// How the vertices come.
+    /// How the vertices are drawn.
     pub workload: Workload,
     /// Topology of all draws.
     pub topology: PrimitiveTopology,
-    /// What is captured of a vertex.
+    /// The record that is captured for a vertex.
     pub record: Record,
     /// Vertices of a draw, or indices.
     pub vertices: u32,
@@ -175,18 +177,18 @@ pub struct Case {
 /// The bytes that a capture has to move, as the roofline kernel moves them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// Units of 16 bytes of vertex data.
+    /// The number of units of 16 bytes of vertex data.
     pub sources: u64,
-    /// Where unit k lies: at `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
+    /// The place of unit k: `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
     pub pattern: [u32; 3],
-    /// Units of 16 bytes of indices.
+    /// The number of units of 16 bytes of indices.
     pub indices: u64,
-    /// Units of 16 bytes that each buffer gets.
+    /// The number of units of 16 bytes in each capture buffer.
     pub targets: [u64; MAX_XFB_BUFFERS],
 }
 
 impl Work {
-    /// Where unit `k` of the vertex data lies.
+    /// The place of unit `k` of the vertex data.
     pub const fn source(&self, k: u64) -> u64 {
         let [pair, next, first] = self.pattern;
         k / 2 * pair as u64 + k % 2 * next as u64 + first as u64
@@ -212,7 +214,7 @@ impl Case {
         matches!(self.workload, Workload::Strips { restart: true })
     }
 
-    /// A draw: those of one capture read vertices one behind the other.
+    /// A draw. The draws of a capture read consecutive vertices.
     pub const fn draw(&self, number: u32) -> Draw {
         Draw {
             vertex_count: self.vertices,
@@ -243,7 +245,7 @@ impl Case {
         }
     }
 
-    /// Vertices that the vertex buffer holds.
+    /// The number of vertices in the vertex buffer.
     pub const fn vertex_buffer_length(&self) -> u64 {
         let n = self.vertices as u64;
         match self.workload {
@@ -256,7 +258,7 @@ impl Case {
         }
     }
 
-    /// Vertices that are recorded, of all draws.
+    /// The number of records of all draws.
     pub const fn records(&self) -> u64 {
         match self.workload {
             Workload::Strips { restart: true } => {
@@ -269,18 +271,18 @@ impl Case {
         }
     }
 
-    /// Bytes that a capture buffer gets.
+    /// The size in bytes of what is captured to a buffer.
     pub const fn buffer_size(&self, buffer: u32) -> u64 {
         self.records() * self.record.stride(buffer) as u64
     }
 
-    /// Whether everything is captured, and something.
+    /// Whether something is captured, and all of it fits the buffers.
     pub fn fits(&self) -> bool {
         self.records() > 0
             && (0..self.record.buffers()).all(|b| self.buffer_size(b) <= MAX_BUFFER_SIZE)
     }
 
-    /// The vertex that a record is of, all draws counted through.
+    /// The vertex of a record, both counted over all draws.
     pub const fn vertex_of_record(&self, record: u64) -> u32 {
         let provoking = ProvokingVertex::First;
         match self.workload {
@@ -300,7 +302,7 @@ impl Case {
         }
     }
 
-    /// Vertices that contribute: each is read once.
+    /// The number of vertices that contribute to a record. Each is read once.
     fn contributing(&self) -> u64 {
         let primitives = self.topology.primitive_count(self.vertices);
         let n = u64::from(self.vertices);
@@ -342,7 +344,7 @@ impl Case {
         if self.workload.is_indexed() { self.vertices as u64 * 4 } else { 0 }
     }
 
-    /// What the roofline kernel is to move.
+    /// The bytes that the roofline kernel moves.
     pub fn work(&self) -> Work {
         let bytes = self.contributing() * u64::from(self.workload.vertices().size());
         let pattern = match self.topology.xfb_topology() {
@@ -385,7 +387,7 @@ mod tests {
         ])
     }
 
-    /// The formulas for what is read against the vertices that are.
+    /// Compares the formulas for the bytes that are read with the vertices of the records.
     #[test]
     fn a_capture_reads_the_vertices_that_it_records() {
         for (workload, topology) in workloads() {
@@ -401,7 +403,7 @@ mod tests {
                 let read: BTreeSet<u64> =
                     (0..case.records()).map(|r| u64::from(case.vertex_of_record(r))).collect();
                 let work = case.work();
-                // A strip that is too short for a triangle is read, and not recorded.
+                // A strip that is too short for a triangle is read, but has no record.
                 let short = matches!(workload, Workload::Strips { .. });
                 if !short {
                     assert_eq!(work.sources, read.len() as u64, "{case}");

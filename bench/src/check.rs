@@ -1,4 +1,4 @@
-//! Nothing wrong is timed: captures against the CPU twin.
+//! Compares captures with the model on the CPU, so that nothing wrong is timed.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -9,21 +9,23 @@ use super::memory::{Memory, MemoryError};
 use super::roofline::{SPREADS, Spread};
 use super::run::{Bench, BenchError, sample_failed};
 
-/// Vertices of the captures that are compared before any is timed: less than a workgroup, and several.
+/// Numbers of vertices of the captures that are compared before any is timed: less than a
+/// workgroup, and several workgroups.
 const SMALL: [u32; 2] = [12, 606];
 
-/// What capture buffers hold before they are compared: no record has it.
+/// The contents of capture buffers before the capture that is compared. No record contains this
+/// value.
 const SENTINEL: u32 = 0xa5a5_a5a5;
 
-/// Why a contestant does not take part.
+/// Why a contestant cannot take part.
 pub(super) enum Refusal {
     Unavailable(String),
     Wrong(Box<Mismatch>),
 }
 
 impl Bench<'_> {
-    /// Compares small captures of the kind of a case, once for each pipeline, and tells who does not
-    /// take part.
+    /// Compares small captures of the same kind as a case, once for each pipeline. Returns the
+    /// contestants that cannot take part.
     pub(super) fn check_small(
         &mut self,
         case: &Case,
@@ -42,7 +44,7 @@ impl Bench<'_> {
             }
             let mut memory = match Memory::new(self.gpu, &mut self.sources, &small) {
                 Ok(memory) => memory,
-                // Then there is none for the case either, which says so.
+                // Then there is no memory for the case itself either, which reports that.
                 Err(error) if error.is_limit() => continue,
                 Err(MemoryError::Gpu(error)) => return Err(error.into()),
                 Err(MemoryError::TooMuch(_)) => continue,
@@ -81,7 +83,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Captures once into memory that holds something else, and compares.
+    /// Captures once into memory with other contents, and compares.
     pub(super) fn check(
         &mut self,
         case: &Case,

@@ -1,11 +1,11 @@
-//! Whether the device's timestamps can be believed.
+//! Finds out whether the device's timestamps are plausible.
 //!
-//! llvmpipe (Mesa 22.3) takes timestamps when it next flushes, behind the work that follows them, once it
-//! has drawn anything at all. So before anything is measured by them, timestamps are held against the
-//! host's clock, by the commands that captures are measured with and after captures of every contestant,
-//! over work that takes long enough for the way to the device not to matter: one dispatch if that can be,
-//! as a capture is one; many on a device that is too fast. And they are held against it again whenever
-//! what is measured takes so long ([`is_believable`]).
+//! Once it has drawn anything, llvmpipe (Mesa 22.3) takes timestamps at the next flush, after the
+//! work that follows them. So before measuring, the benchmark compares timestamps with the host's
+//! clock: with the same commands as for captures, and after captures of every contestant. The work
+//! takes long enough that the overhead of a submission does not matter: one dispatch if possible,
+//! like a capture, or many on a fast device. Timestamps are compared again whenever a measurement
+//! takes so long ([`is_believable`]).
 
 use std::time::Duration;
 
@@ -18,24 +18,25 @@ use super::memory::{Memory, MemoryError, Sources};
 use super::roofline::SPREADS;
 use super::sample::{Sample, SampleError, Tools};
 
-/// How long the work has to take by the host's clock.
+/// How long the work must take by the host's clock.
 const LONG: Duration = Duration::from_millis(10);
 
-/// Vertices of the kernel at first, and at most before it is repeated.
+/// The number of vertices of the kernel at first, and the maximum before it is repeated.
 const VERTICES: [u32; 2] = [1 << 18, 1 << 22];
 
-/// Repetitions, at most.
+/// The maximum number of repetitions.
 const MOST: u32 = 1 << 12;
 
-/// What the device's time has to be of the host's, at least.
+/// The minimum ratio of the device's time to the host's.
 pub(super) const MIN_COVERAGE: f64 = 0.5;
 
-/// Whether a time of the device, in nanoseconds, can be that of what took `wall` by the host's clock.
+/// Whether a time of the device is plausible for work that took `wall` by the host's clock, both in
+/// nanoseconds.
 pub(super) fn is_believable(device: f64, wall: f64) -> bool {
     wall < LONG.as_nanos() as f64 || device >= MIN_COVERAGE * wall
 }
 
-/// Why there is no comparison.
+/// Why the clocks could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClockError {
     #[error(transparent)]
@@ -46,8 +47,8 @@ pub(super) enum ClockError {
     Sample(#[from] SampleError),
 }
 
-/// The device's time by the host's, of a kernel that is repeated until it takes long; `None` where there
-/// are no timestamps, or no device addresses for the kernel.
+/// The ratio of the device's time to the host's, for a kernel that is repeated until it takes long
+/// enough. `None` if the device has no timestamps, or no device addresses for the kernel.
 pub(super) fn coverage(
     gpu: &mut Gpu,
     tools: &mut Tools,
@@ -80,7 +81,7 @@ pub(super) fn coverage(
     }
 }
 
-/// The kernel, after a capture of each contestant that the device has.
+/// Runs the kernel, after a capture of each contestant that the device supports.
 fn run(
     gpu: &mut Gpu,
     tools: &mut Tools,
@@ -93,7 +94,7 @@ fn run(
         if contestant.unavailable(gpu, case).is_none() {
             match tools.sample(gpu, case, memory, *contestant, SPREADS[0]) {
                 Err(error) if error.is_fatal() => return Err(error),
-                // Who cannot capture is found out later.
+                // Contestants that cannot capture are reported later.
                 Ok(_) | Err(_) => {}
             }
         }

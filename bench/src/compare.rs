@@ -1,4 +1,4 @@
-//! Captured bytes against the CPU twin.
+//! Compares captured bytes with the model on the CPU.
 
 #![forbid(unsafe_code)]
 
@@ -9,10 +9,10 @@ use super::contestant::Contestant;
 use super::data::write_record;
 use super::roofline::{self, Spread};
 
-/// Bytes of a buffer up to which it is compared whole.
+/// The maximum size in bytes of a buffer that is compared completely.
 const WHOLE: u64 = 1 << 20;
 
-/// Bytes that are compared at each place of a larger one.
+/// The number of bytes that are compared at each place of a larger buffer.
 const PART: u64 = 1 << 16;
 
 /// The first difference.
@@ -21,17 +21,17 @@ const PART: u64 = 1 << 16;
     "{by} is wrong at byte {at} of buffer {buffer} ({case}): {found:02x?}, not {expected:02x?}"
 )]
 pub struct Mismatch {
-    /// Who captured.
+    /// The contestant that captured.
     pub by: Contestant,
-    /// What, in words.
+    /// The case, in words.
     pub case: String,
     /// Number of the capture buffer.
     pub buffer: u32,
-    /// Bytes from its start.
+    /// Offset in bytes from the start of the buffer.
     pub at: u64,
-    /// What should be there.
+    /// The expected bytes.
     pub expected: Vec<u8>,
-    /// What is there.
+    /// The captured bytes.
     pub found: Vec<u8>,
 }
 
@@ -51,10 +51,10 @@ fn primitive_size(case: &Case, buffer: u32) -> u64 {
     u64::from(case.topology.vertices_per_primitive() * case.record.stride(buffer))
 }
 
-/// Compares a part of a buffer with what a capture writes there.
+/// Compares a part of a buffer with what a capture should write there.
 ///
-/// `rotated` allows another vertex of each primitive to come first: what native capture may do on
-/// devices that do not preserve the order.
+/// `rotated` allows rotated primitives, which a native capture may write on devices that do not
+/// preserve the order.
 pub(super) fn capture(
     case: &Case,
     by: Contestant,
@@ -88,7 +88,7 @@ pub(super) fn capture(
     Ok(())
 }
 
-/// Compares a part of a buffer with what the roofline kernel writes there.
+/// Compares a part of a buffer with what the roofline kernel should write there.
 pub(super) fn roofline(
     case: &Case,
     spread: Spread,

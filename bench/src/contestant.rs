@@ -1,4 +1,4 @@
-//! Who captures, and the pipelines that it takes.
+//! The contestants, and their pipelines.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,22 +15,22 @@ use vkxfb_probe::gpu::Gpu;
 use super::case::{Case, Record};
 use super::data::{self, SALT, Vertices};
 
-/// Who captures, or moves as many bytes.
+/// A contestant: a way to capture, or the kernel that moves as many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Contestant {
     /// The driver's own capture.
     Native,
     /// The vertex backend.
     Vertex,
-    /// The compute backend, one pipeline for all topologies.
+    /// The compute backend, with one pipeline for all topologies.
     Compute,
-    /// The compute backend, its pipeline specialised to the topology.
+    /// The compute backend, with a pipeline that is specialised to the topology.
     ComputeSpecialized,
     /// The kernel that only moves the bytes.
     Roofline,
 }
 
-/// A name of no contestant.
+/// A name that no contestant has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown contestant '{0}'; one of: {names}", names = Contestant::ALL.map(Contestant::name).join(", "))]
 pub struct UnknownContestant(pub String);
@@ -40,7 +40,7 @@ impl Contestant {
     pub const ALL: [Self; 5] =
         [Self::Native, Self::Vertex, Self::Compute, Self::ComputeSpecialized, Self::Roofline];
 
-    /// The name, as the command line and the JSON have it.
+    /// The name on the command line and in the JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -51,7 +51,7 @@ impl Contestant {
         }
     }
 
-    /// The backend, but for the roofline.
+    /// The backend; `None` for the roofline.
     pub const fn backend(self) -> Option<Backend> {
         match self {
             Self::Native => Some(Backend::Native),
@@ -61,7 +61,7 @@ impl Contestant {
         }
     }
 
-    /// Why it cannot capture a case on this device, or `None`.
+    /// Why it cannot capture a case on this device, or `None` if it can.
     pub(super) fn unavailable(self, gpu: &Gpu, case: &Case) -> Option<String> {
         let Some(backend) = self.backend() else {
             return (!gpu.context().has_addresses()).then(|| "no device addresses".to_owned());
@@ -121,7 +121,7 @@ pub(super) enum PipelineError {
     Runtime(#[from] RuntimeError),
 }
 
-/// A shader for one backend. `salt` makes it another one where drivers look.
+/// Lowers a shader for one backend. `salt` makes the shader differ for the caches of drivers.
 pub(super) fn lower(
     gpu: &Gpu,
     backend: Backend,
@@ -169,7 +169,7 @@ pub(super) fn create(
         primitive_restart,
         vertex_input: &vertices.vertex_input(),
         set_layouts: &[],
-        // The vertex backend's pipeline takes no other topology anyway.
+        // A pipeline of the vertex backend is always for one topology.
         dynamic_topology: contestant == Contestant::Compute,
         render_pass: gpu.render_pass(),
         cache: vk::PipelineCache::null(),
@@ -195,7 +195,7 @@ pub(super) struct Pipelines {
 }
 
 impl Pipelines {
-    /// The pipeline of a backend's contestant for a case; made if it is not there yet.
+    /// Returns the pipeline of a backend's contestant for a case, and makes it if necessary.
     pub(super) fn get(
         &mut self,
         gpu: &Gpu,

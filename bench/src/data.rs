@@ -1,7 +1,7 @@
-//! What vertices hold, and what is captured of them.
+//! The contents of vertices, and the records that are captured.
 //!
-//! All values are exact in whatever way a device computes them: small whole numbers, and normalised ones
-//! of -1, 0 and 1.
+//! All values are exact, however a device computes them: small integers, and the normalised values
+//! -1, 0 and 1.
 
 #![forbid(unsafe_code)]
 
@@ -12,10 +12,10 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 
 use super::case::{Case, Record};
 
-/// Number of the specialisation constant that makes a shader another one.
+/// The ID of the specialisation constant that makes shaders differ.
 pub const SALT: u32 = 0;
 
-/// What a vertex buffer holds.
+/// The contents of a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Vertices {
     /// Four floats.
@@ -64,7 +64,7 @@ impl Vertices {
         }
     }
 
-    /// The bytes of the vertices from `first` on, as many as `bytes` holds.
+    /// Writes the vertices from `first` on, as many as fit `bytes`.
     pub fn fill(self, first: u32, bytes: &mut [u8]) {
         for (vertex, bytes) in (first..).zip(bytes.chunks_exact_mut(self.size() as usize)) {
             match self {
@@ -93,7 +93,7 @@ impl Vertices {
     }
 }
 
-/// A point of its own for each vertex.
+/// A position that differs for each vertex.
 fn position(vertex: u32) -> [f32; 4] {
     let hash = vertex.wrapping_mul(0x9e37_79b1) >> 16;
     [(vertex & 0xffff) as f32, (vertex >> 16) as f32, hash as f32, 1.0]
@@ -103,7 +103,7 @@ fn position(vertex: u32) -> [f32; 4] {
 fn model(vertex: u32) -> [u8; MAX_SIZE] {
     let mut bytes = [0; MAX_SIZE];
     let [x, y, z, _] = position(vertex);
-    // -1, 0 and 1 of ten bits, and 0 and 1 of two.
+    // -1, 0 or 1 in ten bits, and 0 or 1 in two bits.
     let normal = |i: u32| [0, 511, 513][(vertex / 3u32.pow(i) % 3) as usize];
     let normal = normal(0) | normal(1) << 10 | normal(2) << 20 | (vertex & 1) << 30;
     let texel = half(vertex % 2048) | half(vertex / 2048 % 2048) << 16;
@@ -115,7 +115,7 @@ fn model(vertex: u32) -> [u8; MAX_SIZE] {
     bytes
 }
 
-/// A whole number up to 2048 as a float of 16 bits.
+/// An integer up to 2048 as a float of 16 bits.
 const fn half(number: u32) -> u32 {
     if number == 0 {
         return 0;
@@ -124,10 +124,10 @@ const fn half(number: u32) -> u32 {
     (exponent + 15) << 10 | (number << 10 >> exponent) & 0x3ff
 }
 
-/// SPIR-V of the shader that captures such records.
+/// The SPIR-V of the shader that captures such records.
 ///
 /// # Errors
-/// None that is not a mistake of this crate.
+/// Only for a defect of this crate.
 pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError> {
     words_from_bytes(match (vertices, record.bytes()) {
         (Vertices::Formats, _) => include_bytes!("../../shaders/bench/formats.spv"),
@@ -138,7 +138,7 @@ pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError
     })
 }
 
-/// What is captured of the shader: `gl_Position`, then its locations.
+/// The capture list of the shader: `gl_Position`, then its locations.
 pub fn capture_list(record: Record) -> CaptureList {
     let capture = |quad: u32| {
         let buffer = (0..record.buffers()).rfind(|b| record.first_quad(*b) <= quad).unwrap_or(0);
@@ -155,7 +155,7 @@ pub fn capture_list(record: Record) -> CaptureList {
     CaptureList { captures: (0..record.bytes() / 16).map(capture).collect(), strides }
 }
 
-/// What a buffer gets of a vertex.
+/// Writes the record of a vertex in a buffer.
 pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
     let first = case.record.first_quad(buffer);
     let captured: [[u32; 4]; 4] = match case.workload.vertices() {
@@ -175,7 +175,7 @@ pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
     }
 }
 
-/// What `formats.vert` makes of a vertex.
+/// The outputs of `formats.vert` for a vertex.
 fn model_record(vertex: u32) -> [[u32; 4]; 4] {
     let bytes = model(vertex);
     let [position, normal, [u, v, ..], colour] = FORMATS.map(|(format, offset)| {

@@ -1,31 +1,33 @@
-//! The benchmark: every backend beside the driver's own capture and beside a kernel that only moves the
-//! same bytes.
+//! The benchmark: compares every backend with the driver's own capture, and with a kernel that only
+//! moves the same bytes.
 //!
-//! What is measured is a capture as an application sees it: Begin, the draws, End and the barrier to who
-//! reads it. The contestants are the [`Contestant`]s. In each round of a case every one of them captures
-//! once, into the same buffers and in a submission of its own, in an order that rotates; so whatever
-//! disturbs the machine disturbs all alike, and the ratios of medians within a case are worth more than
-//! its times.
+//! It measures captures as an application records them: Begin, the draws, End, and the barrier
+//! before the commands that read. The contestants are the [`Contestant`]s. In each round of a case
+//! every contestant captures once, into the same buffers, in a separate submission and in rotating
+//! order. So other load on the machine affects all contestants alike, and ratios of medians within
+//! a case are more reliable than times.
 //!
-//! # What keeps it honest
+//! # What makes it reliable
 //!
-//! * Nothing wrong is timed. Before a pipeline is timed, small captures with it are compared byte for byte
-//!   with the CPU twin ([`PrimitiveTopology::gather`](vkxfb::topology::PrimitiveTopology::gather)), and
-//!   the warm-up capture of each case is compared as well: whole, or where it is large at its start, its
-//!   middle and its end.
-//! * The [`roofline`] reads and writes exactly the bytes that a capture has to. It is tried in several
-//!   shapes, and the fastest for a case is the one that the case is held against. It is checked, too.
-//! * Vertices are cheap: 16 bytes are pulled, and an addition makes each 16 bytes captured. Position is
-//!   captured, so that native computes nothing in vain but the size of points.
-//! * The device's timestamps are held against the host's clock first, and are not used where they do
-//!   not cover its work.
-//! * Native draws discard rasterization, and their render pass begins before the first timestamp.
+//! * Nothing wrong is timed. Before a pipeline is timed, small captures with it are compared byte
+//!   by byte with the model on the CPU
+//!   ([`PrimitiveTopology::gather`](vkxfb::topology::PrimitiveTopology::gather)). The warm-up
+//!   capture of each case is compared, too: completely, or if it is large at its start, its middle
+//!   and its end.
+//! * The [`roofline`] reads and writes exactly the bytes that a capture has to. It is tried in
+//!   several shapes, and each case is compared with the fastest. Its results are checked, too.
+//! * The shader does little work: it reads 16 bytes per vertex, and makes each 16 captured bytes by
+//!   an addition. It captures the position, so that native computes nothing that is not captured
+//!   except for the point size.
+//! * The device's timestamps are first compared with the host's clock, and are not used if they do
+//!   not cover the work.
+//! * Native draws have rasterizer discard, and their render pass begins before the first timestamp.
 //!
 //! # Layout
 //!
-//! [`case`] says what is captured and how many bytes that moves, [`plan`] which cases there are, [`data`]
-//! what vertices hold and what is captured of them: all without a device. [`run`] runs a plan on one.
-//! [`report`] is the result for machines, [`plot`] and `table` show it.
+//! These need no device: [`case`] has the cases and the bytes that they move, [`plan`] the choice
+//! of cases, [`data`] the contents of vertices and records. [`run`] runs a plan on a device.
+//! [`report`] is the result for machines, and [`plot`] and `table` show it.
 
 pub mod case;
 mod check;

@@ -12,16 +12,16 @@ use super::case::Case;
 use super::data::Vertices;
 use super::roofline::Addresses;
 
-/// Bytes that go to the device at a time.
+/// The number of bytes that are copied to the device at a time.
 const CHUNK: usize = 16 << 20;
 
-/// Bytes of an index.
+/// The size in bytes of an index.
 const INDEX: u64 = 4;
 
-/// Why a case has no memory.
+/// Why the memory of a case could not be allocated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MemoryError {
-    /// The device has not so much.
+    /// The device does not have so much memory.
     #[error("{0}")]
     TooMuch(String),
     #[error(transparent)]
@@ -29,7 +29,7 @@ pub(super) enum MemoryError {
 }
 
 impl MemoryError {
-    /// Whether another case may have memory.
+    /// Whether there may be memory for another case.
     pub(super) const fn is_limit(&self) -> bool {
         use vk::Result as R;
         match self {
@@ -44,17 +44,17 @@ impl MemoryError {
     }
 }
 
-/// Vertices on the device, kept from case to case while they suffice.
+/// Vertices on the device, which are kept for the next case if they suffice.
 #[derive(Default)]
 pub(super) struct Sources {
     kept: Option<(Vertices, u64, Buffer)>,
 }
 
 impl Sources {
-    /// The buffer that holds the vertices of a case.
+    /// Returns the buffer with the vertices of a case.
     fn get(&mut self, gpu: &mut Gpu, case: &Case) -> Result<&Buffer, MemoryError> {
         let vertices = case.workload.vertices();
-        // Units of 16 bytes are read whole: two more vertices hold the last.
+        // The kernel reads whole units of 16 bytes: two more vertices contain the last unit.
         let length = case.vertex_buffer_length() + 2;
         let suffices = |(kept, kept_length, _): &(Vertices, u64, Buffer)| {
             *kept == vertices && *kept_length >= length
@@ -86,7 +86,7 @@ impl Sources {
     }
 }
 
-/// What a case is captured from and to.
+/// The buffers of a case.
 pub(super) struct Memory {
     pub(super) vertices: VertexBuffer,
     pub(super) indices: Option<IndexBuffer>,
@@ -101,7 +101,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Allocates what a case takes.
+    /// Allocates the buffers of a case.
     pub(super) fn new(
         gpu: &mut Gpu,
         sources: &mut Sources,
@@ -205,7 +205,7 @@ impl Memory {
 /// An arena for one capture of a case.
 fn arena_for(case: &Case) -> ArenaDesc {
     let mut desc = ArenaDesc::for_draws(1, case.draws().into());
-    // One for each attribute: fewer are taken.
+    // Enough for one per attribute, although fewer are used.
     desc.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
     if case.has_restart() {
         desc.scratch += ArenaDesc::restart_scratch(case.vertices.into());
@@ -213,7 +213,7 @@ fn arena_for(case: &Case) -> ArenaDesc {
     desc
 }
 
-/// The usage of a buffer that serves every backend of the device, and the roofline.
+/// The usage of a buffer for every backend of the device, and for the roofline.
 fn usage(
     gpu: &Gpu,
     of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
@@ -222,7 +222,7 @@ fn usage(
     gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(ctx, *b))
 }
 
-/// Whether the device may have memory for a case at all.
+/// Checks that the limits of the device allow the memory for a case.
 fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
     let limits = gpu.memory_limits();
     let targets = (0..case.record.buffers()).map(|b| case.buffer_size(b));
@@ -234,7 +234,7 @@ fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
         let reason = format!("a buffer of {largest} bytes: the device allows {max}");
         return Err(MemoryError::TooMuch(reason));
     }
-    // Not the last byte: others use the device too.
+    // Not all of the memory, because other programs use the device, too.
     let (sum, heap) = (sizes.iter().sum::<u64>(), limits.device_heap);
     if sum > heap / 10 * 9 {
         let reason = format!("buffers of {sum} bytes: the device's memory is {heap}");
@@ -243,7 +243,8 @@ fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
     Ok(())
 }
 
-/// Fills a buffer with elements of `size` bytes: `f` is given the number of the first one of a part.
+/// Fills a buffer with elements of `size` bytes. `f` writes a part, and gets the number of its
+/// first element.
 fn fill(
     gpu: &mut Gpu,
     buffer: &Buffer,

@@ -1,4 +1,4 @@
-//! What it takes to make a pipeline: rewriting the shader, and the driver's own time.
+//! Measures how long it takes to make a pipeline: lowering the shader, and the driver's own time.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use super::data::Vertices;
 use super::report::PipelineReport;
 use super::stats::Spread;
 
-/// Pipelines of each kind that are made.
+/// The number of pipelines of each kind that are made.
 const TIMES: u32 = 7;
 
-/// Makes pipelines of a record for each contestant in turn; every one of a shader that the driver has
-/// not seen, as far as a value of its own makes it that.
+/// Makes pipelines for a record, for each contestant in turn. Each shader has a different constant,
+/// so that the driver should not find it in a cache.
 pub(super) fn measure(
     gpu: &Gpu,
     record: Record,
@@ -41,7 +41,7 @@ pub(super) fn measure(
             let pipeline = create(gpu, *contestant, &shader, vertices, topology, false)?;
             let created = start.elapsed() - rewritten;
             gpu.destroy_pipeline(pipeline);
-            // The first warms up.
+            // The first pipeline is for warming up.
             if time > 0 {
                 sample.0.push(rewritten.as_nanos() as f64);
                 sample.1.push(created.as_nanos() as f64);

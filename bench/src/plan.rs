@@ -1,4 +1,4 @@
-//! Which cases are measured.
+//! The choice of cases.
 
 #![forbid(unsafe_code)]
 
@@ -12,31 +12,32 @@ use super::contestant::Contestant;
 const KI: u32 = 1 << 10;
 const MI: u32 = 1 << 20;
 
-/// Vertices of a draw, unless others are asked for.
+/// Numbers of vertices of a draw, by default.
 const VERTICES: [u32; 5] = [3, KI, 32 * KI, MI, 16 * MI];
 
-/// Vertices of a draw in the whole matrix.
+/// Numbers of vertices of a draw in the full matrix.
 const ALL_VERTICES: [u32; 9] = [3, 64, KI, 16 * KI, 128 * KI, MI, 4 * MI, 16 * MI, 64 * MI];
 
-/// The record of most cases.
+/// The record of most cases: bytes and buffers.
 const RECORD: (u32, u32) = (32, 1);
 
-/// The others, as bytes and buffers, and how many vertices they are measured with.
+/// The other records, as bytes and buffers, and the numbers of vertices with which they are
+/// measured.
 const RECORDS: [(u32, u32); 6] = [(16, 1), (64, 1), (256, 1), (64, 2), (64, 3), (64, 4)];
 const RECORD_VERTICES: [u32; 2] = [64 * KI, 4 * MI];
 
-/// Topologies of what is not measured with all.
+/// The topologies of workloads that are not measured with all topologies.
 const FEW: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// Draws of a capture of many.
+/// The number of draws of a capture with many draws.
 const MANY: u32 = 1000;
 const MANY_VERTICES: [u32; 3] = [3, 30, 300];
 
-/// Vertices, or indices, of the other workloads.
+/// Numbers of vertices, or of indices, of the other workloads.
 const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
 
-/// Record of the shader of `formats.vert`.
+/// The record of the shader `formats.vert`.
 const FORMATS_RECORD: (u32, u32) = (64, 1);
 
 /// A kind of measurement.
@@ -44,17 +45,17 @@ const FORMATS_RECORD: (u32, u32) = (64, 1);
 pub enum Part {
     /// One draw.
     Draw,
-    /// Many small draws in one capture, with counters and without.
+    /// Many small draws in one capture, with and without counters.
     ManyDraws,
-    /// Index buffers, with restarts and without.
+    /// Index buffers, with and without restarts.
     Indexed,
     /// Attributes in formats of real models.
     Formats,
-    /// What it takes to make pipelines.
+    /// How long it takes to make pipelines.
     Pipelines,
 }
 
-/// A name of no part.
+/// A name that no part has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown part '{0}'; one of: {names}", names = Part::ALL.map(Part::name).join(", "))]
 pub struct UnknownPart(pub String);
@@ -64,7 +65,7 @@ impl Part {
     pub const ALL: [Self; 5] =
         [Self::Draw, Self::ManyDraws, Self::Indexed, Self::Formats, Self::Pipelines];
 
-    /// The name, as the command line has it.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draw => "draw",
@@ -85,49 +86,52 @@ impl FromStr for Part {
     }
 }
 
-/// What to measure. An empty list leaves it to the plan.
+/// What to measure. For an empty list the plan chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Kinds of measurement.
     pub parts: Vec<Part>,
     /// Topologies.
     pub topologies: Vec<PrimitiveTopology>,
-    /// Bytes of a record.
+    /// Sizes in bytes of records.
     pub sizes: Vec<u32>,
-    /// Capture buffers that it is spread over.
+    /// Numbers of capture buffers.
     pub buffers: Vec<u32>,
     /// Vertices of a draw, or indices.
     pub vertices: Vec<u32>,
-    /// Who is measured; the roofline always is.
+    /// The contestants; the roofline is always added.
     pub contestants: Vec<Contestant>,
-    /// The whole matrix.
+    /// Whether to measure the full matrix.
     pub full: bool,
 }
 
 /// A selection that cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// No record is so.
+    /// There is no such record.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A draw without vertices, or with more than 64 Mi.
-    #[error("{0} vertices: 1 to 67108864 are measured")]
+    #[error("{0} vertices: 1 to 67108864 can be measured")]
     Vertices(u32),
-    /// Nothing is left.
-    #[error("nothing to measure: with so few vertices, or in buffers of at most 2^32 - 4 bytes")]
+    /// No case is left.
+    #[error(
+        "nothing to measure: too few vertices, or too many for buffers of at most 2^32 - 4 bytes"
+    )]
     Empty,
 }
 
 /// What is measured, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Captures. Those that differ in the number of vertices alone stand together, the fewest first.
+    /// Captures. Those that differ only in the number of vertices are adjacent, in increasing
+    /// order.
     pub cases: Vec<Case>,
-    /// Captures that pass the largest capture buffer, which are not measured.
+    /// Captures that do not fit the largest capture buffer, which are not measured.
     pub too_large: Vec<Case>,
-    /// Records whose pipelines are made.
+    /// Records for which making pipelines is measured.
     pub pipelines: Vec<Record>,
-    /// Who takes part.
+    /// The contestants.
     pub contestants: Vec<Contestant>,
 }
 
@@ -258,7 +262,7 @@ impl Selection {
         if self.vertices.is_empty() { otherwise } else { &self.vertices }.to_vec()
     }
 
-    /// Every size with every number of buffers that it can be spread over.
+    /// Every size with every number of buffers over which it can be distributed.
     fn records(&self) -> Result<Vec<Record>, RecordError> {
         let one =
             |all: &[u32], otherwise: &[u32]| if all.is_empty() { otherwise } else { all }.to_vec();
@@ -269,7 +273,8 @@ impl Selection {
             for &buffers in &buffers {
                 match Record::new(bytes, buffers) {
                     Ok(record) => records.push(record),
-                    // Of a whole matrix what there is.
+                    // In a matrix of sizes and buffers, combinations that do not exist are left
+                    // out.
                     Err(RecordError::Buffers { .. })
                         if (1..=4).contains(&buffers) && sizes.len() > 1 => {}
                     Err(error) => return Err(error),
@@ -308,7 +313,7 @@ mod tests {
         let plan = plan(Selection { full: true, ..Default::default() });
         assert!(plan.cases.iter().all(Case::fits));
         let records: std::collections::BTreeSet<_> = plan.cases.iter().map(|c| c.record).collect();
-        // 16 in one, 32 in one or two, 64 and 256 in up to four.
+        // 16 bytes in one buffer, 32 in one or two, 64 and 256 in up to four.
         assert_eq!(records.len(), 1 + 2 + 4 + 4);
         assert!(plan.cases.iter().any(|c| c.vertices == 64 * MI));
         assert!(plan.too_large.iter().any(|c| c.vertices == 64 * MI));

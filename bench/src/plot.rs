@@ -1,4 +1,5 @@
-//! Captured bytes a second over the number of vertices, a panel a topology: a picture of a run.
+//! A plot of a run: captured bytes per second over the number of vertices, with one panel per
+//! topology.
 
 #![forbid(unsafe_code)]
 
@@ -17,17 +18,17 @@ use super::report::{BenchReport, CaseReport};
 const STYLE: &str = include_str!("plot.css");
 
 const COLUMNS: usize = 2;
-/// Of a panel, in user units.
+/// The size of a panel, in user units.
 const WIDTH: f64 = 440.0;
-/// What the longest note needs.
+/// The width of the longest note.
 const LEAST_WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 250.0;
-/// Around what is plotted in a panel.
+/// The margins of a panel.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 34.0;
-/// Above the panels.
+/// The height of the head above the panels.
 const HEAD: f64 = 84.0;
 const GUTTER: f64 = 16.0;
 
@@ -35,7 +36,7 @@ const GUTTER: f64 = 16.0;
 struct Axes {
     /// Exponents of two.
     x: [f64; 2],
-    /// Exponents of ten: whole numbers.
+    /// Exponents of ten, which are integers.
     y: [f64; 2],
 }
 
@@ -49,7 +50,7 @@ impl Axes {
         let x = range(&mut cases.iter().map(|c| f64::from(c.vertices).log2()));
         let rates = cases.iter().flat_map(|c| &c.results).map(|r| r.captured_gb_per_s);
         let y = range(&mut rates.filter(|rate| *rate > 0.0).map(f64::log10));
-        // A line of one point has some room around it.
+        // A line with a single point gets some room around it.
         let widen = |[low, high]: [f64; 2]| match high - low < 1.0 {
             true => [low - 1.0, low + 1.0],
             false => [low, high],
@@ -65,8 +66,8 @@ impl Axes {
     }
 }
 
-/// The picture as a file of its own, or `None` where nothing was measured that it shows: draws without
-/// an index buffer, of the record that was measured with most numbers of vertices.
+/// The plot as a separate file. It shows draws without an index buffer, of the record that was
+/// measured with the most numbers of vertices. `None` if no such draw was measured.
 pub fn render(report: &BenchReport) -> Option<String> {
     let draws: Vec<_> = report.cases.iter().filter(|c| c.workload == Workload::Draw).collect();
     let record_of = |case: &CaseReport| (case.record_bytes, case.buffers);

@@ -11,19 +11,19 @@ use super::contestant::Contestant;
 use super::roofline::Spread as RooflineSpread;
 use super::stats::Spread;
 
-/// Version of the JSON; raised where the meaning of a field changes or one goes away.
+/// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
 pub const SCHEMA: u32 = 1;
 
-/// The machine around the device.
+/// The machine with the device.
 #[derive(Debug, Clone, Serialize)]
 pub struct Host {
     /// Operating system.
     pub os: &'static str,
     /// Architecture.
     pub arch: &'static str,
-    /// Threads that run at a time.
+    /// The number of threads that can run at the same time.
     pub cpus: usize,
-    /// Name of the processor, where the system tells.
+    /// Name of the processor, if the system reports it.
     pub cpu: Option<String>,
     /// Whether this program was compiled with optimisations.
     pub optimized: bool,
@@ -44,41 +44,41 @@ impl Host {
     }
 }
 
-/// What times are taken by.
+/// The clock by which times are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Clock {
-    /// Whether the times that ratios are made of are the device's timestamps; else the host's clock
+    /// Whether ratios are computed from the device's timestamps. Otherwise from the host's clock
     /// around the submission.
     pub timestamps: bool,
-    /// Nanoseconds of a step of the timestamps.
+    /// The step of the timestamps, in nanoseconds.
     pub period_ns: Option<f32>,
-    /// Bits of a timestamp.
+    /// The number of valid bits of a timestamp.
     pub valid_bits: Option<u32>,
-    /// The device's time by the host's, of work that takes long: timestamps are used if it is 0.5 at
-    /// least.
+    /// The ratio of the device's time to the host's, for work that takes long. Timestamps are used
+    /// if it is at least 0.5.
     pub coverage: Option<f64>,
 }
 
-/// What a contestant took.
+/// The times of a contestant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// Who.
+    /// The contestant.
     pub contestant: Contestant,
-    /// Nanoseconds that ratios are made of, see [`Clock`].
+    /// The time in nanoseconds from which ratios are computed, see [`Clock`].
     pub time_ns: Spread,
-    /// Nanoseconds by the device's timestamps.
+    /// The time in nanoseconds by the device's timestamps.
     pub gpu_ns: Option<Spread>,
     /// Nanoseconds from the submission until the host knows that the device is done.
     pub wall_ns: Spread,
     /// Nanoseconds of the host in Begin, the draws and End.
     pub recording_ns: Spread,
-    /// Captured bytes, 10^9 a second: by the median.
+    /// Captured bytes, in 10^9 per second, by the median.
     pub captured_gb_per_s: f64,
-    /// Bytes read and written, 10^9 a second: by the median.
+    /// Bytes read and written, in 10^9 per second, by the median.
     pub moved_gb_per_s: f64,
-    /// Time of the roofline by this time: 1 is as fast, less is slower.
+    /// The roofline's time divided by this time: 1 is as fast, less than 1 is slower.
     pub to_roofline: Option<f64>,
-    /// Time of native by this time: more than 1 is faster.
+    /// Native's time divided by this time: more than 1 is faster.
     pub to_native: Option<f64>,
     /// Bytes of upload taken from the arena.
     pub arena_upload: u64,
@@ -88,10 +88,10 @@ pub struct Measured {
     pub spread: Option<RooflineSpread>,
 }
 
-/// Who did not capture, and why.
+/// A contestant that did not capture, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Who.
+    /// The contestant.
     pub contestant: Contestant,
     /// Why.
     pub reason: String,
@@ -104,12 +104,12 @@ fn display<T: std::fmt::Display, S: Serializer>(value: &T, s: S) -> Result<S::Ok
 /// One case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseReport {
-    /// How the vertices come.
+    /// How the vertices are drawn.
     pub workload: Workload,
     /// Topology of the draws.
     #[serde(serialize_with = "display")]
     pub topology: PrimitiveTopology,
-    /// Bytes captured of a vertex.
+    /// Captured bytes per vertex.
     pub record_bytes: u32,
     /// Capture buffers.
     pub buffers: u32,
@@ -123,11 +123,11 @@ pub struct CaseReport {
     pub bytes_read: u64,
     /// Bytes that it has to write.
     pub bytes_written: u64,
-    /// Captures of each contestant that were timed.
+    /// The number of captures of each contestant that were timed.
     pub rounds: u32,
-    /// What they took.
+    /// The times of the contestants.
     pub results: Vec<Measured>,
-    /// Who is missing.
+    /// The contestants that are missing.
     pub missing: Vec<Missing>,
 }
 
@@ -150,7 +150,7 @@ impl CaseReport {
         }
     }
 
-    /// What a contestant took.
+    /// The times of a contestant.
     pub fn result(&self, contestant: Contestant) -> Option<&Measured> {
         self.results.iter().find(|r| r.contestant == contestant)
     }
@@ -177,16 +177,16 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What it takes to make a pipeline.
+/// How long it takes to make a pipeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipelineReport {
-    /// Bytes captured of a vertex.
+    /// Captured bytes per vertex.
     pub record_bytes: u32,
     /// Capture buffers.
     pub buffers: u32,
-    /// For whom.
+    /// The contestant.
     pub contestant: Contestant,
-    /// Nanoseconds of rewriting the shader.
+    /// Nanoseconds for lowering the shader.
     pub rewriting_ns: Spread,
     /// Nanoseconds of the driver, for a shader that it has not seen before.
     pub creation_ns: Spread,
@@ -207,7 +207,7 @@ pub struct BenchReport {
     pub device_memory: u64,
     /// The machine.
     pub host: Host,
-    /// What times are taken by.
+    /// The clock by which times are measured.
     pub clock: Clock,
     /// Seconds of the whole run.
     pub elapsed_s: f64,
@@ -217,9 +217,9 @@ pub struct BenchReport {
     pub pipelines: Vec<PipelineReport>,
     /// Cases that were not measured.
     pub left_out: Vec<LeftOut>,
-    /// Captures of this crate that came out wrong, in words.
+    /// Descriptions of wrong captures of this crate.
     pub wrong: Vec<String>,
-    /// What the validation layer said.
+    /// The messages of the validation layer.
     pub validation: Vec<String>,
 }
 
@@ -245,7 +245,7 @@ impl BenchReport {
     /// Indented, with a line break at the end.
     ///
     /// # Errors
-    /// None that a report can cause; `serde_json`'s are passed on.
+    /// Errors of `serde_json`, which no report causes.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

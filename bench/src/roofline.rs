@@ -1,5 +1,5 @@
-//! The kernel that captures are held against, `shaders/bench/roofline.comp`: it reads the bytes that a
-//! capture has to read, writes as many as it has to write, and does nothing else.
+//! The kernel with which captures are compared, `shaders/bench/roofline.comp`: it reads the bytes
+//! that a capture has to read, writes as many as a capture has to write, and does nothing else.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use vkxfb::spirv::words_from_bytes;
 
 use super::case::{Case, Work};
 
-/// How the work is spread over invocations.
+/// How the work is distributed over invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Spread {
     /// Invocations of a workgroup.
     pub workgroup_size: u32,
-    /// Whether the loads and stores of one invocation lie together, which suits processors that run
-    /// one invocation after the other; else those of a workgroup do.
+    /// Whether the loads and stores of one invocation are contiguous, which suits processors that
+    /// run one invocation after the other. Otherwise those of a workgroup are.
     pub together: bool,
 }
 
-/// What is tried.
+/// The shapes that are tried.
 pub const SPREADS: [Spread; 4] = [
     Spread { workgroup_size: 64, together: false },
     Spread { workgroup_size: 256, together: false },
@@ -30,7 +30,7 @@ pub const SPREADS: [Spread; 4] = [
     Spread { workgroup_size: 256, together: true },
 ];
 
-/// Loads and stores of an invocation, and how many invocations there are.
+/// The loads and stores of an invocation, and the number of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shares {
     invocations: u64,
@@ -40,7 +40,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// One load of vertex data an invocation, as a capture has it, and its share of all else.
+    /// One load of vertex data per invocation, as in a capture, and a share of everything else.
     fn of(work: &Work) -> Self {
         let invocations = work.sources.max(1);
         let share = |count: u64| count.div_ceil(invocations) as u32;
@@ -52,7 +52,7 @@ impl Shares {
         }
     }
 
-    /// By `constant_id` of the shader.
+    /// The specialisation constants, indexed by `constant_id`.
     fn constants(&self, work: &Work, spread: Spread) -> [u32; 11] {
         let [a, b, c, d] = self.stores;
         let [pair, next, first] = work.pattern;
@@ -75,7 +75,7 @@ struct Push {
     reserved: [u32; 2],
 }
 
-/// Device addresses of what the kernel accesses, each a multiple of 16.
+/// Device addresses of the buffers that the kernel accesses, each a multiple of 16.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Addresses {
     pub(super) source: u64,
@@ -91,7 +91,7 @@ pub(super) struct Rooflines {
 }
 
 impl Rooflines {
-    /// Makes the pipeline for a case, if it is not there yet.
+    /// Makes the pipeline for a case, if necessary.
     pub(super) fn prepare(
         &mut self,
         ctx: &Context,
@@ -139,8 +139,8 @@ impl Rooflines {
     /// Records the kernel.
     ///
     /// # Safety
-    /// `cmd` is being recorded outside of a render pass instance; the addresses are of buffers that
-    /// hold what the case moves.
+    /// `cmd` is being recorded outside of a render pass instance. The addresses are those of
+    /// buffers that are large enough for the case.
     pub(super) unsafe fn record(
         &self,
         ctx: &Context,
@@ -188,12 +188,12 @@ impl Rooflines {
     }
 }
 
-/// What the kernel writes to unit `quad` of a buffer.
+/// Returns what the kernel writes to unit `quad` of a buffer.
 pub(super) fn expected(case: &Case, spread: Spread, buffer: usize, quad: u64) -> [u32; 4] {
     let work = case.work();
     let shares = Shares::of(&work);
     let size = u64::from(spread.workgroup_size);
-    // Who stores it, and as which of its stores.
+    // The invocation that stores the unit, and the number of the store.
     let stores = u64::from(shares.stores.get(buffer).copied().unwrap_or(1)).max(1);
     let (workgroup, place) = (quad / (size * stores), quad % (size * stores));
     let (local, nth) = match spread.together {

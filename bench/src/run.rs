@@ -1,4 +1,4 @@
-//! Running a plan on a device.
+//! Runs a plan on a device.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -20,16 +20,16 @@ use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
 
-/// How long it may take.
+/// How long a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Rounds of a case, at least: each contestant captures once in each.
+    /// The minimum number of rounds of a case. Each contestant captures once in a round.
     pub min_rounds: u32,
-    /// Rounds of a case, at most.
+    /// The maximum number of rounds of a case.
     pub max_rounds: u32,
-    /// Time for the rounds of a case, beyond the least number of them.
+    /// The time for the rounds of a case, after the minimum number of rounds.
     pub per_case: Duration,
-    /// A case that would take longer, by what a smaller one of its series took, is left out.
+    /// A case is left out if it would take longer, as predicted from a smaller case of its series.
     pub limit: Duration,
 }
 
@@ -44,27 +44,27 @@ impl Default for Effort {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    /// Cases that are done.
+    /// The number of cases that are done.
     pub done: usize,
-    /// Cases in all, pipelines included.
+    /// The number of all cases, including pipelines.
     pub total: usize,
     /// What runs now, in words.
     pub what: String,
 }
 
-/// A run that came to nothing.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The device.
+    /// A failure of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
     /// The clocks could not be compared.
     #[error("comparing the device's clock with the host's: {0}")]
     Clock(String),
-    /// A shader of the benchmark.
+    /// A pipeline could not be made from a shader of the benchmark.
     #[error("pipelines of {record}: {reason}")]
     Pipelines {
         /// Which.
@@ -76,8 +76,8 @@ pub enum BenchError {
 
 /// Runs a plan.
 ///
-/// Captures of vkxfb that come out wrong are in the report, and are not timed; so are native ones, as
-/// contestants that are missing.
+/// Wrong captures of vkxfb are reported, and not timed. Wrong native captures are reported as
+/// missing contestants.
 ///
 /// # Errors
 /// [`BenchError`]
@@ -121,29 +121,29 @@ pub fn run(
     match result {
         Ok(()) => {}
         Err(Stop::Error(error)) => return Err(error),
-        // Without timestamps there is no other.
+        // Without timestamps there is no other clock.
         Err(Stop::Clock) => return Err(BenchError::Clock("the clock changed".to_owned())),
     }
     report.elapsed_s = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
-/// A run under way.
+/// The state of a run.
 pub(super) struct Bench<'a> {
     pub(super) gpu: &'a mut Gpu,
     pub(super) tools: Tools,
     pub(super) sources: Sources,
     effort: Effort,
     report: BenchReport,
-    /// Small cases that were compared, and came out right.
+    /// Small cases that were compared and are right.
     pub(super) checked: HashSet<(Case, Contestant)>,
     last: Option<Series>,
 }
 
-/// Why a run does not go on.
+/// Why a run stops.
 enum Stop {
     Error(BenchError),
-    /// Timestamps cannot be those of what was measured.
+    /// The timestamps are not plausible for what was measured.
     Clock,
 }
 
@@ -154,7 +154,7 @@ impl From<BenchError> for Stop {
 }
 
 impl Bench<'_> {
-    /// Decides which clock is used.
+    /// Decides which clock to use.
     fn check_clock(&mut self, plan: &Plan) -> Result<(), Stop> {
         let contestants = &plan.contestants;
         let coverage = clock::coverage(self.gpu, &mut self.tools, &mut self.sources, contestants)
@@ -166,7 +166,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Does without timestamps, and without what was measured by them.
+    /// Stops using timestamps, and forgets what was measured with them.
     fn forget(&mut self) {
         self.tools.timer.distrust();
         let report = &mut self.report;
@@ -193,7 +193,7 @@ impl Bench<'_> {
                     continue;
                 }
             };
-            // Before the memory of the case itself: both take their vertices from one buffer.
+            // Before the memory of the case itself, because both share the buffer of vertices.
             let mut refused = self.check_small(case, &plan.contestants)?;
             for (contestant, refusal) in &mut refused {
                 if slow.contains(contestant) && refusal.is_none() {
@@ -231,7 +231,7 @@ impl Bench<'_> {
         self.report.left_out.push(LeftOut { case: case.to_string(), reason });
     }
 
-    /// Measures a case, and tells the seconds that a capture of each contestant took.
+    /// Measures a case. Returns the seconds that a capture of each contestant took.
     fn measure(
         &mut self,
         case: &Case,
@@ -281,7 +281,8 @@ impl Bench<'_> {
                 };
                 let sample = self.tools.sample(self.gpu, case, memory, *contestant, spread);
                 let sample = sample.map_err(|error| sample_failed(case, error))?;
-                // The first round warms up, as comparing has let the device rest.
+                // The first round is for warming up, because the device was idle during the
+                // comparison.
                 if round > 0 {
                     samples.push(sample);
                 }
@@ -315,7 +316,7 @@ impl Bench<'_> {
         Ok(captures)
     }
 
-    /// The fastest shape of the roofline for a case.
+    /// Finds the fastest shape of the roofline for a case.
     fn find_roofline(
         &mut self,
         case: &Case,

@@ -1,4 +1,4 @@
-//! One capture, timed.
+//! A single timed capture.
 
 use std::time::Instant;
 
@@ -15,20 +15,20 @@ use super::contestant::{Contestant, PipelineError, Pipelines};
 use super::memory::Memory;
 use super::roofline::{Rooflines, Spread};
 
-/// What one capture took.
+/// The times of one capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
-    /// Nanoseconds of the device, where it has timestamps.
+    /// Nanoseconds of the device, if timestamps are used.
     pub(super) gpu: Option<f64>,
     /// Nanoseconds from the submission until the host knows that the device is done.
     pub(super) wall: f64,
     /// Nanoseconds of the host in Begin, the draws and End.
     pub(super) recording: f64,
-    /// What was taken of the arena.
+    /// The memory that was used of the arena.
     pub(super) arena: ArenaDesc,
 }
 
-/// Why a contestant gives no sample.
+/// Why there is no sample of a contestant.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SampleError {
     #[error(transparent)]
@@ -38,7 +38,7 @@ pub(super) enum SampleError {
 }
 
 impl SampleError {
-    /// Whether nothing else can run either.
+    /// Whether no other contestant can run either.
     pub(super) const fn is_fatal(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
@@ -46,7 +46,7 @@ impl SampleError {
 
 /// Two timestamps.
 pub(super) struct Timer {
-    /// `None` where the device has none, or they are not believed.
+    /// `None` if the device has no timestamps, or if they are not plausible.
     timestamps: Option<Timestamps>,
     pool: vk::QueryPool,
 }
@@ -69,7 +69,7 @@ impl Timer {
         self.timestamps
     }
 
-    /// Does without timestamps from now on.
+    /// Stops using timestamps.
     pub(super) const fn distrust(&mut self) {
         self.timestamps = None;
     }
@@ -83,7 +83,7 @@ impl Timer {
         }
     }
 
-    /// Writes the time when all commands before are done.
+    /// Writes a timestamp when all earlier commands have completed.
     ///
     /// # Safety
     /// `cmd` is being recorded, after [`reset`](Self::reset).
@@ -95,7 +95,7 @@ impl Timer {
         }
     }
 
-    /// Nanoseconds between the two.
+    /// Nanoseconds between the two timestamps.
     fn read(&self, ctx: &Context) -> Result<Option<f64>, GpuError> {
         let Some(timestamps) = self.timestamps else { return Ok(None) };
         let mut values = [0u64; 2];
@@ -112,7 +112,7 @@ impl Timer {
     }
 }
 
-/// What captures are made with.
+/// The objects that captures need.
 pub(super) struct Tools {
     pub(super) pipelines: Pipelines,
     pub(super) rooflines: Rooflines,
@@ -136,11 +136,12 @@ impl Tools {
         let (pass, frame) = (gpu.render_pass(), gpu.framebuffer());
         let is_graphics = backend != Backend::Compute;
         let timer = &self.timer;
-        // SAFETY: the command buffer that was recorded with it is done, and will be reset.
+        // SAFETY: the command buffer that was recorded with the arena has been executed, and will
+        // be reset.
         unsafe { memory.arena.reset() };
         let (recording, wall) = gpu.submit_timed(|ctx, cmd| {
-            // SAFETY: the handles are of this device and outlive the submission; the buffers hold
-            // what the case draws and captures.
+            // SAFETY: the handles belong to this device and outlive the submission; the buffers are
+            // large enough for the case.
             unsafe {
                 prepare(ctx, cmd, memory);
                 timer.reset(ctx, cmd);
@@ -167,7 +168,7 @@ impl Tools {
         })
     }
 
-    /// Moves the bytes of a case, `times` over.
+    /// Moves the bytes of a case `times` times.
     pub(super) fn sample_roofline(
         &mut self,
         gpu: &mut Gpu,
@@ -185,7 +186,7 @@ impl Tools {
                 timer.reset(ctx, cmd);
                 timer.write(ctx, cmd, 0);
                 let start = Instant::now();
-                // Repetitions need no order, as each writes the same.
+                // Repetitions need no barriers, because all write the same.
                 for _ in 0..times {
                     rooflines.record(ctx, cmd, case, spread, &memory.addresses)?;
                 }
@@ -210,7 +211,7 @@ impl Tools {
     }
 }
 
-/// Sets the counters to 0, and orders the capture behind everything before.
+/// Sets the counters to 0, and orders the capture after everything before.
 ///
 /// # Safety
 /// `cmd` is being recorded outside of a render pass instance.
@@ -220,7 +221,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
         .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
     let all = vk::PipelineStageFlags::ALL_COMMANDS;
     let none = vk::DependencyFlags::empty();
-    // SAFETY: the caller's contract; counters lie in a buffer that can be copied to.
+    // SAFETY: the caller's contract; counters are in a buffer with transfer destination usage.
     unsafe {
         for counter in memory.counters.iter().flatten() {
             ctx.device().cmd_fill_buffer(cmd, counter.buffer, counter.offset, 4, 0);
@@ -229,10 +230,10 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
     }
 }
 
-/// Begin, the draws, End.
+/// Records Begin, the draws, and End.
 ///
 /// # Safety
-/// As [`Recorder::begin`]; the buffers hold what the case draws.
+/// As [`Recorder::begin`]; the buffers contain what the case draws.
 unsafe fn capture(
     cmd: vk::CommandBuffer,
     case: &Case,

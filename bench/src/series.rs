@@ -1,5 +1,5 @@
-//! Cases that differ in the number of vertices alone: what the smaller one took tells what the larger
-//! will.
+//! Cases that differ only in the number of vertices: the time of a smaller case predicts that of a
+//! larger one.
 
 #![forbid(unsafe_code)]
 
@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::case::Case;
 use super::contestant::Contestant;
 
-/// How many times slower than the roofline a contestant is that a case does without, where it would take
-/// too long with it.
+/// If a case would take too long, contestants that are this many times slower than the roofline are
+/// left out.
 pub(super) const SLOW: f64 = 10.0;
 
-/// Bytes from which on a capture takes as long as it is large.
+/// The number of bytes from which on the time of a capture is proportional to its size.
 const PREDICTING: u64 = 1 << 20;
 
 /// The last case that was measured.
@@ -22,13 +22,13 @@ pub(super) struct Series {
     pub(super) case: Case,
     /// Seconds that a capture took.
     pub(super) captures: Vec<(Contestant, f64)>,
-    /// Who was too slow for it.
+    /// The contestants that were too slow for it.
     pub(super) slow: Vec<Contestant>,
 }
 
 impl Series {
-    /// Those who have to be left out of a case for `captures` of each of the others to stay within the
-    /// limit; or why the case has to be.
+    /// Returns the contestants that must be left out, so that `captures` of each of the others stay
+    /// within the limit. An error says why the case itself must be left out.
     pub(super) fn too_slow(
         &self,
         case: &Case,
@@ -40,7 +40,7 @@ impl Series {
         if !is_next || growth < 1.0 {
             return Ok(Vec::new());
         }
-        // What small captures take says nothing of large ones.
+        // The times of small captures do not predict those of large ones.
         if self.case.bytes_written() < PREDICTING {
             return Ok(self.slow.clone());
         }

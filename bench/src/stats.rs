@@ -1,4 +1,4 @@
-//! Samples in a few numbers.
+//! Statistics of samples.
 
 #![forbid(unsafe_code)]
 
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 pub struct Spread {
     /// Half of the samples are below it.
     pub median: f64,
-    /// A tenth of them are.
+    /// A tenth of the samples are below it.
     pub p10: f64,
-    /// Nine tenths of them are.
+    /// Nine tenths of the samples are below it.
     pub p90: f64,
-    /// The least.
+    /// The smallest sample.
     pub min: f64,
 }
 
 impl Spread {
-    /// `None` without a sample.
+    /// Computes the distribution; `None` if there are no samples.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -31,7 +31,7 @@ impl Spread {
         })
     }
 
-    /// The same of each of `parts` equal parts of what was timed.
+    /// The distribution for one of `parts` equal parts of what was timed.
     pub fn divided(self, parts: u32) -> Self {
         let each = |time: f64| time / f64::from(parts.max(1));
         Self {
@@ -43,7 +43,7 @@ impl Spread {
     }
 }
 
-/// The quantile of sorted samples, between two of them in proportion.
+/// The quantile of sorted samples, with linear interpolation.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let at = q * sorted.len().saturating_sub(1) as f64;
     let (below, part) = (at.floor() as usize, at.fract());

@@ -1,4 +1,4 @@
-//! A run for people at a terminal.
+//! The report as text for a terminal.
 
 #![forbid(unsafe_code)]
 
@@ -11,12 +11,12 @@ use super::case::Workload;
 use super::contestant::Contestant;
 use super::report::{BenchReport, CaseReport, Measured, PipelineReport};
 
-/// Rules above, below, and under the head.
+/// Rules above the table, below it, and below its head.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
-/// Cases that were left out, and are listed.
+/// The maximum number of left-out cases that are listed.
 const LISTED: usize = 5;
 
 /// The report as text, with a line break at the end.
@@ -42,7 +42,7 @@ fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
         host.cpu.as_deref().map_or("CPU".to_owned(), printable)
     )?;
     if !host.optimized {
-        writeln!(out, "compiled without optimisations: times of the host mean little")?;
+        writeln!(out, "compiled without optimisations: times of the host are not meaningful")?;
     }
     match (report.clock.timestamps, report.clock.coverage) {
         (true, _) => writeln!(out, "times: the device's timestamps")?,
@@ -109,7 +109,7 @@ fn table(head: impl IntoIterator<Item = String>, left: usize) -> Table {
     table
 }
 
-/// Those who took part in any of the cases.
+/// The contestants that took part in any of the cases.
 fn present(cases: &[&CaseReport]) -> Vec<Contestant> {
     let took_part = |c: &Contestant| cases.iter().any(|case| case.result(*c).is_some());
     Contestant::ALL.into_iter().filter(took_part).collect()
@@ -163,7 +163,7 @@ fn rate(result: &Measured) -> String {
     text
 }
 
-/// Three significant figures or so.
+/// About three significant figures.
 fn figures(value: f64) -> String {
     match value {
         v if v >= 99.95 => format!("{v:.0}"),
@@ -219,7 +219,7 @@ fn pipelines(reports: &[PipelineReport]) -> Table {
     table
 }
 
-/// Who is missing and why, once each.
+/// The missing contestants and the reasons, each once.
 fn missing(report: &BenchReport) -> Vec<(Contestant, &str)> {
     let mut all: Vec<_> = report
         .cases

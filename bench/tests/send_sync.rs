@@ -1,4 +1,4 @@
-//! What is public may go to any thread and be shared between threads.
+//! Public types can be sent to other threads and shared between threads.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,7 +23,7 @@ send_and_sync! {
 
 const _: () =
     thread_safety::is_send_and_sync::<<vkxfb_bench::Contestant as std::str::FromStr>::Err>();
-/// A type that is asserted for itself.
+/// Types that are asserted separately.
 const OTHERS: &[&str] = &["UnknownContestant"];
 
 #[test]

@@ -1,43 +1,43 @@
-//! Vertex input on the command line, for the compute backend to pull attributes by.
+//! Vertex input on the command line, for the compute backend, which pulls attributes.
 
 use anyhow::{Result, bail};
 use vkxfb::lower::reflect::VertexReads;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
-/// What would be `VkPipelineVertexInputStateCreateInfo`.
+/// The options that correspond to `VkPipelineVertexInputStateCreateInfo`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Attributes {
-    /// Of the compute backend: the format of the attribute at a location, named as in Vulkan, and where it is
-    /// read, for example 0=R32G32B32_SFLOAT or 1=R8G8B8A8_UNORM@0+12 (binding 0, from byte 12 on). An
-    /// attribute without a binding has one of its own; one that is not given is read as the shader's input is
-    /// declared
+    /// For the compute backend: the format of the attribute at a location, named as in Vulkan, and
+    /// where it is read, for example 0=R32G32B32_SFLOAT or 1=R8G8B8A8_UNORM@0+12 (binding 0, byte
+    /// offset 12). An attribute without a binding gets a separate binding; an attribute that is not
+    /// given has the type that the shader declares
     #[arg(long = "attribute", value_name = "LOCATION=FORMAT[@BINDING[+OFFSET]],...",
         value_delimiter = ',', value_parser = parse_attribute)]
     attributes: Vec<Attribute>,
-    /// Of the compute backend: a binding's stride in bytes, and for attributes by instance the rate: 0=16,
-    /// 1=64/instance, 1=64/instance:4 (4 instances share an element). A stride that is not given is where
-    /// the attributes end
+    /// For the compute backend: a binding's stride in bytes, and for the instance rate its divisor:
+    /// 0=16, 1=64/instance, 1=64/instance:4 (4 instances share an element). By default the stride
+    /// is the end of the last attribute
     #[arg(long = "binding", value_name = "BINDING=STRIDE[/instance[:DIVISOR]],...",
         value_delimiter = ',', value_parser = parse_binding)]
     bindings: Vec<VertexBinding>,
 }
 
-/// An attribute as it was given.
+/// An attribute from the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Attribute {
     location: u32,
     format: VertexFormat,
-    /// The binding that it is read from, and the offset in it.
+    /// The binding and the offset in bytes from which it is read.
     place: Option<(u32, u32)>,
 }
 
 impl Attributes {
-    /// Whether nothing was given.
+    /// Whether neither option was given.
     pub(super) fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.bindings.is_empty()
     }
 
-    /// The vertex input of a shader that reads so much.
+    /// Makes the vertex input for a shader with these inputs.
     pub(super) fn vertex_input(&self, reads: &VertexReads) -> Result<VertexInput> {
         let mut input = VertexInput::default();
         for (i, Attribute { location, format, place }) in self.attributes.iter().enumerate() {
@@ -72,7 +72,7 @@ impl Attributes {
         Ok(input)
     }
 
-    /// Attributes without a binding: each has the next that is free.
+    /// Gives each attribute without a binding the next free one.
     fn add_own_bindings(&self, reads: &VertexReads, input: &mut VertexInput) {
         let packed = reads.packed_vertex_input();
         let mut next = 0;
@@ -92,8 +92,7 @@ impl Attributes {
         input.attributes.sort_by_key(|a| a.location);
     }
 
-    /// A stride for each binding that was not given one: where its last attribute ends, aligned for the next
-    /// element.
+    /// Adds the missing strides: the end of the last attribute, aligned for the next element.
     fn add_strides(&self, input: &mut VertexInput) -> Result<()> {
         let attributes = input.attributes.clone();
         for VertexAttribute { location, binding, format, offset } in &attributes {

@@ -29,25 +29,26 @@ pub(crate) struct Arguments {
     /// Only these topologies, for example triangle-list,triangle-strip
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<PrimitiveTopology>)]
     topology: Vec<PrimitiveTopology>,
-    /// Only records of so many bytes a vertex: 16, 32, 64, 256
+    /// Only records of these sizes in bytes: 16, 32, 64, 256
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = super::part::<u32>)]
     size: Vec<u32>,
-    /// Only records in so many capture buffers: 1 to 4
+    /// Only records in these numbers of capture buffers: 1 to 4
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = super::part::<u32>)]
     buffers: Vec<u32>,
-    /// Only so many vertices, or indices: 3 to 64Mi
+    /// Only these numbers of vertices, or of indices: 3 to 64Mi
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_count)]
     vertices: Vec<u32>,
-    /// Only these beside the roofline: native, vertex, compute, compute-specialized
+    /// Only these, in addition to the roofline: native, vertex, compute, compute-specialized
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<Contestant>)]
     backend: Vec<Contestant>,
     /// Every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]
     full: bool,
-    /// Captures of each contestant that are timed, at least
+    /// The minimum number of timed captures of each contestant
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Leave out what would take longer, by what fewer vertices took; with --full 60
+    /// Leave out cases that would take longer, as predicted from fewer vertices; with --full the
+    /// default is 60
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     limit: Option<Duration>,
     /// Run under the validation layer, which makes everything slower; its messages are errors
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a plot of bytes a second over the number of vertices, as SVG
+    /// Write a plot of bytes per second over the number of vertices, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -109,7 +110,7 @@ impl Arguments {
 
 /// Runs `vkxfb bench`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    // Before the device is opened: what cannot be run or written need not be.
+    // Checked before the device is opened, so that errors are found at once.
     let plan = arguments.plan()?;
     if let Some(file) = &arguments.plot {
         check_writable(file).with_context(|| super::cannot_write(file))?;
@@ -120,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         validation: arguments.validate,
         ..OpenOptions::default()
     })?;
-    // What is asked for by name has to be there.
+    // Backends that the user names must be available.
     let asked: Vec<Backend> = arguments.backend.iter().filter_map(|c| c.backend()).collect();
     for backend in asked {
         gpu.capabilities().availability(backend)?;

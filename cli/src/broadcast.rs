@@ -12,10 +12,10 @@ use vkxfb::lower::broadcast::{BroadcastOptions, broadcast_color};
 pub(crate) struct Arguments {
     /// A fragment shader in SPIR-V whose output at location 0 stands for gl_FragColor
     shader: PathBuf,
-    /// Its entry point, where there are several
+    /// Its entry point, if there are several
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
-    /// Colour attachments to be written
+    /// The number of colour attachments to be written
     #[arg(long, value_name = "N", default_value_t = 8)]
     attachments: u32,
     /// maxFragmentOutputAttachments of the device
@@ -43,7 +43,7 @@ struct Report<'a> {
     added: Vec<Output>,
 }
 
-/// An output of its own for an attachment.
+/// The added output for an attachment.
 #[derive(Serialize)]
 struct Output {
     variable: u32,

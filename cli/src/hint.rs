@@ -1,11 +1,12 @@
-//! What a user can do about an error, in the words of the command line: the library knows no options.
+//! What a user can do about an error, in terms of the command line: the library does not know its
+//! options.
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::LowerError;
 
 use super::Command;
 
-/// A line to be shown below an error.
+/// Returns a line to be shown below an error.
 pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static str> {
     let captures_nothing = error.chain().any(|cause| {
         let capture = cause.downcast_ref::<CaptureError>();

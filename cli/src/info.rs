@@ -15,7 +15,7 @@ use super::layer::{Installed, NAME, installed};
 /// Arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Look at the devices as if they were no more than this
+    /// Use no more of the devices than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
     /// Print JSON
@@ -31,7 +31,7 @@ struct Device<'a> {
     api_version: String,
     device_type: &'static str,
     backends: Vec<BackendStatus>,
-    /// What is done differently on it.
+    /// The workarounds for it.
     workarounds: Vec<WorkaroundStatus>,
     layer: LayerStatus<'a>,
 }
@@ -41,7 +41,7 @@ struct Device<'a> {
 struct LayerStatus<'a> {
     /// Whether it is between this command and the driver.
     loaded: bool,
-    /// What it says of the device.
+    /// What it reports about the device.
     says: Option<&'a str>,
     /// The manifests that the loader finds.
     installed: &'a [Installed],
@@ -51,7 +51,7 @@ struct LayerStatus<'a> {
 struct BackendStatus {
     name: &'static str,
     available: bool,
-    /// Why not.
+    /// Why it is not available.
     reasons: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Where the layer is installed, if it is.
+/// Describes where the layer is installed.
 fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     if installed.is_empty() {
         writeln!(text, "layer not installed; vkxfb layer install --user does that")?;

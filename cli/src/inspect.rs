@@ -29,10 +29,11 @@ pub(crate) struct Arguments {
     shader: PathBuf,
     #[command(flatten)]
     captured: super::Captured,
-    /// Show what is captured as Mesa and OpenGL have it: the outputs by component, and the varyings
+    /// Show what is captured in the terms of Mesa and OpenGL: the outputs by component, and the
+    /// varyings
     #[arg(long)]
     gl: bool,
-    /// Locations that the device has: maxVertexOutputComponents / 4, or of another stage
+    /// Locations that the device has: maxVertexOutputComponents / 4, or likewise for another stage
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_locations: u32,
     /// Print JSON
@@ -48,7 +49,7 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, also where nothing is captured; 2 where the shader or the list is wrong.";
 
-/// A shader's interface, and both views of what is captured of it.
+/// A shader's interface, and both views of what is captured.
 #[derive(Serialize)]
 struct Inspection {
     stage: &'static str,
@@ -58,15 +59,15 @@ struct Inspection {
     inputs: Vec<InterfaceRow>,
     /// The members of its push constant block.
     push_constants: Vec<PushConstantRow>,
-    /// What the shader puts out, captured or not.
+    /// The outputs of the shader, captured or not.
     shader_outputs: Vec<InterfaceRow>,
-    /// Why nothing is captured, where nothing is.
+    /// Why nothing is captured, if that is so.
     nothing_captured: Option<String>,
     buffers: Vec<BufferRow>,
     outputs: Vec<OutputRow>,
     varyings: Vec<VaryingRow>,
     locations_used: Vec<u32>,
-    /// Locations of the device that the shader leaves; what a translator may add.
+    /// Locations of the device that the shader does not use, for outputs that a translator may add.
     locations_left: u32,
 }
 
@@ -83,29 +84,29 @@ struct ConstantRow {
 struct PushConstantRow {
     /// Bytes from the start of the application's push constants.
     offset: u32,
-    /// As GLSL writes it.
+    /// The type in GLSL.
     #[serde(rename = "type")]
     ty: String,
     name: Option<String>,
-    /// Whether the shader reads anything of it.
+    /// Whether the shader reads any part of it.
     is_read: bool,
 }
 
 /// A variable, or the member of a block.
 #[derive(Serialize)]
 struct InterfaceRow {
-    /// What --varyings takes for it, beside the name.
+    /// The text that --varyings accepts for it, in addition to the name.
     selector: Option<String>,
     location: Option<u32>,
     /// The first of the location's four components.
     component: u32,
     /// The built-in's name in SPIR-V.
     built_in: Option<String>,
-    /// As GLSL writes it.
+    /// The type in GLSL.
     #[serde(rename = "type")]
     ty: String,
     name: Option<String>,
-    /// Bytes in a record; none for what cannot be captured.
+    /// Its size in bytes in a record; none if it cannot be captured.
     size: Option<u32>,
 }
 
@@ -118,7 +119,7 @@ struct BufferRow {
     stream: u32,
 }
 
-/// Up to four 32-bit components of one location, as `nir_gather_xfb_info` has them.
+/// Up to four 32-bit components of one location, as in `nir_gather_xfb_info`.
 #[derive(Serialize)]
 struct OutputRow {
     location: Option<u32>,
@@ -136,10 +137,10 @@ struct VaryingRow {
     buffer: u32,
     /// Bytes from the start of the record.
     offset: u32,
-    /// As GLSL writes it.
+    /// The type in GLSL.
     #[serde(rename = "type")]
     ty: String,
-    /// As OpenGL's program interface has it.
+    /// The type in OpenGL's program interface.
     gl_type: String,
     buffer_index: u32,
     /// Elements of an array, otherwise 1.
@@ -175,7 +176,7 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
     };
     let (layout, nothing_captured) = match layout {
         Ok(layout) => (layout, None),
-        // There is still something to be seen.
+        // The rest can still be shown.
         Err(error @ (CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured)) => {
             (Layout::default(), Some(error.to_string()))
         }
@@ -246,7 +247,7 @@ fn varying_row(varying: &Varying) -> VaryingRow {
     }
 }
 
-/// A row a location: a long vector of 64-bit components takes two.
+/// Makes one row per location: a vector of 64-bit components may need two.
 fn output_rows(output: &CapturedOutput) -> Vec<OutputRow> {
     let mut rows = Vec::new();
     let (mut component, mut done) = (output.component, 0);

@@ -13,8 +13,8 @@ use vkxfb::vertex_input::{InputRate, VertexInput};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A shader in SPIR-V: vertex, for the native backend also tessellation evaluation or geometry; or a vertex
-    /// shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    /// A shader in SPIR-V (a vertex shader; for the native backend also a tessellation evaluation
+    /// or geometry shader), or a vertex shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     /// native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
@@ -23,17 +23,18 @@ pub(crate) struct Arguments {
     captured: super::Captured,
     #[command(flatten)]
     attributes: super::attributes::Attributes,
-    /// Of the compute backend: invocations of a workgroup
+    /// For the compute backend: invocations of a workgroup
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
-    /// Of the compute backend: bytes of shared memory in which a workgroup collects records, 0 for none
+    /// For the compute backend: bytes of shared memory in which a workgroup collects records, 0 for
+    /// none
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     staging: u32,
-    /// Of the compute backend: reach memory by the storage buffers of this descriptor set, not by device
-    /// address
+    /// For the compute backend: access memory through the storage buffers of this descriptor set,
+    /// not by device address
     #[arg(long, value_name = "SET")]
     descriptor_set: Option<u32>,
-    /// With a list, of the native backend: the device's maxVertexOutputComponents,
+    /// For the native backend with a list: the device's maxVertexOutputComponents,
     /// maxTessellationEvaluationOutputComponents or maxGeometryOutputComponents
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
@@ -56,7 +57,7 @@ vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example o
 Exit status: 0, or 2 where the shader cannot be lowered so.";
 
 impl Arguments {
-    /// Whether it is said beside the shader what to capture.
+    /// Whether the arguments say what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
@@ -74,7 +75,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.backend != Backend::Compute && !arguments.attributes.is_empty() {
         bail!(
-            "--attribute and --binding are the compute backend's: the others leave vertex input to the driver"
+            "--attribute and --binding are for the compute backend: the others leave vertex input to the driver"
         );
     }
     let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
-/// The module, and the vertex input that it pulls itself.
+/// Lowers the module. Also returns the vertex input, if the module pulls its attributes.
 fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<VertexInput>)> {
     let values = arguments.captured.constants.values(words)?;
     let specialization = values.specialization();
@@ -107,27 +108,27 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<Vertex
     })
 }
 
-/// What the runtime has to know of a module.
+/// What the runtime has to know about a module.
 #[derive(Serialize)]
 struct Report<'a> {
     backend: &'static str,
     entry_point: &'a str,
-    /// XXH3 of the words, 128 bits.
+    /// 128-bit XXH3 hash of the words.
     cache_key: String,
-    /// Bytes of a record in each of the four buffers.
+    /// The stride in bytes of each of the four buffers.
     strides: &'a [Option<u32>],
     has_side_effects: bool,
     resources: Option<String>,
-    /// Sets that the shader itself uses.
+    /// The descriptor sets that the shader itself uses.
     descriptor_sets: &'a [u32],
-    /// Bytes of push constants that the shader itself reads, in multiples of 16; on the native backend all of
-    /// its block.
+    /// The range in bytes of push constants that the shader itself reads, in multiples of 16. For
+    /// the native backend, its whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// The rest is of the compute backend alone.
+    /// The rest is only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
-    /// The location of the attribute that each descriptor slot of the sysvals serves.
+    /// For each descriptor slot of the sysvals, the location of its attribute.
     attribute_locations: Vec<u32>,
     bindings: Vec<Binding>,
     attributes: Vec<Attribute>,
@@ -145,7 +146,7 @@ struct SpecIds {
 struct Binding {
     binding: u32,
     stride: u32,
-    /// Instances that share an element; none by vertex.
+    /// The number of instances that share an element; none for the vertex rate.
     instance_divisor: Option<u32>,
 }
 

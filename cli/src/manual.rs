@@ -1,4 +1,4 @@
-//! What is generated from the arguments: completions for shells, and the manual page.
+//! Generated from the arguments: completions for shells, and the manual page.
 
 use std::io::Write;
 

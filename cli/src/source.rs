@@ -1,5 +1,5 @@
-//! Files of shaders: what is in them, by their content first and then by their extension, and what to do with
-//! those that are not read here.
+//! Files with shaders: finds out their language, by the content first and then by the extension,
+//! and says what to do with those that are not supported.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,11 +9,11 @@ use spirv::MAGIC_NUMBER;
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::spirv::words_from_bytes;
 
-/// What is accepted where a vertex shader is wanted.
+/// What is accepted as a vertex shader.
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// What a file holds.
+/// What a file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spirv,
@@ -24,19 +24,19 @@ enum Kind {
     Slang,
     Dxil,
     Metal,
-    /// Source of another stage, in words with its article.
+    /// Source of another stage; the text is the stage with its article.
     Stage(&'static str),
-    /// The same of a stage that can be captured.
+    /// Source of another stage that can be captured as SPIR-V; likewise.
     CapturedStage(&'static str),
     Unknown,
 }
 
 impl Kind {
-    /// SPIR-V and DirectX bytecode begin with a number of theirs, whatever the file is called. Otherwise the
-    /// extension counts, and where it is used for several languages or for none, the text.
+    /// Recognises SPIR-V and DirectX bytecode by their magic numbers, whatever the extension is.
+    /// Otherwise the extension counts, or the text if the extension is ambiguous or unknown.
     fn of(file: &Path, bytes: &[u8]) -> Self {
         let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
-        // Of an empty file the parser has the best to say.
+        // For an empty file, the message of the parser is the best.
         if bytes.is_empty() || magics.iter().any(|magic| bytes.starts_with(magic)) {
             return Self::Spirv;
         }
@@ -48,7 +48,7 @@ impl Kind {
         match extension.as_deref() {
             Some("wgsl") => Self::Wgsl,
             Some("vert" | "glsl") => Self::Glsl,
-            // HLSL's vertex shaders are called so, too.
+            // Vertex shaders in HLSL have this extension, too.
             Some("vs" | "vsh") => match text.map(Self::of_text) {
                 Some(Self::Hlsl) => Self::Hlsl,
                 _ => Self::Glsl,
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// By what each language has and the others have not.
+    /// Recognises a language by words that the others do not have.
     fn of_text(text: &str) -> Self {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if text.trim_start().starts_with("; SPIR-V") || has(&["OpMemoryModel", "OpEntryPoint"]) {
@@ -86,7 +86,7 @@ impl Kind {
         }
     }
 
-    /// What a file is that is not read, and what makes SPIR-V of it.
+    /// Says what an unsupported file is, and how to convert it to SPIR-V.
     fn refusal(self, file: &Path, accepted: &str) -> String {
         let path = file.display();
         let spirv = file.with_extension("spv");
@@ -104,7 +104,7 @@ impl Kind {
                  slangc {path} -target spirv -stage vertex -entry main -o {spirv}"
             ),
             Self::Dxil => format!(
-                "{path} is DirectX bytecode; the HLSL that it was made of can be compiled to SPIR-V (dxc -spirv)"
+                "{path} is DirectX bytecode; the HLSL from which it was made can be compiled to SPIR-V (dxc -spirv)"
             ),
             Self::Metal => format!("{path} is Metal's language; accepted are {accepted}"),
             Self::Stage(stage) => format!("{path} is {stage} by its name; accepted are {accepted}"),
@@ -122,7 +122,7 @@ impl Kind {
     }
 }
 
-/// The words of a vertex shader's file: SPIR-V, or WGSL or GLSL, which are compiled.
+/// Reads the words of a vertex shader from a file: SPIR-V, or WGSL or GLSL, which are compiled.
 pub(super) fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
     let path = || file.display().to_string();
     let bytes = read_bytes(file)?;
@@ -138,11 +138,11 @@ pub(super) fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
     Ok(words)
 }
 
-/// The words of a SPIR-V file.
+/// Reads the words of a SPIR-V file.
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // A fragment shader may be what is wanted, only not as source.
+        // The stage may be right here, but source is not accepted.
         Kind::Stage(_) | Kind::CapturedStage(_) => Kind::Glsl,
         kind => kind,
     };

@@ -6,15 +6,15 @@ use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::{Declarations, Type};
 use vkxfb::spirv::specialization::{DeclaredConstant, SpecializationConstant, declared_constants};
 
-/// What the pipeline would be given.
+/// The values that a pipeline would get.
 #[derive(Debug, clap::Args)]
 pub(super) struct Constants {
-    /// Give a specialisation constant a value: 4=5, 4=-5, 4=0.5 or 4=true, as its type has it
+    /// Set a specialisation constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true
     #[arg(long = "constant", value_name = "ID=VALUE,...", value_delimiter = ',', value_parser = parse)]
     constants: Vec<(u32, Value)>,
 }
 
-/// A value as it was written, before the constant's type is known.
+/// A value from the command line, before the constant's type is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Value {
     Bool(bool),
@@ -22,11 +22,11 @@ enum Value {
     Float(f64),
 }
 
-/// Values as they lie in memory, by `SpecId`.
+/// The bytes of values in memory, with their `SpecId`.
 pub(super) struct Values(Vec<(u32, Vec<u8>)>);
 
 impl Values {
-    /// As lowering takes them.
+    /// Returns the values for lowering.
     pub(super) fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
         self.0
             .iter()
@@ -36,8 +36,8 @@ impl Values {
 }
 
 impl Constants {
-    /// The values that a module is given. Vulkan ignores those for constants that it does not have; here
-    /// such a value is a mistake.
+    /// Returns the values for a module. Vulkan ignores values for constants that the module does
+    /// not have; here that is an error.
     pub(super) fn values(&self, words: &[u32]) -> Result<Values> {
         if self.constants.is_empty() {
             return Ok(Values(vec![]));
@@ -60,20 +60,20 @@ impl Constants {
     }
 }
 
-/// A constant in words: `4 (int COUNT = 2)`.
+/// Describes a constant: `4 (int COUNT = 2)`.
 fn describe(constant: &DeclaredConstant) -> String {
     let DeclaredConstant { constant_id, name, type_name, .. } = constant;
     let name = name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
     format!("{constant_id} ({type_name}{name} = {})", default_of(constant))
 }
 
-/// A constant's default as its type has it.
+/// Formats the default of a constant, by its type.
 pub(super) fn default_of(constant: &DeclaredConstant) -> String {
     let bits = constant.default;
     match constant.ty {
         Type::Other(Op::TypeBool) => (bits != 0).to_string(),
         Type::Int { signed: true, width: 64 } => bits.cast_signed().to_string(),
-        // Narrower ones are sign-extended to the literal's word.
+        // The literal of a narrower integer is sign-extended to a word.
         Type::Int { signed: true, .. } => (bits as u32).cast_signed().to_string(),
         Type::Float { width: 64 } => f64::from_bits(bits).to_string(),
         Type::Float { width: 32 } => f32::from_bits(bits as u32).to_string(),
@@ -83,7 +83,7 @@ pub(super) fn default_of(constant: &DeclaredConstant) -> String {
 }
 
 impl Value {
-    /// The value as it lies in memory, in as many bytes as its type has.
+    /// Returns the bytes of the value in memory, with the size of the type.
     fn to_memory(self, ty: &Type) -> Result<Vec<u8>> {
         let wide = match (self, ty) {
             (Self::Bool(value), Type::Other(Op::TypeBool)) => return Ok(vk_bool(value)),
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(bytes("1=4294967296", &int(32, false)), None);
         assert_eq!(bytes("1=4294967296", &int(64, false)), Some((1u64 << 32).to_ne_bytes().into()));
         assert_eq!(bytes("1=255", &int(8, false)), Some(vec![255]));
-        // A number without a point is a float where the constant is one.
+        // A number without a point is a float if the constant is a float.
         let float = Type::Float { width: 32 };
         assert_eq!(bytes("1=3", &float), Some(3f32.to_ne_bytes().into()));
         assert_eq!(bytes("1=1e-3", &float), Some(1e-3f32.to_ne_bytes().into()));

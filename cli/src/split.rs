@@ -40,7 +40,7 @@ struct Member<'a> {
     variable: u32,
     /// The variable that it was a member of.
     of: u32,
-    /// Indices from there.
+    /// The indices from there to the member.
     path: &'a [u32],
     location: u32,
 }

@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use vkxfb::capture::{SlotLocations, StreamOutput, StreamOutputInfo};
 
-/// The file, field by field as [`StreamOutputInfo`].
+/// The file, with the same fields as [`StreamOutputInfo`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// May be shorter than there are buffers.
+    /// May have fewer elements than there are buffers.
     strides: Vec<u32>,
     outputs: Vec<Output>,
     #[serde(default)]

@@ -26,10 +26,10 @@ and, of outputs, Offset. Without any of them the module stays as it is. Streams 
 
 Exit status: 0, or 2 where the file holds no module.";
 
-/// What was done.
+/// The result.
 #[derive(Serialize)]
 struct Report {
-    /// Whether there was transform feedback.
+    /// Whether there was transform feedback to remove.
     stripped: bool,
 }
 

@@ -43,7 +43,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-/// What is derived agrees with what it is derived from.
+/// Checks that derived values agree with the values from which they are derived.
 #[track_caller]
 fn assert_consistent(case: &Value) {
     let results = case["results"].as_array().unwrap();
@@ -116,7 +116,7 @@ fn every_workload_is_right_and_consistent_under_validation() {
             "many-draws-counters",
         ]
     );
-    // Of three vertices adjacency makes nothing.
+    // Three vertices are too few for a primitive with adjacency.
     let draws = cases.iter().filter(|c| c["workload"] == "draw");
     let count = |n: u32| draws.clone().filter(|c| c["vertices"] == n).count();
     assert_eq!((count(3), count(606)), (6, 10));
@@ -129,7 +129,7 @@ fn every_workload_is_right_and_consistent_under_validation() {
     }
 }
 
-/// Bytes by hand: what the ratios to the memory's speed rest on.
+/// Compares bytes with values computed by hand, on which the ratios to the roofline depend.
 #[test]
 fn a_case_says_what_it_moves() {
     let report = json(&[
@@ -149,7 +149,7 @@ fn a_case_says_what_it_moves() {
     assert_eq!((&case["record_bytes"], &case["buffers"]), (&32.into(), &1.into()));
 }
 
-/// llvmpipe's timestamps leave out the work (Mesa 22.3).
+/// llvmpipe's timestamps do not include the work (Mesa 22.3).
 #[test]
 fn timestamps_that_do_not_cover_the_work_are_not_used() {
     let report = json(&["--part", "draw", "--topology", "point-list", "--vertices", "64Ki"]);
@@ -163,8 +163,8 @@ fn timestamps_that_do_not_cover_the_work_are_not_used() {
     }
 }
 
-/// A fan of which one invocation would store the hub for too long is no case of the vertex backend, and the
-/// others are measured.
+/// The vertex backend refuses a fan whose hub one invocation would store too many times. The other
+/// contestants are measured.
 #[test]
 fn fans_that_the_vertex_backend_refuses_are_measured_without_it() {
     let arguments = [

@@ -1,9 +1,11 @@
-//! Captures on llvmpipe are no slower beside the roofline and beside native than they were: ratios of one
-//! run, against the bars in `cli/tests/bench-bars.json`. Times of a machine play no part.
+//! Checks that captures on llvmpipe have not become slower relative to the roofline and to native:
+//! compares ratios within one run with the bars in `cli/tests/bench-bars.json`. Absolute times do
+//! not matter.
 //!
-//! It takes minutes and a machine that is left alone, and is no part of the ordinary run:
-//! `cargo test --release -p vkxfb-cli --test bench_bars -- --ignored --nocapture`. With `VKXFB_BENCH_JSON=FILE` it
-//! looks at what `vkxfb bench --json` wrote instead. A bar is raised when a capture gets faster.
+//! It takes minutes, needs a machine without other load, and is not part of the ordinary run:
+//! `cargo test --release -p vkxfb-cli --test bench_bars -- --ignored --nocapture`. With
+//! `VKXFB_BENCH_JSON=FILE` it reads the output of `vkxfb bench --json` instead. A bar should be
+//! raised when a capture gets faster.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -11,7 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Runs that may fall below a bar before it counts: others use the machine, too.
+/// The number of runs below a bar after which the test fails: other programs may use the machine.
 const TRIES: usize = 3;
 
 fn bars() -> Value {
@@ -32,7 +34,7 @@ fn measure(bars: &Value) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The case of most vertices of a workload and topology.
+/// Returns the case with the most vertices of a workload and topology.
 fn largest<'a>(report: &'a Value, workload: &Value, topology: &Value) -> Option<&'a Value> {
     let cases = report["cases"].as_array().unwrap().iter();
     let of = cases.filter(|c| c["workload"] == *workload && c["topology"] == *topology);
@@ -43,7 +45,7 @@ fn result<'a>(case: &'a Value, contestant: &Value) -> Option<&'a Value> {
     case["results"].as_array().unwrap().iter().find(|r| r["contestant"] == *contestant)
 }
 
-/// What lies below its bar.
+/// Returns descriptions of the ratios that are below their bars.
 fn below(bars: &Value, report: &Value) -> Vec<String> {
     let device = report["device"]["name"].as_str().unwrap();
     let expected = bars["device"].as_str().unwrap();
@@ -66,7 +68,7 @@ fn below(bars: &Value, report: &Value) -> Vec<String> {
             }
         }
     }
-    // Deciding the topology at run time costs little beside a specialised pipeline.
+    // Deciding the topology at run time costs little compared with a specialised pipeline.
     let least = bars["dispatch"].as_f64().unwrap();
     for case in report["cases"].as_array().unwrap() {
         let time = |name: &str| {
@@ -101,7 +103,7 @@ fn below(bars: &Value, report: &Value) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "takes minutes, and a machine that is left alone"]
+#[ignore = "takes minutes, and needs a machine without other load"]
 fn captures_are_no_slower_than_they_were() {
     let bars = bars();
     let mut failed = below(&bars, &measure(&bars));
@@ -119,7 +121,7 @@ fn captures_are_no_slower_than_they_were() {
     assert!(failed.is_empty(), "below the bar:\n{}", failed.join("\n"));
 }
 
-/// The comparison itself, which is part of the ordinary run.
+/// Tests the comparison itself, as part of the ordinary run.
 #[test]
 fn a_ratio_below_its_bar_is_found() {
     let bars = bars();

@@ -1,6 +1,7 @@
-//! The command as a user runs it: exit statuses, and what it says.
+//! Tests the command as a user runs it: exit statuses and output.
 //!
-//! Devices are the machine's first, which is lavapipe's where `tests/setup.sh` made the machine.
+//! The device is the first of the machine, which is lavapipe if `tests/setup.sh` installed
+//! everything.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
-/// Captures numbers that every backend computes alike. Points need a size.
+/// Captures numbers that all backends compute exactly. Points need a size.
 const CAPTURES: &str = "
     #version 450
     layout(location = 0) in vec4 read;
@@ -55,7 +56,7 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}", self.stdout))
     }
 
-    /// Could not run, and says why on standard error, in one line if nothing else is said.
+    /// Checks that the command could not run, and says why on standard error.
     #[track_caller]
     fn refuses(self, what: &[&str]) {
         let ran = self.exits(2);
@@ -100,7 +101,7 @@ impl Shaders {
     }
 }
 
-/// The cells of the only report, by backend and topology.
+/// Returns the cells of the only report, by backend and topology.
 #[track_caller]
 fn cells(json: &Value) -> Vec<(String, String, Value)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -110,7 +111,7 @@ fn cells(json: &Value) -> Vec<(String, String, Value)> {
     cells.iter().map(|c| (text(&c["backend"]), text(&c["topology"]), c.clone())).collect()
 }
 
-/// Every topology passes on those backends and no other, with nothing left out.
+/// Checks that every topology passes on exactly those backends, with nothing left out.
 #[track_caller]
 fn assert_covers(json: &Value, backends: &[Backend]) {
     assert_eq!(json["outcome"], "all-right");
@@ -153,7 +154,7 @@ fn help_has_examples() {
     }
     vkxfb(&[]).exits(2);
 
-    // The example of stream outputs is one.
+    // The help contains an example of stream outputs, which must work.
     let start = ran.stdout.find("{ \"strides\"").unwrap();
     let end = start + ran.stdout[start..].find("}] }").unwrap() + 4;
     let shaders = Shaders::new();
@@ -220,14 +221,14 @@ fn the_floor_is_probed_by_compute_alone() {
 #[test]
 fn a_shader_from_a_file_is_probed() {
     let shaders = Shaders::new();
-    // As the name of a file may be.
+    // Names of files may contain such characters.
     let shader = shaders.glsl("my shader's.spv", CAPTURES);
     let mut arguments = vec!["probe", "--device", "0", "--quick", "--validate", "--json"];
     arguments.extend(["--shader", &shader]);
     assert_covers(&vkxfb(&arguments).exits(0).json(), &Backend::ALL);
 }
 
-/// Vulkan forbids to draw such a shader as points, so that no graphics backend may.
+/// Vulkan forbids drawing points with such a shader in a graphics pipeline.
 #[test]
 fn a_shader_without_a_point_size_is_probed_without_points() {
     let shaders = Shaders::new();
@@ -242,8 +243,8 @@ fn a_shader_without_a_point_size_is_probed_without_points() {
     }
 }
 
-/// The records of this shader depend on where in a subgroup the vertex is shaded, which differs from
-/// draw to draw: what the specification forbids a capture to show, and the probe must not pass.
+/// The records of this shader depend on the place of the vertex in its subgroup, which differs from
+/// draw to draw. The probe must report that the records differ.
 const LANE: &str = "
     #version 450
     #extension GL_KHR_shader_subgroup_basic : require
@@ -281,7 +282,7 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     }
     assert!(std::fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
 
-    // The same as JSON, with the command that repeats it, which a shell takes as it is.
+    // The same as JSON, with the command that repeats it, which can be pasted into a shell.
     arguments.push("--json");
     let json = vkxfb(&arguments).exits(1).json();
     assert_eq!(json["outcome"], "mismatches");
@@ -293,7 +294,7 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
 }
 
-/// The same shader on two backends, of which one has no subgroups of more than one vertex.
+/// The same shader on two backends, one of which only has subgroups of one vertex.
 #[test]
 fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     let shaders = Shaders::new();
@@ -313,7 +314,7 @@ fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
-/// A foreign architecture's manifest may come first in the directory.
+/// The manifest for another architecture may come first in the directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_driver_of_this_machine_is_chosen() {
@@ -330,7 +331,7 @@ fn the_driver_of_this_machine_is_chosen() {
     assert_eq!(driver::lavapipe_in(directory.0.path()), Some(copy));
 }
 
-/// The driver's manifest twice is two devices, each with its own command.
+/// With the driver's manifest twice there are two devices, each with its own command.
 #[cfg(target_os = "linux")]
 #[test]
 fn several_devices_are_told_apart() {
@@ -387,7 +388,7 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
     let fragment = common::assemble(fragment, "vulkan1.1");
     refuses(&shaders.file("fragment.spv", bytemuck::cast_slice(&fragment)), "Fragment 'main'");
 
-    // An Xfb mode that nothing is decorated for, and two vertex shaders to choose from.
+    // A shader with the Xfb mode but without decorations, and a module with two vertex shaders.
     let vertex = "OpCapability Shader\nOpCapability TransformFeedback\n\
         OpMemoryModel Logical GLSL450\nOpEntryPoint Vertex %1 \"main\"\n\
         OpExecutionMode %1 Xfb\n%2 = OpTypeVoid\n%3 = OpTypeFunction %2\n\
@@ -469,7 +470,7 @@ fn files_are_written_whole_or_refused_before_the_run() {
     let nowhere = shaders.path("missing/file");
     let nowhere = nowhere.to_str().unwrap();
     for option in ["--html", "--report"] {
-        // The table would be on standard output, had it run.
+        // If it had run, the table would be on standard output.
         vkxfb(&["probe", "--quick", option, nowhere]).refuses(&["cannot write", nowhere]);
     }
 }
@@ -562,7 +563,7 @@ fn what_is_captured_of_nothing_is_told() {
         layout(location = 6) out Block { dvec3 wide; float list[3]; } block;
         void main() { gl_Position = vec4(position, 1); }";
     let shader = shaders.glsl("plain.spv", source);
-    // There is still an interface to be seen.
+    // The interface is still shown.
     let text = vkxfb(&["inspect", &shader]).exits(0).stdout;
     for part in ["lacks the execution mode Xfb", "--varyings", "@3", "mat2", "@Position", "vec4"] {
         assert!(text.contains(part), "no {part} in {text}");
@@ -585,7 +586,7 @@ fn what_is_captured_of_nothing_is_told() {
     ] {
         let row = (selector.to_owned(), ty.to_owned(), name.to_owned(), Some(size));
         assert!(outputs.contains(&row), "no {row:?} in {outputs:?}");
-        // Both forms are taken, and lead to the same.
+        // Both forms are accepted, and give the same result.
         let by =
             |output| vkxfb(&["inspect", &shader, "--varyings", output, "--json"]).exits(0).json();
         let (by_place, by_name) = (by(selector), by(name));
@@ -594,7 +595,7 @@ fn what_is_captured_of_nothing_is_told() {
         }
     }
 
-    // Who has to capture something is told how, and which outputs there are.
+    // The message says how to capture something, and how to list the outputs.
     let lower = ["lower", &shader, "--backend", "compute", "--text"];
     vkxfb(&lower).refuses(&["plain.spv", "execution mode Xfb", "--varyings", "vkxfb inspect"]);
     vkxfb(&[&lower[..], &["--varyings", "colour"]].concat()).refuses(&[
@@ -610,7 +611,7 @@ fn a_list_may_have_spaces() {
     let shader = shaders.glsl("shader.spv", CAPTURES);
     let json = vkxfb(&["inspect", &shader, "--varyings", "copied, indices ,@0.xy", "--json"]);
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 32);
-    // As a shell hands over what is not quoted.
+    // As a shell passes a list with spaces that is not quoted.
     let json = vkxfb(&["inspect", "--varyings", "copied,", "indices", &shader, "--json"]);
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
     vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
@@ -618,8 +619,8 @@ fn a_list_may_have_spaces() {
     vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
 }
 
-/// An element of an array alone has to become an output of its own, and 16 locations and Position are more
-/// than every device has.
+/// A single element of an array has to become a separate output, and not every device supports 16
+/// locations and Position.
 #[test]
 fn output_components_of_the_device_are_an_argument() {
     let shaders = Shaders::new();
@@ -634,7 +635,7 @@ fn output_components_of_the_device_are_an_argument() {
     let wider = [&arguments[..], &["--max-output-components", "128"]].concat();
     let text = vkxfb(&wider).exits(0).stdout;
     assert!(text.contains("OpDecorate %xfb_0_0 Location 16"), "{text}");
-    // What may be decorated where it is needs no location.
+    // An output that can be decorated in place needs no further location.
     let whole = ["lower", &shader, "--backend", "native", "--varyings", "matrix", "--text"];
     vkxfb(&whole).exits(0);
 }
@@ -683,7 +684,7 @@ fn stream_outputs_and_constants_are_taken() {
         common::validate(&words, "vulkan1.1");
     }
 
-    // By its default the constant is 2, and there is no VAR2.
+    // The default of the constant is 2, and so there is no VAR2.
     vkxfb(&inspect).refuses(&["all.json", "stream output 1: register_index is 4"]);
     vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
     let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
@@ -733,7 +734,7 @@ fn constants_are_of_the_shader_and_of_its_types() {
     let json = with("4=3, 7=1,8=false").exits(0).json();
     assert_eq!(json["buffers"][0]["stride"], 12);
     assert_eq!(json["constants"][1]["name"], "SCALE");
-    // A float without a point is a float.
+    // A number without a point is accepted for a float.
     let mut lower = vec!["lower", &shader, "--varyings", "list", "--backend", "native", "--text"];
     lower.extend(["--constant", "7=3"]);
     let text = vkxfb(&lower).exits(0).stdout;
@@ -742,7 +743,8 @@ fn constants_are_of_the_shader_and_of_its_types() {
     vkxfb(&["split-blocks", &plain, "--text", "--constant", "1=1"]).refuses(&["it has: none"]);
 }
 
-/// As a model has them: two attributes in one binding, one of their own by instance.
+/// As in a model: two attributes in one binding, and one attribute with the instance rate in
+/// another binding.
 #[test]
 fn vertex_formats_are_arguments() {
     let shaders = Shaders::new();
@@ -770,7 +772,7 @@ fn vertex_formats_are_arguments() {
     };
     let row = |l, format: &str, b, o| (l, format.to_owned(), b, o);
 
-    // As the shader reads it.
+    // By default, the types that the shader declares.
     let json = lower(&[]).exits(0).json();
     assert_eq!(
         attributes(&json),
@@ -835,7 +837,7 @@ fn the_log_tells_of_a_lowering() {
         for part in [&format!("backend=\"{backend}\""), "shader.spv", "layout", "Some(32)"] {
             assert!(text.contains(part), "{backend}: no {part} in {text}");
         }
-        // Where each output goes is told at length only to who asks for it.
+        // The place of each output is logged only at the most verbose level.
         assert!(!text.contains("\"copied\""), "{text}");
         assert!(log("trace", backend).contains("\"copied\""), "{backend}");
         assert_eq!(log("warn", backend), "");
@@ -870,7 +872,7 @@ fn transform_feedback_is_stripped() {
     assert_eq!(json["stripped"], false);
 }
 
-/// A tessellation evaluation shader and a geometry shader, which the driver alone captures.
+/// A tessellation evaluation shader and a geometry shader, which only the driver can capture.
 #[test]
 fn other_stages_are_captured_natively() {
     let shaders = Shaders::new();
@@ -920,7 +922,7 @@ fn other_stages_are_captured_natively() {
     vkxfb(&other).refuses(&["no tessellation evaluation shader; it has: Geometry 'main'"]);
 }
 
-/// What is not read is named, with what makes SPIR-V of it.
+/// The message names an unsupported language, and how to convert it to SPIR-V.
 #[test]
 fn other_sources_are_refused_by_name() {
     let shaders = Shaders::new();
@@ -952,7 +954,7 @@ fn other_sources_are_refused_by_name() {
     }
 }
 
-/// By their extension; whatever is SPIR-V is taken as that.
+/// Sources are compiled by their extension. SPIR-V is recognised whatever the extension.
 #[test]
 fn sources_are_compiled() {
     let shaders = Shaders::new();
@@ -994,7 +996,7 @@ fn sources_are_compiled() {
     ]);
     let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
     vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
-    // naga panics at this one, of which nothing but the error is seen.
+    // naga panics on this shader. Only the error is shown.
     let huge = b"#version 450\nvoid main() { float a[2000000000][2]; }";
     vkxfb(&["inspect", &shaders.file("huge.vert", huge)]).refuses(&["huge.vert: naga panicked"]);
 }

@@ -4,7 +4,7 @@
 
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
-/// The workarounds that hold on the machine's first device.
+/// The output shows the workarounds for the machine's first device.
 #[test]
 fn info_shows_what_holds_on_the_device() {
     let info = |arguments: &[&str]| {

@@ -1,4 +1,4 @@
-//! `vkxfb layer` as a user runs it: what is written where, what is said, and what stays.
+//! Tests `vkxfb layer` as a user runs it: the files that it writes and keeps, and its output.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -51,7 +51,7 @@ impl Home {
         Ran { status: output.status.code().unwrap(), stdout, stderr }
     }
 
-    /// Runs a command that works, and returns what it says.
+    /// Runs a command that succeeds, and returns its output.
     #[track_caller]
     fn works(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
@@ -59,7 +59,7 @@ impl Home {
         ran.stdout
     }
 
-    /// Runs a command that cannot, and says why.
+    /// Runs a command that must fail, and checks its message.
     #[track_caller]
     fn refuses(&self, arguments: &[&str], what: &[&str]) {
         let ran = self.run(arguments);
@@ -113,7 +113,7 @@ fn what_is_installed_is_uninstalled() {
     assert!(said.contains(&format!("VK_INSTANCE_LAYERS={NAME}")), "{said}");
     assert_eq!(json(&explicit)["layer"]["library_path"], home.library().to_str().unwrap());
 
-    // One takes the place of the other, for the loader would find the layer twice.
+    // Each replaces the other, because otherwise the loader would find the layer twice.
     let said = home.install(&["--implicit"]);
     assert!(said.contains(&format!("removed {}", explicit.display())), "{said}");
     assert!(said.contains("ENABLE_VKXFB_TRANSFORM_FEEDBACK=1"), "{said}");
@@ -159,7 +159,7 @@ fn a_library_that_is_not_there_is_named() {
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let home = Home::new();
-    // A file stands in the way, which stops root, too.
+    // A file in place of the directory stops root, too.
     std::fs::write(home.data(), "").unwrap();
     let library = home.library();
     let install = ["layer", "install", "--user", "--library", library.to_str().unwrap()];

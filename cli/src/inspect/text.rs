@@ -1,4 +1,4 @@
-//! What `vkxfb inspect` shows to people.
+//! The text output of `vkxfb inspect`.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use comfy_table::{Table, TableStyle};
 
 use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
 
-/// The tables; with `gl` those of OpenGL in place of those of Vulkan.
+/// Renders the tables; with `gl` those of OpenGL instead of those of Vulkan.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
@@ -69,7 +69,7 @@ fn push_constants(rows: &[PushConstantRow]) -> Table {
     all
 }
 
-/// Outputs as `--varyings` takes them: by place or by name.
+/// The outputs, by the place and the name that `--varyings` accepts.
 fn outputs(rows: &[InterfaceRow]) -> Table {
     let mut all = table(&["output", "type", "name"]);
     for row in rows {
@@ -83,7 +83,7 @@ fn outputs(rows: &[InterfaceRow]) -> Table {
     all
 }
 
-/// Where each value goes.
+/// Writes the place of each captured value.
 fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut captured = table(&["buffer", "byte", "type", "name"]);
     for row in &inspection.varyings {
@@ -94,7 +94,7 @@ fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
     write_buffers(text, inspection)
 }
 
-/// The two views of `nir_gather_xfb_info` and OpenGL's program interface.
+/// Writes the views of `nir_gather_xfb_info` and of OpenGL's program interface.
 fn write_gl(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
     for row in &inspection.outputs {

@@ -1,4 +1,4 @@
-//! Which manifests of the layer the loader finds.
+//! Finds the manifests of the layer that the loader finds.
 
 use std::env;
 use std::path::PathBuf;
@@ -11,20 +11,21 @@ use super::manifest::{Kind, Manifest};
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Installed {
     pub(crate) manifest: PathBuf,
-    /// Whether the loader takes the layer by itself.
+    /// Whether the layer is implicit: the loader loads it without being asked by the program.
     pub(crate) implicit: bool,
     pub(crate) library: Option<PathBuf>,
-    /// Whether the library is where the manifest says. Of a mere name nobody but the system knows.
+    /// Whether the library is missing at the path in the manifest. False if the manifest has only a
+    /// name, which the dynamic linker looks up.
     pub(crate) library_missing: bool,
 }
 
-/// Where a user's data is: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// Returns the directory of the user's data: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
 pub(super) fn data_home() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
 }
 
-/// The directories below which a loader looks, in its order:
+/// Returns the directories below which a loader looks for manifests, in its order:
 /// [LoaderLayerInterface.md](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
 fn roots() -> Vec<PathBuf> {
     let listed = |name: &str, otherwise: &str| {
@@ -42,10 +43,10 @@ fn roots() -> Vec<PathBuf> {
     roots
 }
 
-/// The manifests of the layer, in the order in which the loader finds them.
+/// Returns the manifests of the layer, in the order in which the loader finds them.
 pub(crate) fn installed() -> Vec<Installed> {
     let mut directories = Vec::new();
-    // Named ones hold manifests themselves, of explicit layers.
+    // Directories in these variables contain manifests directly, of explicit layers.
     let named = |name: &str| env::var_os(name).filter(|list| !list.is_empty());
     let only = named("VK_LAYER_PATH");
     for list in [&only, &named("VK_ADD_LAYER_PATH")].into_iter().flatten() {

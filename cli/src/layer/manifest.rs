@@ -1,4 +1,5 @@
-//! The layer's manifest: `manifest.json` with the library's path, and what makes an implicit layer of it.
+//! The layer's manifest: `manifest.json`, with the path of the library, and the variables of an
+//! implicit layer.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +12,16 @@ pub(crate) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 /// Name of the manifest's file.
 pub(super) const FILE_NAME: &str = "VkLayer_vkxfb_transform_feedback.json";
 
-/// Set to 1, it enables an implicit layer that is taken on request.
+/// The environment variable that enables an implicit layer on request, if it is set to 1.
 pub(super) const ENABLE: &str = "ENABLE_VKXFB_TRANSFORM_FEEDBACK";
 
-/// Set to 1, it disables an implicit layer.
+/// The environment variable that disables an implicit layer, if it is set to 1.
 pub(super) const DISABLE: &str = "DISABLE_VKXFB_TRANSFORM_FEEDBACK";
 
-/// What it is made of. The layer's tests hold it against the layer.
+/// The template of the manifest. Tests of the layer compare it with the layer.
 const TEMPLATE: &str = include_str!("manifest.json");
 
-/// Who gets the layer.
+/// Which programs get the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Programs that ask for it.
@@ -32,7 +33,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Where the loader looks for layers, below one of its roots.
+    /// The directories in which the loader looks for layers, below one of its roots.
     pub(super) const DIRECTORIES: [&str; 2] = ["explicit_layer.d", "implicit_layer.d"];
 
     pub(super) const fn directory(self) -> &'static str {
@@ -55,7 +56,7 @@ pub(crate) struct Manifest(Value);
 impl Manifest {
     pub(super) fn new(kind: Kind, library: &Path) -> Result<Self> {
         let Some(library) = library.to_str() else {
-            bail!("a manifest cannot hold {}, which is no UTF-8", library.display());
+            bail!("a manifest cannot contain {}, which is not UTF-8", library.display());
         };
         let mut manifest: Value = serde_json::from_str(TEMPLATE)?;
         let layer = &mut manifest["layer"];
@@ -69,17 +70,17 @@ impl Manifest {
         Ok(Self(manifest))
     }
 
-    /// The manifest in a file; `None` if it is another's.
+    /// Reads the manifest in a file; `None` if it is that of another layer.
     pub(crate) fn read(file: &Path) -> std::io::Result<Option<Self>> {
         let bytes = std::fs::read(file)?;
         let manifest: Option<Value> = serde_json::from_slice(&bytes).ok();
         Ok(manifest.filter(|manifest| manifest["layer"]["name"] == NAME).map(Self))
     }
 
-    /// Where the manifest, which is in that file, says the library is.
+    /// Returns the path of the library in the manifest, which was read from `file`.
     pub(crate) fn library(&self, file: &Path) -> Option<PathBuf> {
         let library = Path::new(self.0["layer"]["library_path"].as_str()?);
-        // A mere name is for the system to find.
+        // The dynamic linker looks up a name without a directory.
         let is_name = library.components().count() == 1;
         let directory = file.parent().filter(|_| !is_name);
         Some(directory.map_or(library.to_owned(), |directory| directory.join(library)))
@@ -90,15 +91,16 @@ impl Manifest {
     }
 }
 
-/// The name of the layer's library here.
+/// Returns the file name of the layer's library on this system.
 pub(super) fn library_name() -> String {
     format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
-/// The library beside the command: where cargo builds both, or in `lib` beside `bin`.
+/// Finds the library near the command: in the same directory, where cargo builds both, or in `lib`
+/// beside `bin`.
 pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
     let name = library_name();
-    // Followed, for a link to the command is not beside the library.
+    // Follows links, because a link to the command is not near the library.
     let command = command.canonicalize().unwrap_or_else(|_| command.to_owned());
     let mut places = Vec::new();
     if let Some(directory) = command.parent() {

@@ -53,8 +53,8 @@ enum Command {
 struct ManifestArguments {
     #[command(flatten)]
     kind: KindArguments,
-    /// What the manifest says of where the library is: a path, from the manifest's directory if relative, or a
-    /// name that the system finds
+    /// The library in the manifest: a path, relative to the directory of the manifest, or a name
+    /// that the dynamic linker looks up
     #[arg(long, value_name = "PATH", default_value_os_t = PathBuf::from(manifest::library_name()))]
     library: PathBuf,
 }
@@ -66,21 +66,21 @@ struct InstallArguments {
     /// For this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for the machine, in /etc
     #[arg(long)]
     user: bool,
-    /// The layer's library; otherwise it is looked for beside this command
+    /// The layer's library; by default it is searched for near this command
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 struct UninstallArguments {
-    /// Of this user; otherwise of the machine
+    /// For this user; otherwise for the machine
     #[arg(long)]
     user: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct KindArguments {
-    /// Let the loader take the layer by itself, and not only for programs that ask for it
+    /// Let the loader load the layer even for programs that do not ask for it
     #[arg(
         long,
         value_enum,
@@ -92,10 +92,10 @@ struct KindArguments {
     implicit: Option<When>,
 }
 
-/// When the loader takes an implicit layer.
+/// When the loader loads an implicit layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Where ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
+    /// If ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
     OnRequest,
     /// For every program.
     Always,
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Below this directory the loader looks for manifests.
+/// Returns the directory below which the loader looks for manifests.
 fn root(user: bool) -> Result<PathBuf> {
     if cfg!(not(unix)) {
         bail!("the loader of this system does not look for manifests in directories");
@@ -135,7 +135,7 @@ fn root(user: bool) -> Result<PathBuf> {
     Ok(home.join("vulkan"))
 }
 
-/// Writes the manifest, and says so.
+/// Writes the manifest. Returns the text for the user.
 fn install(arguments: &InstallArguments) -> Result<String> {
     let library = match &arguments.library {
         Some(library) => library
@@ -144,14 +144,14 @@ fn install(arguments: &InstallArguments) -> Result<String> {
         None => manifest::find_library(&std::env::current_exe()?)?,
     };
     if !library.is_file() {
-        bail!("cannot install {}: it is no file", library.display());
+        bail!("cannot install {}: it is not a file", library.display());
     }
     let kind = arguments.kind.kind();
     let manifest = Manifest::new(kind, &library)?;
     let root = root(arguments.user)?;
     let directory = root.join(kind.directory());
     let file = directory.join(FILE_NAME);
-    // What is there and not ours stays.
+    // A file of another layer is not overwritten.
     if file.exists() {
         check_ours(&file)?;
     }
@@ -161,7 +161,7 @@ fn install(arguments: &InstallArguments) -> Result<String> {
         .with_context(|| cannot(&format!("write {}", file.display()), arguments.user))?;
 
     let mut said = format!("wrote {}\n", file.display());
-    // The loader would find the layer twice.
+    // With both manifests, the loader would find the layer twice.
     let other = root.join(kind.other_directory()).join(FILE_NAME);
     if other.exists() {
         remove(&other, arguments.user)?;
@@ -175,13 +175,13 @@ fn install(arguments: &InstallArguments) -> Result<String> {
             Kind::Explicit => format!("programs get the layer with VK_INSTANCE_LAYERS={NAME}"),
             Kind::OnRequest => format!("programs get the layer with {}=1", manifest::ENABLE),
             Kind::Always =>
-                format!("every program gets the layer, but with {}=1", manifest::DISABLE),
+                format!("every program gets the layer, except with {}=1", manifest::DISABLE),
         }
     )?;
     Ok(said)
 }
 
-/// Removes what [`install`] wrote, and says so.
+/// Removes what [`install`] wrote. Returns the text for the user.
 fn uninstall(arguments: &UninstallArguments) -> Result<String> {
     let root = root(arguments.user)?;
     let files = Kind::DIRECTORIES.map(|directory| root.join(directory).join(FILE_NAME));
@@ -210,7 +210,7 @@ fn remove(file: &Path, user: bool) -> Result<()> {
 fn check_ours(file: &Path) -> Result<()> {
     match Manifest::read(file) {
         Ok(Some(_)) => Ok(()),
-        Ok(None) => bail!("{} is no manifest of {NAME}: it stays as it is", file.display()),
+        Ok(None) => bail!("{} is not a manifest of {NAME}, and is not changed", file.display()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
     }

@@ -1,18 +1,18 @@
-//! The software driver lavapipe, where the Vulkan loader would find it.
+//! Finds the software driver lavapipe, where the Vulkan loader would find it.
 
 use std::path::{Path, PathBuf};
 
-/// Where the loader looks for drivers.
+/// The directories in which the loader looks for drivers.
 const DIRECTORIES: [&str; 3] =
     ["/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 
-/// The manifest of this machine's lavapipe. There may be others, of foreign architectures.
+/// Returns the manifest of this machine's lavapipe. There may be others, for other architectures.
 pub fn lavapipe() -> PathBuf {
     let found = DIRECTORIES.iter().find_map(|directory| lavapipe_in(Path::new(directory)));
     found.unwrap_or_else(|| panic!("no lavapipe (tests/setup.sh installs it)"))
 }
 
-/// The first manifest of lavapipe in a directory whose driver this process can load.
+/// Returns the first manifest of lavapipe in a directory whose driver this process can load.
 pub fn lavapipe_in(directory: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut manifests: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -28,11 +28,11 @@ fn loads(manifest: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(manifest) else { return false };
     let Ok(json) = serde_json::from_str::<serde_json::Value>(&text) else { return false };
     let Some(library) = json["ICD"]["library_path"].as_str() else { return false };
-    // A path is relative to the manifest; a name alone is the system's to find.
+    // A path is relative to the manifest; the dynamic linker looks up a name.
     let library = match library.contains('/') {
         true => manifest.parent().unwrap_or(Path::new("")).join(library),
         false => PathBuf::from(library),
     };
-    // SAFETY: a Vulkan driver, which the loader would load as well.
+    // SAFETY: the library is a Vulkan driver, which the loader would load, too.
     unsafe { libloading::Library::new(library) }.is_ok()
 }
