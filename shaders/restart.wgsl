@@ -20,15 +20,15 @@
 // restart is given by the position of its index in the range; NONE means that there is none. The
 // last block has no restarts: it stands for all positions beyond the range.
 
-const BLOCK: u32 = 32u; // indices
-const BLOCKS: u32 = 256u; // of a workgroup
+const BLOCK: u32 = 32u; // indices per block
+const BLOCKS: u32 = 256u; // blocks per workgroup
 
 // A run of indices.
 struct Run {
-    restarts: u32, // 1 if any
-    head: u32, // indices before the first restart; all where there is none
-    primitives: u32, // of the segments that begin and end within
-    tail: u32, // indices behind the last restart
+    restarts: u32, // 1 if the run contains a restart
+    head: u32, // indices before the first restart; all if there is none
+    primitives: u32, // primitives of the segments that begin and end in the run
+    tail: u32, // indices after the last restart
 }
 
 fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
@@ -44,7 +44,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
 
 // The state before a run.
 struct State {
-    primitives: u32, // of the complete segments
+    primitives: u32, // primitives of the complete segments
     open: u32, // indices of the last segment
 }
 
@@ -139,7 +139,7 @@ struct RestartRange {
     topology: u32,
     flags: u32, // INDEX_SIZE and the vertices of a primitive
     restart_index: u32,
-    first_workgroup: u32, // in the dispatch
+    first_workgroup: u32, // the first workgroup of the range in the dispatch
     reserved: vec2<u32>,
 }
 
@@ -488,11 +488,13 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // The position of an index in its segment.
 struct Place {
-    exists: bool, // false for a restart, and where nothing is written any more
-    vertex: u32, // number in its segment
-    start: u32, // number of the segment's first index in the draw
-    first_record: u32, // of the segment, within the instance
-    record_count: u32, // of the segment's primitives that the vertex can be in, or for a restart, of all
+    exists: bool, // false for a restart, and if nothing is written any more
+    vertex: u32, // the number of the index in its segment
+    start: u32, // the number of the segment's first index in the draw
+    first_record: u32, // the segment's first record in the instance
+    // The records of the segment's primitives up to those that the vertex can be in; for a restart
+    // of all its primitives.
+    record_count: u32,
 }
 
 // A primitive ends at most 5 vertices after any of its vertices.

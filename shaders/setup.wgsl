@@ -54,7 +54,7 @@ const MAX_KERNEL_WIDTH: u32 = 256u;
 struct Placed {
     // Per instance.
     primitives: u32,
-    vertices: u32, // of a primitive
+    vertices: u32, // per primitive
     // Over all instances.
     needed: vec2<u32>,
     written: u32,
@@ -258,7 +258,7 @@ fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Plac
 // The result of a round over a block of draws: it places all draws up to the first one that does
 // not fit completely.
 struct Round {
-    end: u32, // number behind the last draw
+    end: u32, // the number after that of the last placed draw
     records: u32,
 }
 

@@ -48,7 +48,7 @@ const RESTARTED_DRAW_SIZE: u32 = 80u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
 
 // Draw.flags
-const INDEX_SIZE: u32 = 7u; // bytes of an index, 0 without an index buffer
+const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;

@@ -114,8 +114,8 @@
 //!   `lower/store.rs`).
 //! * *record*, to: to put commands into a command buffer, as in Vulkan. Commands that are recorded
 //!   together are a *recording* (`runtime/recorder/`).
-//! * *resource plan*: whether shaders of this crate reach memory by device addresses or by
-//!   descriptors. It also defines what an *address* is (`lower/resources.rs`,
+//! * *resource plan*: whether shaders of this crate reach memory by device addresses or, under the
+//!   *descriptor plan*, by descriptors. It also defines what an *address* is (`lower/resources.rs`,
 //!   `runtime/descriptors.rs`).
 //! * *restart*: an index that ends a primitive, see primitive restart
 //!   (`runtime/recorder/restarts.rs`, `shaders/restart.wgsl`).
