@@ -11,14 +11,14 @@ mod minimal;
 
 const README: &str = include_str!("../README.md");
 
-/// Code blocks of the README in Rust, with what stands behind "```rust".
+/// Code blocks of the README in Rust, with the attributes after "```rust".
 fn rust_blocks() -> Vec<(&'static str, &'static str)> {
     let blocks = README.split("```rust").skip(1);
     blocks.map(|rest| rest.split_once("```").unwrap().0.split_once('\n').unwrap()).collect()
 }
 
-/// What the README shows in Rust is run: either doctests run it, or it is a part of an example that a
-/// test here runs.
+/// All Rust code in the README is run: either by doctests, or as a part of an example that a test
+/// here runs.
 #[test]
 fn what_the_readme_shows_is_run() {
     let example = include_str!("../examples/embed.rs");

@@ -63,7 +63,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where cargo keeps the sources of a package that this one depends on: a build script is told of its own alone.
+/// Finds the sources of a package that this one depends on, because cargo tells a build script only
+/// about its own package.
 fn sources_of(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     let output = Command::new(std::env::var("CARGO")?)

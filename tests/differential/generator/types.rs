@@ -1,8 +1,8 @@
 //! Types of outputs, and the three ways in which they are counted: scalars, bytes of a record, locations.
 //!
-//! What a captured type is in memory comes from the specification alone (chapter "Transform feedback"),
-//! and shares nothing with the crate: components go one by one, everything is tightly packed, and what
-//! contains 64-bit components starts at a multiple of 8.
+//! The captured layout of a type follows only the specification (chapter "Transform feedback"), and
+//! shares no code with the crate: components are consecutive, everything is tightly packed, and a
+//! type that contains 64-bit components starts at a multiple of 8.
 
 use crate::common::rng::Rng;
 
@@ -138,7 +138,7 @@ impl Type {
         if self.any_scalar(Scalar::is_64) { 8 } else { 4 }
     }
 
-    /// Whether a specialisation constant has a say in its size.
+    /// Whether its size depends on a specialisation constant.
     pub fn is_specialised(&self) -> bool {
         match self {
             Self::Array(element, length) => !length.is_literal() || element.is_specialised(),

@@ -1,5 +1,6 @@
-//! libFuzzer's way into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and `-timeout` bound memory and
-//! time. What comes of a valid module is held against SPIRV-Tools' validator, linked in.
+//! The entry point of libFuzzer into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and
+//! `-timeout` limit memory and time. The results for valid modules are checked with SPIRV-Tools'
+//! validator, which is linked in.
 
 #![no_main]
 
