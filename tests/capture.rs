@@ -194,7 +194,8 @@ fn random_captures_agree_with_the_model() {
     }
 }
 
-/// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any width.
+/// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any
+/// width.
 #[test]
 fn dynamic_topology_folds_and_mixes_on_the_floor() {
     for resources in RESOURCES {
@@ -360,8 +361,8 @@ fn attributes_out_of_range_are_zero() {
     }
 }
 
-/// What probe shaders do not read: components that a format lacks, a `Component`, an element of stride
-/// 0, and the built-ins of a draw.
+/// What probe shaders do not read: components that a format lacks, a `Component`, an element of
+/// stride 0, and the built-ins of a draw.
 #[test]
 fn defaults_and_draw_parameters_are_supplied() {
     const SHADER: &str = r#"#version 450

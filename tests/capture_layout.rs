@@ -20,8 +20,8 @@ fn layout_of_glsl(declarations: &str) -> Result<Layout, CaptureError> {
     layout_of(&common::compile(&format!("#version 450\n{declarations}\nvoid main() {{}}\n"), &[]))
 }
 
-/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and its types and
-/// variables.
+/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and
+/// its types and variables.
 fn layout_of_assembly(
     outputs: &str,
     annotations: &str,

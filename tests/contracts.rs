@@ -176,7 +176,8 @@ fn plans_have_as_many_buffers_as_can_be_used() {
     }
 }
 
-/// Calls with a pool of three queries, and a command buffer that copies their results into 256 bytes.
+/// Calls with a pool of three queries, and a command buffer that copies their results into 256
+/// bytes.
 fn copy_results(
     gpu: &mut Gpu,
     f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),

@@ -261,7 +261,8 @@ impl Scene<'_> {
     }
 }
 
-/// Every backend, the compute backend by both resource plans and on the floor, with the ways of recording.
+/// Every backend, the compute backend by both resource plans and on the floor, with the ways of
+/// recording.
 fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
     let mut benches = Vec::new();
@@ -281,7 +282,8 @@ fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     benches
 }
 
-/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one of them.
+/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one
+/// of them.
 #[test]
 fn each_object_reads_its_own_descriptors() {
     for (options, backend, ways) in benches() {

@@ -271,7 +271,8 @@ fn restarts_without_their_barriers_are_reported() {
     let case = Case { index_type: IndexType::Uint32, indices, calls };
     let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
     for omitted in [None, Some(Barrier::RestartToScan), Some(Barrier::RestartToSetup)] {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { gpu.omit_barrier(omitted) };
         check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
         let found = gpu.take_messages();

@@ -57,8 +57,8 @@ struct Program {
 }
 
 impl Program {
-    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of one in
-    /// `rarely`; every query is used once.
+    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of
+    /// one in `rarely`; every query is used once.
     fn new(draws: u32, rarely: u32) -> Self {
         let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
         let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);

@@ -372,7 +372,8 @@ fn expected_of_pushed() -> Vec<u8> {
 fn push_constants_are_widened() {
     let vertex_input = VertexInput::default();
     for resources in RESOURCES {
-        // As above, without the validation layer: the driver has `storagePushConstant8` and its like enabled.
+        // As above, without the validation layer: the driver has `storagePushConstant8` and its
+        // like enabled.
         let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
         for backend in gpu.backends().to_vec() {
             for arguments in [&[][..], &["-gVS", "--target-env", "vulkan1.1"], &["-Od"]] {

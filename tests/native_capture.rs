@@ -1,5 +1,5 @@
-//! Random lists captured on a device: natively, with and without splitting, and by the other backends,
-//! whose bytes must be the same.
+//! Random lists captured on a device: natively, with and without splitting, and by the other
+//! backends, whose bytes must be the same.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

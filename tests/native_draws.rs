@@ -1,5 +1,5 @@
-//! Native captures of indirect and byte-count draws by the recorder: what the device must have been created with
-//! for them. (That they capture what they should is in tests/draws.)
+//! Native captures of indirect and byte-count draws by the recorder: what the device must have been
+//! created with for them. (That they capture what they should is in tests/draws.)
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

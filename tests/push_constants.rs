@@ -314,7 +314,8 @@ fn lengths_may_be_specialised() {
     }
 }
 
-/// The block's type is that of a uniform buffer, too, whose layout stays; and the block is loaded as a whole.
+/// The block's type is that of a uniform buffer, too, whose layout stays; and the block is loaded
+/// as a whole.
 #[test]
 fn types_that_buffers_share() {
     const SHARED: &str = r#"

@@ -493,7 +493,8 @@ impl Drop for Done<'_> {
 /// found that is not that of any of them.
 fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
     let mut bench = Bench::new(resources, Backend::Compute);
-    // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+    // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
+    // another.
     unsafe { bench.gpu.omit_barrier(omitted) };
     let pool = bench.pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
@@ -611,7 +612,8 @@ fn no_barrier_of_an_end_can_be_left_out() {
     let mut bench = Bench::new(Resources::Best, Backend::Compute);
     let pool = bench.pool(KINDS[0], 1);
     let mut barriers = |omitted| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
         let (gpu, capturing) = bench.parts();

@@ -284,7 +284,8 @@ fn no_barrier_can_be_left_out() {
     bench.gpu.write(&indices, 0, &data).unwrap();
     let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let mut barriers = |omitted: Option<Barrier>| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let desc = ArenaDesc::for_draws(4, 4);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
@@ -338,7 +339,8 @@ fn a_consumer_without_its_barrier_is_reported() {
     let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
     let mut messages = |omitted: Option<Barrier>| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let setup = &bench.setup;
         let counters = bench.counters.raw();

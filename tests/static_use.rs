@@ -14,7 +14,8 @@ use vkxfb::vertex_input::VertexInput;
 /// A set number after the sets of the shaders here.
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 1, reads: 12, writes: 4 };
 
-/// By the vertex backend, and by the compute backend with both resource plans, without vertex input.
+/// By the vertex backend, and by the compute backend with both resource plans, without vertex
+/// input.
 fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
     let vertex_input = VertexInput::default();
     let to_compute = |resources| {
@@ -24,8 +25,8 @@ fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
     [vertex::lower(shader), to_compute(ResourcePlan::DeviceAddress), to_compute(DESCRIPTORS)]
 }
 
-/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but for those in
-/// `keeps` have removed a variable.
+/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but
+/// for those in `keeps` have removed a variable.
 fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Backend]) {
     let declared = format!("%{variable} = OpVariable");
     for (version, target) in

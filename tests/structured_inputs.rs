@@ -14,8 +14,8 @@ use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
-/// A matrix in a structure, an array of them in another, and a structure of different types, each copied to an
-/// output.
+/// A matrix in a structure, an array of them in another, and a structure of different types, each
+/// copied to an output.
 const SHADER: &str = r#"
     OpCapability Shader
     OpMemoryModel Logical GLSL450

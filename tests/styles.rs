@@ -351,9 +351,10 @@ fn what_dxc_emits() {
     }
 }
 
-/// SPIR-V 1.4 and later: an interface of all variables, of which each entry point has its own; a structure
-/// that is copied to one of another layout; copies of pointers and of memory; pointers chosen where that is
-/// legal, in storage buffers; a compute shader whose size is constants; instructions that do nothing.
+/// SPIR-V 1.4 and later: an interface of all variables, of which each entry point has its own; a
+/// structure that is copied to one of another layout; copies of pointers and of memory; pointers
+/// chosen where that is legal, in storage buffers; a compute shader whose size is constants;
+/// instructions that do nothing.
 const COPIES: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback

@@ -1,5 +1,5 @@
-//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its parts, natively and
-//! on the Vulkan layer.
+//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its
+//! parts, natively and on the Vulkan layer.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,7 +17,8 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures, suspends.
+/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures,
+/// suspends.
 type Parts = &'static [[bool; 3]];
 
 const VERTICES: u32 = 4;

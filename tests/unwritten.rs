@@ -21,8 +21,8 @@ use vkxfb_probe::subject::Subject;
 /// Dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;
 
-/// Branches, an early return, a loop with a dynamic index, single components, a function, and an output that
-/// is never written.
+/// Branches, an early return, a loop with a dynamic index, single components, a function, and an
+/// output that is never written.
 const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 64, xfb_offset = 0) flat out uvec2 always;
     layout(location = 1, xfb_offset = 8) flat out uvec3 branch;
@@ -221,7 +221,8 @@ fn undefined_values_are_zero() {
     assert_captures(&words, &expected(record));
 }
 
-/// The outputs that a shader may leave unwritten, by name, and whether it may read undefined values.
+/// The outputs that a shader may leave unwritten, by name, and whether it may read undefined
+/// values.
 fn unwritten(declarations: &str, body: &str, arguments: &[&str]) -> (Vec<String>, bool) {
     let source = format!(
         "#version 450

@@ -10,8 +10,8 @@ use vkxfb::lower::split_blocks::{SplitOptions, split_blocks};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL (.wgsl) or GLSL
-    /// (.vert, .glsl, .vs)
+    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL
+    /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     selected: super::Selected,

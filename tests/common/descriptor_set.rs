@@ -34,7 +34,8 @@ impl DescriptorSet {
     /// Makes the descriptor refer to a whole buffer.
     ///
     /// # Safety
-    /// The buffer is live and has the usage of the descriptor's type, and no submission uses the set.
+    /// The buffer is live and has the usage of the descriptor's type, and no submission uses the
+    /// set.
     pub unsafe fn write(&self, device: &ash::Device, buffer: vk::Buffer) {
         // SAFETY: the caller's contract.
         unsafe { self.write_range(device, buffer, 0, vk::WHOLE_SIZE) };

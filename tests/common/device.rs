@@ -45,8 +45,8 @@ pub fn close(gpu: Gpu) {
 /// Begins a render pass instance, if captures of the backend must be in one.
 ///
 /// # Safety
-/// `cmd` is being recorded, outside of a render pass instance; the handles are those of the device's
-/// [`Gpu::render_pass`] and [`Gpu::framebuffer`].
+/// `cmd` is being recorded, outside of a render pass instance; the handles are those of the
+/// device's [`Gpu::render_pass`] and [`Gpu::framebuffer`].
 pub unsafe fn begin_render_pass(
     ctx: &Context,
     cmd: vk::CommandBuffer,
@@ -411,8 +411,8 @@ impl Draws<'_> {
     }
 }
 
-/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each of two instances:
-/// each buffer, from `0xa5` on.
+/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each
+/// of two instances: each buffer, from `0xa5` on.
 pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
     let draws = Draws {
         lowered,

@@ -40,9 +40,9 @@ const FAULTS: &[Fault] = &[
         },
         reason: "Mesa gives every member the Offset of a block's variable, or none the one of an array's",
     },
-    // `flat out dvec2 v` with `v.x = 5.25; v.y = 6.5;` captures zeros, with `v = dvec2(5.25, 6.5)` it is
-    // right. Where no 64-bit vector is captured it shows in one of a thousand shaders. Seen with
-    // 580.159.04.
+    // `flat out dvec2 v` with `v.x = 5.25; v.y = 6.5;` captures zeros, with `v = dvec2(5.25, 6.5)`
+    // it is right. Where no 64-bit vector is captured it shows in one of a thousand shaders. Seen
+    // with 580.159.04.
     Fault {
         driver: "NVIDIA",
         applies: |shader| {

@@ -19,8 +19,8 @@ pub struct Round<'a> {
     pub memory: vk::Buffer,
 }
 
-/// Puts each program's memory into a buffer of its own, has the rounds of `together` programs at a time
-/// recorded and submitted, and reads the memory back.
+/// Puts each program's memory into a buffer of its own, has the rounds of `together` programs at a
+/// time recorded and submitted, and reads the memory back.
 pub fn execute(
     gpu: &mut Gpu,
     programs: &[Program],

@@ -118,7 +118,8 @@ fn random_draws_hold_by_descriptors() {
     hold_by_compute(&by_descriptors(Profile::Full, None));
 }
 
-/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128 invocations.
+/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128
+/// invocations.
 #[test]
 fn random_draws_hold_on_what_every_device_has() {
     let workgroup_invocations = Some(128);

@@ -49,7 +49,8 @@ struct Recording {
     state: Option<State>,
 }
 
-/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of each subpass on itself.
+/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of
+/// each subpass on itself.
 fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
     let ConsumerScope { stages, access } = images::next(Backend::Native);
     [Context::write_scope(Backend::Native), (stages, access)]
@@ -80,8 +81,8 @@ impl Native {
         // One at a time, because bindings, and state that drivers forget to reset, persist in a
         // command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
-            // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
-            // before was waited for.
+            // SAFETY: programs are valid by their making; the handles live until the end, and what
+            // was submitted before was waited for.
             unsafe {
                 secondaries.reset(ctx)?;
                 self.record(ctx, cmd, round, &queries, &sets, &mut secondaries)
@@ -125,7 +126,8 @@ impl Native {
     }
 
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance, and the round's program is valid.
+    /// `cmd` is being recorded, outside of a render pass instance, and the round's program is
+    /// valid.
     pub unsafe fn record(
         &mut self,
         ctx: &Context,
@@ -481,8 +483,9 @@ impl Recording {
     }
 }
 
-/// Whether programs have indirect draws, and draws of what was captured: not with `VKXFB_INDIRECT=0`. On the Vulkan
-/// layer a device without a buffer for them records captures after their passes.
+/// Whether programs have indirect draws, and draws of what was captured: not with
+/// `VKXFB_INDIRECT=0`. On the Vulkan layer a device without a buffer for them records captures
+/// after their passes.
 pub fn draws_indirectly() -> bool {
     std::env::var("VKXFB_INDIRECT").as_deref() != Ok("0")
 }

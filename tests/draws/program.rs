@@ -49,7 +49,8 @@ impl Program {
         })
     }
 
-    /// The steps of a round as they are executed: those of secondary command buffers as often as these are.
+    /// The steps of a round as they are executed: those of secondary command buffers as often as
+    /// these are.
     pub fn executed(&self, round: usize) -> Vec<&Step> {
         let mut rest = &self.rounds[round][..];
         let mut executed = Vec::new();
@@ -144,7 +145,8 @@ pub enum PassKind {
     Subpasses,
     /// `vkCmdBeginRendering`, once for each part, with a barrier between.
     Rendering,
-    /// Parts are suspended and resumed: nothing is between them, and a part does not see what another captured.
+    /// Parts are suspended and resumed: nothing is between them, and a part does not see what
+    /// another captured.
     Suspended,
 }
 

@@ -163,7 +163,8 @@ impl DrawWorker {
         let options = OpenOptions { validation, robustness: true, ..options.clone() };
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { gpu.omit_barrier(omitted()) };
         let (space, executors) = make(&gpu);
         Self { gpu, space, executors, perturb: false, report: Report::default() }

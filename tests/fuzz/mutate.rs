@@ -1,5 +1,5 @@
-//! The one entry of both fuzzers: bytes become a damaged module and a capture list, and these go through
-//! everything that takes SPIR-V from outside.
+//! The one entry of both fuzzers: bytes become a damaged module and a capture list, and these go
+//! through everything that takes SPIR-V from outside.
 //!
 //! The bytes choose the seed, the mutations and the list. So when libFuzzer and proptest vary and
 //! shorten bytes, they vary and shorten cases, and few cases are refused because of their header.

@@ -15,7 +15,8 @@ use crate::common;
 /// to 3.
 const COMMANDS: u32 = 6;
 
-/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a counter.
+/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a
+/// counter.
 const WORDS: [u32; 10] = [4, 1, 0, 0, 4, 1, 0, 0, 0, 16];
 
 /// # Safety

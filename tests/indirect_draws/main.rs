@@ -87,7 +87,8 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             let mut refused = None;
             let found = bench.capture(0, 100, &desc, &[], |recorder| {
-                // SAFETY: all buffers outlive the submission, and no more than three commands are read.
+                // SAFETY: all buffers outlive the submission, and no more than three commands are
+                // read.
                 refused = unsafe { recorder.draw_indirect(POINTS, &draw) }.err();
                 Ok(())
             });

@@ -139,7 +139,8 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
     bench.gpu.destroy_buffer(arguments);
 }
 
-/// Records a call whose commands are from byte `start` of a buffer on, and its count and predicate at byte `end`.
+/// Records a call whose commands are from byte `start` of a buffer on, and its count and predicate
+/// at byte `end`.
 ///
 /// # Safety
 /// As [`Recorder::draw_indirect`].

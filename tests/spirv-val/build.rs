@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = package.join("spirv-tools/source");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(false);
-    // Compiled in half the time that level 2 takes, and fast enough for modules of a few thousand words.
+    // Compiled in half the time that level 2 takes, and fast enough for modules of a few thousand
+    // words.
     build.opt_level(1).debug(false);
     for include in [
         "spirv-tools",

@@ -194,7 +194,8 @@ impl Differences {
         self.components > 0 && self.first.is_none()
     }
 
-    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN becomes.
+    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN
+    /// becomes.
     fn is_allowed(&self) -> bool {
         self.components > 0 && self.wrong == 0 && self.ulps.keys().all(|ulp| *ulp <= 2)
     }

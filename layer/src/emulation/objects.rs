@@ -112,8 +112,8 @@ impl Objects {
 
     /// Whether captures have to come before every pass, for one of these reasons:
     ///
-    /// * A draw may take the count of its vertices
-    ///   [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    /// * A draw may take the count of its vertices [from a
+    ///   buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
     ///   for indirect draws, and its arguments are computed among the captures.
     /// * A vertex shader that stores to memory must be captured before it runs for the draw itself,
     ///   so that the capture sees memory as it was before.

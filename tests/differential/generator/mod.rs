@@ -124,7 +124,8 @@ pub struct CapturedScalar {
 pub struct Generated {
     pub words: Vec<u32>,
     pub version: (u32, u32),
-    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the extension's.
+    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the
+    /// extension's.
     pub core_layer: bool,
     pub interface: Interface,
     pub program: Program,

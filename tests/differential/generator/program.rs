@@ -1,8 +1,8 @@
 //! The program of a generated shader, and what it computes, by interpretation.
 //!
-//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit casts,
-//! and floating-point operations on whole numbers so small that nothing is ever rounded. The free
-//! operations are the exception: a device may round them, by so many ULP.
+//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit
+//! casts, and floating-point operations on whole numbers so small that nothing is ever rounded. The
+//! free operations are the exception: a device may round them, by so many ULP.
 
 use super::types::{Length, Scalar, Type};
 

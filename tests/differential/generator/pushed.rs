@@ -1,7 +1,8 @@
 //! Push constants of random types with random layouts: the places in the block, and the values.
 //!
-//! The rules are those of the specification for `std430` (chapter "Shader Interfaces", "Offset and Stride
-//! Assignment"), with room between what they put side by side. Nothing of the crate under test takes part.
+//! The rules are those of the specification for `std430` (chapter "Shader Interfaces", "Offset and
+//! Stride Assignment"), with room between what they put side by side. Nothing of the crate under
+//! test takes part.
 
 use super::types::{Length, Scalar};
 use crate::common::rng::Rng;

@@ -237,7 +237,8 @@ impl Generator<'_> {
         self.change(StateChange::IndexBuffer(buffer));
     }
 
-    /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a row.
+    /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a
+    /// row.
     pub(super) fn place_indices(&mut self) -> IndexBuffer {
         let index_size = match self.rng.below(3) {
             0 if self.space.uint8 => 1,

@@ -31,8 +31,8 @@ unsafe extern "C" {
 fn is_valid(words: &[u32], is_expected: bool) -> bool {
     let mut environment = 0;
     let mut diagnostic = ptr::null_mut();
-    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is made
-    // is destroyed once.
+    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is
+    // made is destroyed once.
     unsafe {
         assert!(spvParseTargetEnv(c"vulkan1.3".as_ptr(), &mut environment));
         let context = spvContextCreate(environment);
