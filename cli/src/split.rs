@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb split-blocks my.vert.spv --text
   vkxfb split-blocks my.vert.spv -o out.spv
 
-Exit status: 0, or 2 where a block cannot be split.";
+Exit status: 0, or 2 if a block cannot be split.";
 
 /// The new variables.
 #[derive(Serialize)]

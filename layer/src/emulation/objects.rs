@@ -105,7 +105,8 @@ impl Objects {
     pub(super) fn repeat_side_effects(&self) {
         if !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a shader that is captured stores to memory: it runs twice for each vertex of draws that rasterize"
+                "a shader that is captured stores to memory: it runs twice for each vertex of \
+                 draws that rasterize"
             );
         }
     }
