@@ -1,5 +1,5 @@
-//! Recording takes no heap memory once the arena has recorded as much before. What drivers allocate is not
-//! counted: they do not go through Rust's allocator.
+//! Recording allocates no heap memory if the arena has recorded as much before. Allocations of
+//! drivers are not counted, because they do not use Rust's allocator.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,11 +22,12 @@ use common::device;
 
 const COMPUTE: Backend = Backend::Compute;
 const DRAWS: u32 = 1000;
-/// Indices of a restarted draw: two workgroups of the restart kernel look through them.
+/// Indices of a draw with primitive restart: enough for two workgroups of the restart kernel.
 const INDICES: u32 = 10_000;
-/// Bytes of what is read, and of what is captured to: each flushed draw has room for a primitive.
+/// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
+/// room for a primitive.
 const SIZES: [u64; 2] = [1 << 16, 1 << 22];
-/// Bytes between dynamic offsets: the most that their alignment may be.
+/// Bytes between dynamic offsets: the largest alignment that Vulkan allows a device to require.
 const OFFSET: u32 = 256;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
@@ -45,9 +46,9 @@ enum Kind {
     VertexBuffers,
     /// Each draw has other dynamic offsets than the one before.
     DescriptorSets,
-    /// Each draw is flushed, and reaches the same as the one before.
+    /// Each draw is flushed, and reads the same buffers as the previous one.
     Flushes,
-    /// Each reaches something else, and kernels come before it.
+    /// Each draw is flushed, reads other buffers than the previous one, and kernels come before it.
     FlushesOfOthers,
 }
 
@@ -263,7 +264,7 @@ unsafe fn draw(
                 pools.iter().try_for_each(|pool| recorder.end_query(pool.kind()))
             }
             Kind::VertexBuffers => {
-                // What is bound already would be no bind.
+                // Binding the same buffers again would have no effect.
                 let skipped = 16 * u64::from(number % 2);
                 for buffer in vertex_buffers {
                     let (offset, size) = (buffer.offset + skipped, buffer.size - skipped);
@@ -286,10 +287,10 @@ unsafe fn draw(
     }
 }
 
-/// Allocations of a flush by descriptors, at most, as the docs of [`Recorder`] state.
+/// The maximum number of allocations of a flush by descriptors, as documented for [`Recorder`].
 const PER_FLUSH: u64 = 40;
 
-/// By descriptors a record takes memory for its descriptor sets, but none for draws.
+/// With descriptors, recording allocates memory for descriptor sets, but none for draws.
 #[test]
 fn draws_allocate_nothing_by_descriptors() {
     let mut bench = Bench::new(Resources::Descriptors);

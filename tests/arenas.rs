@@ -1,4 +1,4 @@
-//! How much of an arena captures take, and what is said where it is too little.
+//! How much memory of an arena captures need, and the messages if it is too little.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -74,8 +74,8 @@ fn buffers(gpu: &mut Gpu) -> (Buffer, Buffer) {
     (target, gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap())
 }
 
-/// Ten frames through a ring of three arenas, each of which has room for one capture: with a counter at its end it
-/// takes of all parts. Without a reset the first one that finds no room says what to do.
+/// Ten frames with a ring of three arenas, each of which has room for one capture. The capture
+/// writes a counter, so it uses all parts of an arena. Without a reset, the error says what to do.
 #[test]
 fn a_ring_serves_frame_after_frame() {
     for resources in RESOURCES {
@@ -160,7 +160,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let source = gpu.create_buffer(8, usage, MemoryLocation::Device).unwrap();
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let mut capture = Capture::new(gpu.context(), &gpu.kernels());
-    // What the attributes alone take: no draw finds room beside them.
+    // Room for only the attributes, and not for any draw.
     let none = ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 };
     let with = none.with_pipeline(&pipeline, DRAWS);
     assert_eq!(with.upload, DRAWS * pipeline.attribute_bytes());
@@ -181,7 +181,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
                     let buffer = VertexBuffer::new(0, source.raw(), 4).offset(draw % 2 * 4);
                     recorder.bind_vertex_buffers(&[buffer])?;
                     recorder.draw(POINTS, &Draw::new(1))?;
-                    // A draw that finds the next buffers bound is another dispatch.
+                    // A draw with other buffers needs another dispatch.
                 }
                 recorder.end(&[])?;
             }
@@ -197,7 +197,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     device::close(gpu);
 }
 
-/// A capture that lacks draws is not played as if it were whole.
+/// An incomplete capture is not played.
 #[test]
 fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
     let mut gpu = open(Resources::Best);
@@ -215,7 +215,7 @@ fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
             drop(recorder);
             let error = capture.play(&mut arena, cmd).unwrap_err();
             assert!(matches!(error, RuntimeError::NotEnded), "{error}");
-            // What there is can be had, and the next capture is as ever.
+            // The draws so far can be played, and the next capture works as usual.
             capture.end(&[])?;
             let recorded = capture.play(&mut arena, cmd)?;
             assert_eq!(recorded.captured.unwrap().primitives_written, 1);

@@ -16,7 +16,7 @@ const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 /// What attachments hold before, as floats.
 const CLEAR: [f32; 4] = [0.5, 0.25, 0.125, 64.0];
 
-/// What compilers emit, each with the target that it is valid for.
+/// The versions that compilers emit, each with the target for which it is valid.
 const TARGETS: [(&[&str], &str); 6] = [
     (&[], "vulkan1.0"),
     (&["-g"], "vulkan1.0"),
@@ -199,12 +199,12 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Fills eight attachments with what no case writes.
+/// Fills eight attachments with values that no case writes.
 const POISON: &str = "layout(location = 0) out vec4 colors[8];
     void main() { for (int i = 0; i < 8; i++) colors[i] = vec4(-77.0 - i) - gl_FragCoord; }";
 
-/// Renders, after something else: lavapipe keeps outputs on the stack, where one that is not written
-/// would hold what the previous fragment shader left.
+/// Renders, after another shader has rendered: lavapipe keeps outputs on the stack, and an output
+/// that is not written would have the value of the previous fragment shader.
 fn render(renderer: &Renderer, words: &[u32], format: vk::Format, attachments: u32) -> Vec<Texels> {
     static POISONED: LazyLock<Vec<u32>> = LazyLock::new(|| compile(POISON));
     let clear = CLEAR.map(f32::to_bits);
@@ -327,8 +327,8 @@ fn components_are_kept() {
     renderer.close();
 }
 
-/// What no GLSL compiler emits: an initializer, a copy of memory, and a copy of the output's pointer, in
-/// a called function that kills fragments.
+/// Code that no GLSL compiler emits: an initializer, a copy of memory, and a copy of the output's
+/// pointer, in a called function that discards fragments.
 const POINTERS: &str = r#"
     OpCapability Shader
     OpMemoryModel Logical GLSL450
@@ -422,7 +422,7 @@ fn pointers_copies_and_initializers_are_followed() {
     assert_texels(&found, &expected, 4, "pointers");
     renderer.close();
 
-    // The other entry point stays what and where it is, and is judged by its own interface.
+    // The other entry point is not changed, and is checked with its own interface.
     let entry_points = |words: &[u32]| -> Vec<String> {
         let text = common::disassemble(words);
         text.lines().filter(|l| l.contains("OpEntryPoint")).map(str::to_owned).collect()
@@ -488,8 +488,8 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     });
     let expected = texels(|x, y| Some([x as f32 + 1.0, y as f32 + 1.0, 4.0, 4.0]));
     assert_texels(&found, &expected, 4, "dual source");
-    // Two without blending: lavapipe 22.3 says that it blends two with a second source, but takes the
-    // output at location 1 for the second source then.
+    // Two attachments without blending: lavapipe 22.3 claims to support dual-source blending with
+    // two attachments, but uses the output at location 1 as the second source.
     let options = BroadcastOptions { max_dual_source_attachments: 2, ..options(2) };
     let two = broadcast_color(&words, &options).unwrap();
     let found = render(&renderer, &two.words, FLOAT, 2);
@@ -544,7 +544,7 @@ fn what_cannot_be_broadcast_is_named() {
     );
 }
 
-/// The pass as its output reads: names, decorations, and the new entry point.
+/// Reviewed output of the pass: names, decorations, and the new entry point.
 #[test]
 fn the_result_reads_as_reviewed() {
     let words = compile(CASES[0].source);

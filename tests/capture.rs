@@ -1,6 +1,6 @@
-//! Whole captures on a device, under the validation layer: appended draws, overflow, unbound buffers,
-//! folded dispatches, conventions. Every backend is held against a model that goes primitive by
-//! primitive, and native is one of the backends.
+//! Complete captures on a device, with the validation layer: appended draws, overflow, unbound
+//! buffers, folded dispatches, provoking vertex conventions. Every backend, including native, is
+//! compared with a model that works primitive by primitive.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,8 +43,8 @@ fn any_draw() -> impl Strategy<Value = Draw> {
     )
 }
 
-/// Draws of the given topology, or of any where there is none, into buffers that hold them all, some,
-/// or nothing.
+/// Draws of the given topology, or of any if none is given, into buffers that have room for all of
+/// them, some, or nothing.
 fn any_capture(
     shader: &ProbeShader,
     topology: Option<PrimitiveTopology>,
@@ -64,7 +64,7 @@ fn any_capture(
             (*kind > 0).then_some(Bound { offset: offset * 4, size })
         };
         let mut buffers: Vec<Option<Bound>> = bounds.iter().zip(&strides).map(bound).collect();
-        // Native transform feedback wants one buffer at least.
+        // Native transform feedback needs at least one buffer.
         if buffers.iter().all(Option::is_none) {
             buffers[0] = Some(Bound { offset: 0, size: 4 });
         }
@@ -79,7 +79,7 @@ fn sample<S: Strategy>(strategy: &S, seed: u8, count: usize) -> Vec<S::Value> {
     (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
 }
 
-/// Whether a backend of this device can draw so.
+/// Whether a backend of this device supports such draws.
 fn is_legal(gpu: &Gpu, backend: Backend, options: PipelineOptions) -> bool {
     let enabled = gpu.context().enabled();
     let adjacency = enabled.geometry_shader || !options.topology.has_adjacency();
@@ -91,12 +91,12 @@ fn is_legal(gpu: &Gpu, backend: Backend, options: PipelineOptions) -> bool {
     }
 }
 
-/// What drivers get wrong in their own captures, or leave undone. The tests below show it of lavapipe,
-/// and fail once it is mended.
-/// * Where one of several captured buffers is not bound nothing at all is captured (lavapipe 22.3,
-///   NVIDIA 580.159); the outputs of that buffer alone are to be ignored.
-/// * A vertex is written if its outputs fit, though its stride does not (lavapipe 22.3): the rule of
-///   OpenGL.
+/// Faults of drivers in their own captures. The tests below demonstrate the faults of lavapipe, and
+/// fail once they are fixed.
+/// * If one of several captured buffers is not bound, nothing is captured (lavapipe 22.3, NVIDIA
+///   580.159). Only the outputs of that buffer should be ignored.
+/// * A vertex is written if its outputs fit, even if its stride does not (lavapipe 22.3). That is
+///   the rule of OpenGL.
 fn is_known_native_bug(gpu: &Gpu, shader: &ProbeShader, capture: &Capture) -> bool {
     let overflows_in_a_gap = |(buffer, bound): (usize, &Option<Bound>)| {
         let captured = &shader.buffers[buffer];
@@ -194,7 +194,8 @@ fn random_captures_agree_with_the_model() {
     }
 }
 
-/// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any width.
+/// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any
+/// width.
 #[test]
 fn dynamic_topology_folds_and_mixes_on_the_floor() {
     for resources in RESOURCES {
@@ -287,8 +288,8 @@ fn dispatches_fold_at_the_limit() {
     }
 }
 
-/// Attributes that the binding does not wholly hold read as zero, with the format's default for what
-/// the format lacks; nothing else is read.
+/// Attributes that are not completely within the binding read as zero, with defaults for components
+/// that the format lacks. Nothing outside of the binding is read.
 #[test]
 fn attributes_out_of_range_are_zero() {
     for resources in RESOURCES {
@@ -304,7 +305,7 @@ fn attributes_out_of_range_are_zero() {
             .iter()
             .map(|b| {
                 let mut bytes = shader.vertex_buffer(b.binding, vertices).unwrap();
-                // Binding 0 ends inside the position of vertex 5, which lies behind its key.
+                // Binding 0 ends inside the position of vertex 5, which comes after its key.
                 bytes.truncate(if b.binding == 0 {
                     5 * b.stride as usize + 12
                 } else {
@@ -360,8 +361,8 @@ fn attributes_out_of_range_are_zero() {
     }
 }
 
-/// What probe shaders do not read: components that a format lacks, a `Component`, an element of stride
-/// 0, and the built-ins of a draw.
+/// What probe shaders do not read: components that a format lacks, a `Component`, an element of
+/// stride 0, and the built-ins of a draw.
 #[test]
 fn defaults_and_draw_parameters_are_supplied() {
     const SHADER: &str = r#"#version 450
@@ -441,7 +442,7 @@ fn defaults_and_draw_parameters_are_supplied() {
     }
 }
 
-/// A list that says what the decorations say captures the same, and needs none of them.
+/// A list that is equivalent to the decorations captures the same, without any decorations.
 #[test]
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;

@@ -20,8 +20,8 @@ fn layout_of_glsl(declarations: &str) -> Result<Layout, CaptureError> {
     layout_of(&common::compile(&format!("#version 450\n{declarations}\nvoid main() {{}}\n"), &[]))
 }
 
-/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and its types and
-/// variables.
+/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and
+/// its types and variables.
 fn layout_of_assembly(
     outputs: &str,
     annotations: &str,
@@ -379,7 +379,7 @@ fn contradictions_are_named() {
     );
 }
 
-/// Its members are captured as those of a block are, which is not there yet.
+/// Capturing members of a structure that is not a block is not supported yet.
 #[test]
 fn members_of_a_plain_structure_are_refused() {
     let shader = |buffer: &str| {
@@ -410,8 +410,8 @@ fn members_of_a_plain_structure_are_refused() {
     assert_eq!(shader("").unwrap().outputs.len(), 1);
 }
 
-/// Where the variable has an Offset it is captured whole: its members' own only say where they lie in it, which is where
-/// they lie anyway.
+/// A variable with an Offset is captured completely. The Offsets of its members are only their
+/// places within it, which they have anyway.
 #[test]
 fn a_plain_structure_is_captured_whole() {
     let shader = |wide: u32, last: u32| {

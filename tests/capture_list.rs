@@ -1,4 +1,4 @@
-//! Explicit lists, against the layouts that the same shader's decorations give.
+//! Compares explicit lists with the layouts from the decorations of the same shader.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -144,8 +144,8 @@ fn names_that_lead_nowhere_are_errors() {
     assert!(error.to_string().contains("OpName"), "{error}");
 }
 
-/// What compilers call outputs: DXC, Slang, glslang's HLSL, and names that begin as others do. Nothing has
-/// a name that GLSL would give it.
+/// Names of outputs from other compilers: DXC, Slang, and HLSL by glslang, and names that are
+/// prefixes of others. None is a name that GLSL would produce.
 const COMPILERS: &str = "
     OpCapability Shader
     OpCapability ClipDistance
@@ -270,7 +270,7 @@ fn outputs_are_named_by_place() {
     ] {
         assert_eq!(captured(place), captured(name), "{place}");
     }
-    // A column of what begins before, and parts of what is there.
+    // A column of a matrix that begins at an earlier location, and components of outputs.
     assert_eq!(captured("@2"), [(0, 0, 3, 32, vec![1])]);
     assert_eq!(captured("@0.yz"), [(0, 0, 1, 32, vec![1]), (0, 4, 1, 32, vec![2])]);
     assert_eq!(captured("@3.zw"), [(0, 0, 1, 64, vec![1])]);
@@ -284,7 +284,7 @@ fn outputs_are_named_by_place() {
     {
         let error = refused(wrong);
         assert!(matches!(error, CaptureError::NoSuchOutput { .. }), "{wrong}: {error}");
-        // So that nobody has to guess again.
+        // The message lists what can be selected.
         let listed = "colour (@0), matrix (@1), wide (@3), lights (@5), low (@9.yz)";
         assert!(error.to_string().contains(listed), "{error}");
     }
@@ -292,7 +292,7 @@ fn outputs_are_named_by_place() {
     assert!(matches!(misaligned, CaptureError::Misaligned { alignment: 8, .. }), "{misaligned}");
 }
 
-/// Every piece by its location gives what its decorations give.
+/// Selecting every piece by location gives the same as the decorations.
 #[test]
 fn locations_lead_to_what_decorations_say() {
     let shader = Shader::of(
@@ -328,7 +328,7 @@ fn parts_of_vectors_and_built_ins_are_captured() {
     let layout = shader
         .list(&list(vec![
             capture(Selector::Location { location: 0, component: 1, components: 2 }, 0),
-            // Runs on from the end of one column into the next.
+            // Continues from the end of one column in the next.
             capture(Selector::Location { location: 3, component: 2, components: 4 }, 8),
             capture(
                 Selector::BuiltIn { built_in: BuiltIn::ClipDistance, component: 1, components: 2 },
@@ -391,7 +391,7 @@ fn records_have_limits() {
     assert!(matches!(list(0, u32::MAX - 3, Some(16)), Err(CaptureError::BeyondStride { .. })));
 }
 
-/// A component that no location has neither overflows nor takes billions of locations.
+/// A component number that is too large neither overflows nor uses billions of locations.
 #[test]
 fn a_hostile_component_takes_few_locations() {
     let words = common::assemble(
@@ -423,8 +423,8 @@ fn a_hostile_component_takes_few_locations() {
     assert_eq!(Layout::from_list(&declarations, &entry, &list).unwrap().outputs.len(), 2);
 }
 
-/// Outputs of 16 bits cannot be captured, but they take locations: those behind them in a block follow, and no
-/// output that native emission adds may collide with them.
+/// Outputs of 16 bits cannot be captured, but they use locations. Members after them in a block
+/// have the next locations, and outputs that native emission adds must not collide with them.
 #[test]
 fn narrow_outputs_take_their_locations() {
     let shader = Shader::of(

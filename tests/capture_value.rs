@@ -1,4 +1,4 @@
-//! Captures as values: kept, played into several command buffers, and not lost to errors.
+//! Captures as values: they are kept, played into several command buffers, and not lost by errors.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -77,7 +77,7 @@ impl Bench {
         [Some(CaptureBuffer { buffer, offset: 0, size })]
     }
 
-    /// Forgets what was captured. The counter holds the position of that record.
+    /// Overwrites the capture buffer, and sets the counter to the position of that record.
     fn prepare(&mut self, record: u32) {
         let size = self.target.size() as usize;
         self.gpu.write(&self.target, 0, &vec![BEFORE; size]).unwrap();
@@ -85,7 +85,7 @@ impl Bench {
         self.gpu.write(&self.counter, 0, &position.to_le_bytes()).unwrap();
     }
 
-    /// Checks that these vertices were captured from that record on and nothing else, and the counter.
+    /// Checks the counter, and that exactly these vertices were captured, from that record on.
     fn check(&mut self, record: u32, vertices: u32, what: &str) {
         let shader = ProbeShader::identify();
         let size = self.target.size();
@@ -126,7 +126,8 @@ fn host_barrier(ctx: &Context, cmd: ash::vk::CommandBuffer) {
     unsafe { ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST) };
 }
 
-/// Each time a capture is played it begins where it began, in whatever command buffer, by whatever memory.
+/// A capture can be played several times, into any command buffer and with any arena. Each time it
+/// starts at the same position.
 #[test]
 fn a_capture_is_played_as_often_as_needed() {
     const DRAWS: u32 = 40;
@@ -147,7 +148,7 @@ fn a_capture_is_played_as_often_as_needed() {
         unsafe {
             capture.begin(&desc).unwrap();
             draw(&mut capture.recorder(), 0, DRAWS).unwrap();
-            // There is no command buffer.
+            // A capture that is only collected has no command buffer to flush to.
             let error = capture.recorder().flush().unwrap_err();
             assert!(matches!(error, RuntimeError::Unsupported { .. }), "{error}");
             assert!(!capture.is_empty());
@@ -174,7 +175,8 @@ fn a_capture_is_played_as_often_as_needed() {
     });
 }
 
-/// What an arena has no memory for is neither recorded nor lost: by a flush, at the end, or by a value.
+/// If an arena has too little memory, draws are neither recorded nor lost: in a flush, at the end,
+/// or when a value is played.
 #[test]
 fn what_is_refused_is_not_lost() {
     const DRAWS: u32 = 300;
@@ -219,7 +221,8 @@ fn what_is_refused_is_not_lost() {
     });
 }
 
-/// However small an arena was made, one that grows loses no draw; what it grew by serves the next capture.
+/// A growing arena loses no draw, however small it was at first. The next capture can use the
+/// memory that was added.
 #[test]
 fn an_arena_grows_to_what_is_drawn() {
     let draws = common::settings::number("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
@@ -228,7 +231,7 @@ fn an_arena_grows_to_what_is_drawn() {
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
         let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
-        // The second and third flush find no room in the block of the state before.
+        // The second and third flush do not fit the previous block of state.
         for resumed in [None, Some(3), Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             bench.prepare(resumed.unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What would be undefined behaviour in a driver is refused before anything reaches it.
+//! Calls that would be undefined behaviour in a driver are refused before they reach it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -75,7 +75,8 @@ fn text<T>(result: Result<T, RuntimeError>) -> String {
     result.map(|_| ()).unwrap_err().to_string()
 }
 
-/// What a shader was lowered for by format and rate is compiled into it; where its attributes lie is not.
+/// The formats and rates for which a shader was lowered are compiled into it; the places of its
+/// attributes are not.
 #[test]
 fn vertex_input_is_what_the_shader_was_lowered_for() {
     let gpu = device::open(Profile::Full);
@@ -111,7 +112,7 @@ fn set_layout(gpu: &Gpu) -> vk::DescriptorSetLayout {
     unsafe { gpu.context().device().create_descriptor_set_layout(&info, None) }.unwrap()
 }
 
-/// A driver takes the layout of a set that a shader uses, whether there is one or not.
+/// A driver uses the layout of a set that a shader uses without checking that there is one.
 #[test]
 fn a_set_without_a_layout_is_named() {
     let gpu = device::open(Profile::Full);
@@ -175,7 +176,8 @@ fn plans_have_as_many_buffers_as_can_be_used() {
     }
 }
 
-/// Calls with a pool of three queries, and a command buffer that copies their results into 256 bytes.
+/// Calls with a pool of three queries, and a command buffer that copies their results into 256
+/// bytes.
 fn copy_results(
     gpu: &mut Gpu,
     f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),
@@ -230,7 +232,7 @@ fn results_of_queries_neither_overlap_nor_overflow() {
     device::close(gpu);
 }
 
-/// Records in a capture of indices that has room for nothing.
+/// Records in a capture with indices, which has no room for records.
 fn record(
     gpu: &mut Gpu,
     f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
@@ -257,7 +259,7 @@ fn record(
     result
 }
 
-/// Shaders read the dword in which a range ends, to its last byte.
+/// Shaders read the whole dword in which a range ends.
 #[test]
 fn ranges_end_within_the_memory_of_their_buffer() {
     for resources in RESOURCES {
@@ -267,7 +269,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
         // SAFETY: the buffer is live.
         let memory =
             unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
-        // The last bytes of the memory, and those behind them, of a buffer that could have them all.
+        // A range up to the end of the memory, and one past its end.
         let whole = memory / 4 * 4;
         let indices = |size| IndexBuffer {
             buffer: buffer.raw(),
@@ -298,7 +300,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
     }
 }
 
-/// The same of vertex buffers, whose formats may end anywhere.
+/// The same for vertex buffers, whose attributes may end anywhere.
 #[test]
 fn attributes_end_within_the_memory_of_their_buffer() {
     let mut gpu = device::open(Profile::Full);
@@ -346,7 +348,7 @@ fn attributes_end_within_the_memory_of_their_buffer() {
     device::close(gpu);
 }
 
-/// A device for native captures alone has no kernels, and captures by compute say so.
+/// A device that is only for native captures has no kernels, which captures by compute report.
 #[test]
 fn kernels_of_no_device_are_refused() {
     let mut gpu = device::open(Profile::Full);
@@ -373,7 +375,7 @@ fn kernels_of_no_device_are_refused() {
     device::close(gpu);
 }
 
-/// The headless device neither uses nor destroys what is another's.
+/// The headless device neither uses nor destroys objects of another device.
 #[test]
 fn objects_of_another_device_are_left_alone() {
     if !common::settings::has_validation() {
@@ -397,14 +399,14 @@ fn objects_of_another_device_are_left_alone() {
     );
     other.destroy_pipeline(pipeline);
     device::close(other);
-    // They are still the owner's: the buffer, two pipelines and their layout.
+    // They still belong to the owner: the buffer, two pipelines and their layout.
     let messages = owner.close();
     let leaked = |what| messages.iter().filter(|m| m.text.contains(what)).count();
     assert!(messages.iter().all(|m| m.id.contains("vkDestroyDevice")), "{messages:#?}");
     assert!(leaked("VkBuffer 0x") == 1 && leaked("VkPipeline 0x") == 2, "{messages:#?}");
 }
 
-/// A buffer for what the device was not created with.
+/// A buffer with a usage that the device was not created for.
 #[test]
 fn buffers_are_used_for_what_is_enabled() {
     let descriptors = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
@@ -420,7 +422,7 @@ fn buffers_are_used_for_what_is_enabled() {
     device::close(gpu);
 }
 
-/// Sizes that a driver may take for what they are not.
+/// Sizes that are too large for a driver, which may not check them.
 #[test]
 fn buffers_are_as_large_as_the_device_takes() {
     let mut gpu = device::open(Profile::Full);
@@ -440,7 +442,7 @@ fn buffers_are_as_large_as_the_device_takes() {
     device::close(gpu);
 }
 
-/// Numbers of bindings that the pipeline does not read are the device's, too.
+/// The device's limit also holds for bindings that the pipeline does not read.
 #[test]
 fn vertex_bindings_are_the_device_s() {
     let mut gpu = device::open(Profile::Full);

@@ -1,5 +1,6 @@
-//! What captures cost, in what can be counted on any machine: dispatches, and invocations by the device's
-//! own statistics. How long they take is measured by `vkxfb bench`, and held by cli/tests/bench_bars.rs.
+//! The costs of captures, in units that can be counted on any machine: dispatches, and invocations
+//! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/bench_bars.rs
+//! checks their ratios.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,12 +19,12 @@ use vkxfb_probe::shaders::ProbeShader;
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.
 const STRIDE: u64 = 16;
-/// Vertices, or indices, of a draw: more than llvmpipe runs through in one loop, and no multiple of
-/// anything.
+/// The number of vertices or indices of a draw: more than llvmpipe processes in one loop, and not a
+/// multiple of a workgroup.
 const COUNT: u32 = 200_003;
 /// Indices of a segment, the restart included.
 const SEGMENT: u32 = 101;
-/// Invocations that are neither a vertex nor an index: the rest of workgroups, and setup.
+/// Invocations that process neither a vertex nor an index: unused ones of workgroups, and setup.
 const OVERHEAD: u64 = 4096;
 
 struct Cost {
@@ -112,7 +113,8 @@ impl Bench {
     }
 }
 
-/// A restart costs one look through the indices, shared by few workgroups, beside the capture.
+/// Primitive restart costs one pass over the indices, by few workgroups, in addition to the
+/// capture.
 #[test]
 fn restart_looks_through_the_indices_once() {
     let Some(mut bench) = Bench::new() else { return };
@@ -127,7 +129,8 @@ fn restart_looks_through_the_indices_once() {
             "{topology}: {} invocations, with restart {}",
             plain.invocations, restarted.invocations
         );
-        // As many as capture the indices, and those that look through them, each at several.
+        // The invocations that capture, and those of the pass over the indices, each of which
+        // handles several.
         let most = plain.invocations + u64::from(COUNT) / 16 + OVERHEAD;
         assert!(restarted.invocations <= most, "{topology}: {} > {most}", restarted.invocations);
         assert_eq!((plain.recorded.captures, plain.recorded.kernels), (1, 0), "{topology}");
@@ -139,8 +142,9 @@ fn restart_looks_through_the_indices_once() {
     bench.destroy();
 }
 
-/// The hub of a fan is shared out: twice the invocations of a strip at most, none of which stores it more
-/// than once, as no loop of 65,536 turns (all that llvmpipe runs) would have stored it into every primitive.
+/// The hub of a fan is distributed: a fan has at most twice the invocations of a strip, and none
+/// stores the hub more than once. llvmpipe ends loops after 65,536 iterations, so a loop could not
+/// have stored it into every primitive.
 #[test]
 fn the_hub_of_a_fan_is_shared_out() {
     let Some(mut bench) = Bench::new() else { return };

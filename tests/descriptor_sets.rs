@@ -1,5 +1,5 @@
-//! Descriptor sets of the application: a draw reads those that were bound before it, however the draws of a
-//! capture are recorded.
+//! Descriptor sets of the application: a draw reads the sets that were bound before it, however the
+//! draws of a capture are recorded.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,7 +23,7 @@ const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const OBJECTS: u32 = 100;
 /// Vertices of an object.
 const VERTICES: u32 = 24;
-/// Bytes from one object to the next: the most that an alignment of dynamic offsets may be.
+/// Bytes from one object to the next: the largest alignment of dynamic offsets that Vulkan allows.
 const SPACING: u32 = 256;
 /// Bytes of a record.
 const STRIDE: u64 = 12;
@@ -60,11 +60,11 @@ struct Bench {
 enum Way {
     /// By the CPU.
     Direct,
-    /// Where the GPU reads the arguments: on the compute backend by the setup kernel.
+    /// With arguments that the GPU reads: on the compute backend by the setup kernel.
     Indirect,
-    /// From a counter on: on the compute backend by the setup kernel.
+    /// Resumed from a counter: on the compute backend by the setup kernel.
     Resumed,
-    /// Some behind a flush with the end of a query, which a kernel writes.
+    /// Some draws after a flush that ends a query, whose result a kernel writes.
     BehindQueries,
 }
 
@@ -87,7 +87,7 @@ fn dwords(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
-/// What the records of an object hold that is drawn while the sets are bound at others.
+/// The records of object `drawn`, which is drawn while the sets are bound at `frame` and `object`.
 fn records(frame: u32, object: u32, drawn: u32) -> impl Iterator<Item = u32> {
     (0..VERTICES).flat_map(move |vertex| [1000 + frame, 1000 + object, drawn * 7 + vertex])
 }
@@ -261,7 +261,8 @@ impl Scene<'_> {
     }
 }
 
-/// Every backend, the compute backend by both resource plans and on the floor, with the ways of recording.
+/// Every backend, the compute backend by both resource plans and on the floor, with the ways of
+/// recording.
 fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
     let mut benches = Vec::new();
@@ -281,7 +282,8 @@ fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     benches
 }
 
-/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one of them.
+/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one
+/// of them.
 #[test]
 fn each_object_reads_its_own_descriptors() {
     for (options, backend, ways) in benches() {
@@ -354,7 +356,7 @@ fn draws_of_the_same_sets_share_a_dispatch() {
     }
 }
 
-/// What the application binds itself holds where the recorder has bound nothing, and nowhere else.
+/// Sets that the application binds itself are in effect only if the recorder has not bound any.
 #[test]
 fn sets_that_the_application_binds_itself() {
     for resources in device::RESOURCES {
@@ -380,7 +382,8 @@ fn sets_that_the_application_binds_itself() {
                 scene.bind(1, &[3])?;
                 own(1, 4);
                 scene.draw(1)?;
-                // What is recorded only now reads what is bound now, but for what the recorder bound before.
+                // Draws that are recorded only now read the sets that are bound now, except for
+                // those that the recorder bound.
                 own(0, 5);
                 scene.recorder.flush()?;
                 own(0, 6);
@@ -404,7 +407,7 @@ fn sets_that_the_application_binds_itself() {
     }
 }
 
-/// What cannot hold is refused by name, and the capture goes on.
+/// Sets that cannot be in effect are refused with a message, and the capture continues.
 #[test]
 fn sets_that_cannot_hold_are_refused() {
     for (options, backend, ways) in benches() {
@@ -429,8 +432,7 @@ fn sets_that_cannot_hold_are_refused() {
             let (_, found) = found.unwrap();
             assert_eq!(found[..3], [1001, 1002, 0], "{backend} {way:?} {resources:?}");
 
-            // A draw that comes before what is bound, or before a part of it, would read what a kernel took the
-            // place of.
+            // A draw before all sets are bound would read a set that a kernel has replaced.
             if resources != Resources::Descriptors || !matches!(way, Way::Indirect | Way::Resumed) {
                 continue;
             }
@@ -459,8 +461,8 @@ fn sets_that_cannot_hold_are_refused() {
     }
 }
 
-/// A set of buffers takes the place of the application's sets where an earlier pipeline has fewer: that is known to
-/// whoever plays the rest of a capture, too.
+/// If an earlier pipeline has fewer sets, the descriptor set of the resource plan replaces a set of
+/// the application. Playing the rest of a capture takes that into account.
 #[test]
 fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
     const WITHOUT_SETS: &str = "#version 450

@@ -1,5 +1,6 @@
-//! Drawing what was captured by commands that a kernel makes of counters, held against
-//! `vkCmdDrawIndirectByteCountEXT`: what either draws is captured natively, and must be the same.
+//! Compares draws with arguments that a kernel computes from counters with
+//! `vkCmdDrawIndirectByteCountEXT`: the vertices of both are captured natively, and must be the
+//! same.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +20,7 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
 
-/// Captures what it reads, and as which vertex of which instance.
+/// Captures its attribute, the vertex and the instance.
 const ECHO: &str = "#version 450
     layout(location = 0) in uvec4 vertex;
     layout(xfb_buffer = 0, xfb_stride = 24) out;
@@ -38,8 +39,8 @@ const VERTICES: u32 = 60;
 /// Bytes that are captured of what is drawn, at most.
 const DRAWN: u64 = 24 * 3 * 3 * VERTICES as u64;
 
-/// Counters, with the stride of a vertex and how many instances are drawn, from which on. The first is what the
-/// capture ends in.
+/// Counters, with the stride of a vertex, and the number of instances and the first instance. The
+/// first is the counter at the end of the capture.
 const DRAWS: [(u32, u32, [u32; 2]); 7] = [
     (STRIDE * VERTICES, STRIDE, [2, 0]),
     (0, STRIDE, [1, 0]),
@@ -271,7 +272,8 @@ fn what_was_captured_is_drawn_as_by_byte_count() {
     device::close(gpu);
 }
 
-/// By addresses and by descriptors, with counter offsets and strides of commands: what the formula says.
+/// Commands follow the formula, by addresses and by descriptors, with counter offsets and strides
+/// of commands.
 #[test]
 fn commands_are_what_the_formula_says() {
     for resources in device::RESOURCES {
@@ -311,7 +313,7 @@ fn what_cannot_be_drawn_is_refused() {
     captured.destroy(&mut gpu);
     device::close(gpu);
 
-    // Where indirect draws do nothing: the floor, until it says otherwise.
+    // A device on which indirect draws do nothing, as on the floor by default.
     let mut gpu = device::open(Profile::Bifrost);
     let usage = gpu.context().draw_command_usage();
     let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();

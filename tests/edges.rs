@@ -1,5 +1,6 @@
-//! Draws, counters and records at the edges of what they may be: counts whose sums pass 2^64, counters that no
-//! capture left behind, empty captures, and what is refused in the middle of a record, which goes on.
+//! Edge cases of draws, counters and recordings: counts whose sums exceed 2^64, counters that no
+//! capture wrote, empty captures, and calls that are refused in the middle of a recording, which
+//! continues.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -74,7 +75,8 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// Captures with the counter at that value if it resumes, and what the counter holds then.
+    /// Captures, resuming from a counter with the given value if there is one. Returns the counter
+    /// afterwards.
     fn capture(
         &mut self,
         arena: &ArenaDesc,
@@ -164,8 +166,8 @@ fn counts_pass_64_bits() {
     }
 }
 
-/// Counters that no capture leaves behind: rounded down to a dword, they say where records go, or that there
-/// is no room.
+/// Counters with values that no capture writes: rounded down to a dword, they say where records are
+/// written, or that there is no room.
 #[test]
 fn hostile_counters_are_harmless() {
     let shader = ProbeShader::identify();
@@ -193,7 +195,7 @@ fn hostile_counters_are_harmless() {
     }
 }
 
-/// Without draws counters and queries are what they were, and queries become available.
+/// Without draws, counters and queries do not change, and queries become available.
 #[test]
 fn nothing_is_captured_without_draws() {
     for resources in device::RESOURCES {
@@ -238,7 +240,7 @@ fn empty_ranges_hold_nothing() {
     }
 }
 
-/// In one command buffer a query is counted, reset and counted again, if what ended it is flushed.
+/// A query can be used, reset and used again in one command buffer, if its end is flushed.
 #[test]
 fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
@@ -274,7 +276,7 @@ fn queries_are_used_again_behind_a_flush() {
     }
 }
 
-/// A query that no record has ended yet is not available, whoever counted it.
+/// A query that was not ended is not available, even if draws counted for it.
 #[test]
 fn queries_are_available_once_they_end() {
     for resources in device::RESOURCES {
@@ -292,7 +294,7 @@ fn queries_are_available_once_they_end() {
     }
 }
 
-/// What is drawn outside of a capture is generated, and neither written nor needed.
+/// Primitives outside of a capture count as generated, but neither as written nor as needed.
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
     let mut bench = Bench::new(Resources::Best, &ProbeShader::identify());
@@ -322,7 +324,7 @@ fn draws_outside_of_captures_are_not_captured() {
     bench.close();
 }
 
-/// A draw whose vertex buffers are refused is not captured, and others may be bound then.
+/// If vertex buffers are refused, their draw is not captured, and others can be bound.
 #[test]
 fn draws_of_refused_vertex_buffers_are_not_captured() {
     let shader = ProbeShader::attributes();

@@ -1,4 +1,5 @@
-//! Captures without a draw write their counters all the same: the driver's own, and the Vulkan layer's in their place.
+//! Captures without a draw write their counters, too: those of the driver, and those of the Vulkan
+//! layer.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -27,7 +28,7 @@ const BEFORE: u32 = 0xa5a5_a5a5;
 /// Where the counters of a Begin and its End are, in dwords of one buffer.
 type Ends = (Option<u64>, Option<u64>);
 
-/// What the dwords of a buffer of counters are behind captures without a draw.
+/// Returns the dwords of a buffer of counters after captures without a draw.
 fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
     let mut feature =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
@@ -85,13 +86,13 @@ fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
 
 #[test]
 fn counters_are_written_without_draws() {
-    // From nothing on, from a counter on to itself, and to another one.
+    // From no counter, from a counter to itself, and from a counter to another one.
     let before = [BEFORE, 8, 16, BEFORE];
     let ends = [(None, Some(0)), (Some(1), Some(1)), (Some(2), Some(3))];
     assert_eq!(run(CAPTURES, before, &ends), [0, 8, 16, 16]);
 }
 
-/// Which no valid program has (VUID-vkCmdBeginTransformFeedbackEXT-None-04128): drivers differ.
+/// No valid program does this (VUID-vkCmdBeginTransformFeedbackEXT-None-04128): drivers differ.
 #[test]
 fn counters_are_written_without_a_pipeline_that_captures() {
     if layer::is_there() {

@@ -19,7 +19,7 @@ mod particles;
 
 const README: &str = include_str!("../README.md");
 
-/// Code blocks of the README in Rust, with what stands behind "```rust".
+/// Code blocks of the README in Rust, with the attributes after "```rust".
 fn rust_blocks() -> Vec<(&'static str, &'static str)> {
     let blocks = README.split("```rust").skip(1);
     blocks.map(|rest| rest.split_once("```").unwrap().0.split_once('\n').unwrap()).collect()

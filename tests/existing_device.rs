@@ -1,4 +1,5 @@
-//! Devices of applications: created with structures of all Vulkan versions in the chain, and adopted by their handles.
+//! Devices of applications: they are created with structures of all Vulkan versions in the chain,
+//! and used by their handles.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,8 +10,8 @@ use common::bare::BareInstance;
 use vkxfb::runtime::RawDevice;
 use vkxfb::{Backend, Capabilities, Context, RuntimeError, required_features};
 
-/// The validation layer finds no feature twice in the chain, and none that an extension lacks; what the device was
-/// created with is found again by its handles.
+/// The validation layer finds no feature twice in the chain, and no feature without its extension.
+/// The enabled features are found again for the handles of the device.
 #[test]
 fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
     let instance = BareInstance::open();

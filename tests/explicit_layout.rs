@@ -1,5 +1,5 @@
-//! What lowering makes private has no explicit layout, also where a buffer shares its type, and is copied as it
-//! was.
+//! Variables that lowering makes private have no explicit layout, even if a buffer shares their
+//! type, and copies of them still work.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -20,8 +20,9 @@ fn all(words: &[u32]) -> [Lowered; 3] {
     [vertex::lower(&Shader::new(words)).unwrap(), to_compute(0), to_compute(4096)]
 }
 
-/// Two outputs of a structure that is read and written through a device address, too: whole, in parts, by copies
-/// of memory, from an initialiser. The address is 0, and no vertex goes there.
+/// Two outputs of a structure type that is also read and written through a device address: as a
+/// whole, in parts, by copies of memory, and from an initialiser. The address is 0, but no vertex
+/// uses it.
 const SHARED: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback
@@ -181,8 +182,8 @@ fn values_of_split_types_are_copied() {
     device::close(gpu);
 }
 
-/// Blocks, arrays and matrices of outputs alone lose their layout in every version; what private memory and
-/// workgroups hold of the shader library has none.
+/// Types that only outputs use lose their layout in every version. Private and workgroup variables
+/// of the shader library have none.
 #[test]
 fn what_no_buffer_shares_has_no_layout() {
     let source = SHARED

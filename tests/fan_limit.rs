@@ -1,5 +1,5 @@
-//! The vertex backend refuses fans whose hub one invocation would store for too long, and everything that chooses
-//! among backends knows it.
+//! The vertex backend refuses fans whose hub one invocation would store too many times, and all
+//! code that chooses among backends takes that into account.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -33,7 +33,8 @@ fn a_fan_is_captured_up_to_the_limit_and_refused_beyond() {
     let primitive = 3 * u64::from(lowered.layout.strides[0].unwrap());
     let bound = |primitives: u64| Some(Bound { offset: 0, size: primitives * primitive });
 
-    // Two instances of the largest fan; and one of which fewer primitives fit, as these are what is stored.
+    // Two instances of the largest fan, and a larger fan of which few primitives fit: only those
+    // are stored.
     for (vertices, room) in
         [(MAX_FAN_VERTICES, 2 * u64::from(MAX_FAN_PRIMITIVES) + 1), (MAX_FAN_VERTICES + 1000, 500)]
     {
@@ -85,7 +86,7 @@ fn the_probe_skips_what_is_refused() {
         let is_refused = (cell.backend, cell.topology) == (Backend::Vertex, FAN);
         let skipped = is_refused.then_some("triangle fans of more than 65537 vertices");
         assert_eq!(cell.skipped.as_deref(), skipped, "{} {}", cell.backend, cell.topology);
-        // In two conventions, with the topology folded in and without.
+        // With two conventions, with pipelines that are specialised to the topology and without.
         assert_eq!(cell.passed, if is_refused { 4 } else { 8 });
     }
 }

@@ -58,7 +58,7 @@ void main() {
 }
 ";
 
-/// What the layouts of `two_buffers.vert` say.
+/// The capture list that corresponds to the layouts of `two_buffers.vert`.
 fn list(checksum: Selector, id: Selector) -> CaptureList {
     let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
     let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
@@ -164,7 +164,7 @@ fn entry_points_are_chosen_by_name() {
 fn errors_say_where() {
     let wgsl = |source| wgsl::vertex_shader(source, None).unwrap_err();
     let glsl = |source| glsl::vertex_shader(source).unwrap_err();
-    // Syntax, and what only the validator sees.
+    // Errors of syntax, and errors that only the validator finds.
     for (error, line) in [
         (wgsl("\n@vertex fn main( -> @builtin(position) vec4f {}"), 2),
         (
@@ -190,7 +190,7 @@ fn errors_say_where() {
     assert_eq!(glsl(source), FrontendError::CaptureLayout { location, qualifier });
 }
 
-/// What WGSL promises, so that an application may count on it: division by zero, indices out of range.
+/// The behaviour that WGSL defines for division by zero and for indices out of range.
 #[test]
 fn checks_that_the_language_promises_are_kept() {
     let source = "
@@ -294,7 +294,8 @@ fn push_constants_come_through() {
     }
 }
 
-/// What naga has no words for, or panics at, is an error; what another shader of the source uses is not.
+/// Code that naga cannot write, or on which it panics, is an error, unless only another shader of
+/// the source uses it.
 #[test]
 fn naga_fails_in_errors() {
     let external = "@group(0) @binding(0) var video: texture_external;

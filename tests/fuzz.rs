@@ -1,8 +1,8 @@
-//! Damaged modules: whatever goes in, an error or a module comes out, with little allocated on the way; and of
-//! what spirv-val accepts, comes what spirv-val accepts.
+//! Damaged modules: any input gives an error or a module, with bounded allocations. If spirv-val
+//! accepts the input, it accepts the output.
 //!
-//! `VKXFB_FUZZ_CASES` says how many cases, `VKXFB_FUZZ_SEED` which. `tests/fuzz/` is the same for
-//! cargo-fuzz.
+//! `VKXFB_FUZZ_CASES` is the number of cases, `VKXFB_FUZZ_SEED` their seed. `tests/fuzz/` does the
+//! same with cargo-fuzz.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,16 +22,17 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use common::settings::number;
 use mutate::Case;
 
-/// Bytes that may be allocated in all: what the work comes to, on a machine of any speed.
+/// The maximum number of bytes that may be allocated in total, which limits the work independently
+/// of the machine.
 const ALLOCATED: usize = 256 << 20;
 
-/// What all modules are valid for, or not.
+/// The target for which modules are validated.
 const TARGET: &str = "vulkan1.3";
 
-/// Bytes that may live at a time.
+/// The maximum number of bytes that may be allocated at a time.
 const MEMORY: usize = 64 << 20;
 
-/// One case in so many is held against spirv-val, which takes longer than all else.
+/// One case in this many is checked with spirv-val, which takes longer than everything else.
 const VALIDATED: u32 = 4;
 
 struct Counting;

@@ -1,4 +1,4 @@
-//! GLSL as Vulkan's programs have it, beyond what naga takes of itself.
+//! GLSL as used by Vulkan programs, beyond what naga itself accepts.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,7 @@ vec4 f(vec3 x) { return vec4(x, 2.0); }
 void main() { colour = f(at); gl_Position = colour; }
 ";
 
-/// What changes nothing of a shader changes nothing of its words.
+/// Declarations without effect do not change the words.
 #[test]
 fn redeclarations_and_precisions_are_taken() {
     let plain = compile(PLAIN);
@@ -92,7 +92,7 @@ fn the_versions_of_vulkan_are_taken() {
     }
 }
 
-/// `gl_VertexIndex - 1` is -1 for the first vertex, and no large number.
+/// `gl_VertexIndex - 1` is -1 for the first vertex, not a large number.
 #[test]
 fn indices_of_vertices_are_signed() {
     let source = "#version 450
@@ -253,7 +253,7 @@ fn what_is_not_supported_is_named() {
         assert!(matches!(error, FrontendError::Unsupported { .. }), "{error:?}");
         assert!(text.contains(" cannot be compiled here: "), "{text}");
     }
-    // What only naga knows, it says, and where in the source that is, whatever was rewritten before.
+    // Errors that only naga finds have its message, with the place in the original source.
     let source =
         "#version 310 es\nhighp int a() { return gl_VertexIndex + gl_InstanceIndex + wrong; }";
     let error = glsl::vertex_shader(source).unwrap_err().to_string();

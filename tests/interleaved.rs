@@ -1,6 +1,6 @@
-//! Captures whose ranges lie between their counters, in one buffer, where descriptors are so few that one window
-//! holds all counters, and with them what is captured: synchronization validation takes all that a window holds
-//! for touched.
+//! Captures whose ranges are between their counters, in one buffer, with so few descriptors that
+//! the range of one includes all counters and the captured range. Synchronization validation
+//! assumes that the whole range of a descriptor is accessed.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -20,14 +20,16 @@ use common::device::{self, PipelineOptions};
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.
 const STRIDE: u32 = 16;
-/// The counters that captures resume from and end in, by turns; the capture range lies between.
+/// The counters from which captures alternately resume, and to which they write. The captured range
+/// is between them.
 const COUNTERS: [u64; 2] = [0, 4096];
 const START: u64 = 256;
 const SIZE: u64 = 2048;
 
 #[test]
 fn captures_lie_between_their_counters() {
-    // One window beside the scratch memory for the counters; with more there is one for the queries, too.
+    // One descriptor for counters in addition to that for scratch memory; with more descriptors
+    // there is also one for queries.
     for (storage_buffers, has_queries) in [(8, false), (12, true)] {
         capture(storage_buffers, has_queries);
     }

@@ -15,8 +15,8 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 const COMPUTE: Backend = Backend::Compute;
 
-/// A strip whose records pass 2^32 bytes, in a buffer of 2^32 - 4: by the CPU's clamps and by the setup
-/// kernel's.
+/// A strip whose records pass 2^32 bytes, in a buffer of 2^32 - 4: by the CPU's clamps and by the
+/// setup kernel's.
 #[test]
 #[ignore = "takes 4 GiB of device memory"]
 fn captures_fill_the_largest_buffer() {

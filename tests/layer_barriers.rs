@@ -1,8 +1,9 @@
-//! Every barrier that the Vulkan layer translates, or records of its own, is missed where it is left out:
-//! synchronization validation, below the layer, reports what then races. It does not look from one submission at the
-//! next: what is said of semaphores is among the unit tests of the layer.
+//! Leaving out any barrier that the Vulkan layer translates or records itself is noticed:
+//! synchronization validation, below the layer, reports the race. It does not compare submissions,
+//! so semaphores are in the unit tests of the layer.
 //!
-//! What the layer reaches by addresses synchronization validation does not see: here it is by descriptors.
+//! These tests use descriptors, because synchronization validation does not see accesses by device
+//! address.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +14,7 @@ use ash::{ext, vk};
 use common::bare::{BareDevice, BareInstance};
 use common::settings::has_validation;
 
-/// As much as is captured, which is as much as is read.
+/// The size in bytes of what is captured, and of what is read.
 const SIZE: u64 = 256;
 const VERTICES: u32 = 16;
 
@@ -42,20 +43,20 @@ const CAPTURE_TO_VERTICES: Dependency = [
     (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
 ];
 
-/// What is recorded and submitted by itself.
+/// A sequence of commands that is recorded and submitted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sequence {
     /// A copy, a barrier, and a capture of what was copied.
     BarrierBefore,
     /// A capture, a barrier, and a copy of what was captured.
     BarrierBehind,
-    /// The same with an event in place of the barrier.
+    /// The same with an event instead of the barrier.
     EventBefore,
     EventBehind,
-    /// The same by what the render pass says of what is outside.
+    /// The same with an external dependency of the render pass.
     RenderPassBefore,
     RenderPassBehind,
-    /// Two captures in a pass, the second of what the first captured.
+    /// Two captures in a pass. The second reads what the first captured.
     Captures,
     /// A capture and a draw of what was captured, in a pass.
     Draw,
@@ -73,7 +74,7 @@ impl Sequence {
         Self::Draw,
     ];
 
-    /// What the render pass says of itself and of what is outside.
+    /// The subpass dependencies of the render pass.
     fn dependencies(self) -> Vec<vk::SubpassDependency> {
         let external = vk::SUBPASS_EXTERNAL;
         let (src, dst, [source, destination]) = match self {
@@ -94,7 +95,7 @@ impl Sequence {
     }
 }
 
-/// What is left out, by the layer's name for it, and where that is missed.
+/// The layer's names for what is left out, and the sequences that notice it.
 const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("pipeline-barrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
     ("event", &[Sequence::EventBefore, Sequence::EventBehind]),
@@ -105,16 +106,17 @@ const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("after-pass", &[Sequence::RenderPassBehind]),
 ];
 
-/// How a sequence is told of.
+/// The beginning of a line that reports a sequence.
 const REPORT: &str = "races: ";
 
-/// Runs every sequence on the layer, and tells of which synchronization validation has reports.
+/// Runs every sequence on the layer, and prints those that synchronization validation reports.
 #[test]
 fn sequences_are_synchronized() {
     if !common::layer::is_there() {
         return run(None);
     }
-    // A buffer for indirect draws lets captures come before their pass, where otherwise most come after it.
+    // If there is a buffer with indirect usage, captures come before their pass. Otherwise most
+    // come after it.
     use vk::BufferUsageFlags as Usage;
     for usage in [Usage::empty(), Usage::INDIRECT_BUFFER] {
         let machine = Machine::open(usage);
@@ -138,7 +140,7 @@ fn each_barrier_that_lacks_is_reported() {
     }
 }
 
-/// Runs the sequences without something, and looks at what is told.
+/// Runs the sequences with something left out, and checks the reports.
 fn run(omitted: Option<&str>) {
     if !has_validation() {
         return eprintln!("skipped: without the validation layer");
@@ -152,12 +154,12 @@ fn run(omitted: Option<&str>) {
     let missed = OMISSIONS.iter().find(|(name, _)| omitted == Some(*name));
     let missed = missed.map_or(&[][..], |(_, missed)| *missed);
     let missed = missed.iter().map(|sequence| format!("{sequence:?}"));
-    // Wherever captures come.
+    // Whether captures come before or after their pass.
     let missed: Vec<String> = missed.clone().chain(missed).collect();
     assert_eq!(found, missed, "without {omitted:?}");
 }
 
-/// A device with a pipeline, and buffers from one to the next of which sequences copy and capture.
+/// A device with a pipeline, and buffers between which sequences copy and capture.
 struct Machine {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
@@ -345,7 +347,7 @@ impl Machine {
         }
     }
 
-    /// Points, whose vertices are captured and of which nothing is seen.
+    /// Creates a pipeline that captures points, with rasterizer discard.
     ///
     /// # Safety
     /// The render pass is of the device.

@@ -1,6 +1,6 @@
-//! Draws with primitive restart of so many indices that several workgroups look through them: segments that
-//! end anywhere, draws that begin anywhere in the index buffer and pass its end, and overflow, against a model
-//! that goes index by index.
+//! Draws with primitive restart and so many indices that several workgroups process them: segments
+//! that end anywhere, draws that begin anywhere in the index buffer and exceed it, and overflow,
+//! compared with a model that works index by index.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -32,7 +32,7 @@ struct Case {
     calls: Vec<Call>,
 }
 
-/// A draw, or indirect ones: those of all calls share what is found out of the indices.
+/// A draw, or indirect draws. All calls share the result of processing the indices.
 #[derive(Debug)]
 struct Call {
     topology: PrimitiveTopology,
@@ -42,8 +42,9 @@ struct Call {
 }
 
 impl Case {
-    /// A workgroup of the restart kernel looks through 8192 indices. Where dispatches are not indirect, an indirect
-    /// draw takes as many invocations as there are indices, times the primitives that fit: there it has few.
+    /// A workgroup of the restart kernel processes 8192 indices. Without indirect dispatches, an
+    /// indirect draw needs as many invocations as the number of indices times the number of
+    /// primitives that fit, so then there are few.
     fn new(seed: u64, has_indirect: bool) -> Self {
         let mut random = Rng::new(seed);
         let index_type = IndexType::ALL[random.below(3) as usize];
@@ -137,7 +138,7 @@ impl Case {
                 let command =
                     [d.index_count, d.instance_count, d.first_index, offset, d.first_instance];
                 words.extend(command);
-                // Something between them, which no draw takes for a count.
+                // Padding, which no draw must read as a count.
                 words.resize(words.len() + (call.stride.unwrap_or(20) / 4 - 5) as usize, u32::MAX);
             }
         }
@@ -150,7 +151,7 @@ impl Case {
     }
 }
 
-/// A buffer of those bytes, and of the dword that the last of them is in, or of one.
+/// A buffer with those bytes, padded to whole dwords, of which there is at least one.
 fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
     let size = (bytes.len() as u64).next_multiple_of(4).max(4);
     let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
@@ -228,7 +229,7 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
 fn restarts_are_found_by_many_workgroups() {
     let profiles = [Profile::Full, Profile::Bifrost];
     for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
-        // By descriptors, in workgroups of which each invocation has two blocks of indices.
+        // By descriptors, in workgroups in which each invocation processes two blocks of indices.
         let workgroup_invocations = (resources == device::RESOURCES[1]).then_some(128);
         let options =
             OpenOptions { profile, resources, workgroup_invocations, ..Default::default() };
@@ -252,8 +253,8 @@ fn restarts_are_found_by_many_workgroups() {
     }
 }
 
-/// Where synchronization validation sees what kernels read and write, which descriptors name, it reports each of the
-/// two barriers between them that is left out.
+/// With descriptors, synchronization validation sees what kernels read and write, and reports when
+/// either of the two barriers between them is left out.
 #[test]
 fn restarts_without_their_barriers_are_reported() {
     if !common::settings::has_validation() {
@@ -270,7 +271,8 @@ fn restarts_without_their_barriers_are_reported() {
     let case = Case { index_type: IndexType::Uint32, indices, calls };
     let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
     for omitted in [None, Some(Barrier::RestartToScan), Some(Barrier::RestartToSetup)] {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { gpu.omit_barrier(omitted) };
         check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
         let found = gpu.take_messages();
@@ -282,8 +284,9 @@ fn restarts_without_their_barriers_are_reported() {
     device::close(gpu);
 }
 
-/// More workgroups look through the indices than the scan over them has invocations, so it goes on from one round to the
-/// next. Draws begin before, between and behind the restarts, of which the first and the last are rounds apart.
+/// There are more workgroups than the scan over them has invocations, so the scan has several
+/// rounds. Draws begin before, between and after the restarts, the first and last of which are
+/// several rounds apart.
 #[test]
 fn restarts_are_carried_from_round_to_round() {
     const INDICES: u32 = 2_200_000;
@@ -317,7 +320,8 @@ fn restarts_are_carried_from_round_to_round() {
     device::close(gpu);
 }
 
-/// What [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] name holds many draws, too.
+/// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] are enough for many
+/// draws, too.
 #[test]
 fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
     for resources in device::RESOURCES {

@@ -1,4 +1,5 @@
-//! Lowered modules are valid for their target, on what compilers emit, and errors say what is wrong.
+//! Lowered modules are valid for their target, for modules from compilers, and errors say what is
+//! wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -75,7 +76,7 @@ fn all(words: &[u32]) -> [Lowered; 4] {
     ]
 }
 
-/// Everything that this project lowers as yet, in one shader.
+/// Everything that lowering supports, in one shader.
 const EVERYTHING: &str = r#"#version 450
 #extension GL_ARB_shader_draw_parameters : require
 layout(constant_id = 0) const bool flip = false;
@@ -142,7 +143,8 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
     }
 }
 
-/// A module has what its formats and rates need, and no capability for them.
+/// A module contains only the functions that its formats and rates need, and no capabilities for
+/// them.
 #[test]
 fn modules_link_only_what_their_vertex_input_needs() {
     let source = "#version 450
@@ -207,7 +209,7 @@ fn lowering_depends_on_nothing_but_its_input() {
     assert_ne!(compute.cache_key(), narrower.cache_key());
 }
 
-/// The file as it is, so that this is what `xxh128sum` says of it.
+/// The hash is of the bytes of the file, so it equals the output of `xxh128sum`.
 #[test]
 fn cache_keys_are_xxh3() {
     let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
@@ -228,7 +230,7 @@ fn probe_shaders_read_as_reviewed() {
 
 #[test]
 fn native_leaves_the_words_alone() {
-    // Of specialisation constants it would make constants.
+    // It would replace specialisation constants by constants.
     let source =
         EVERYTHING.replace("layout(constant_id = 0) ", "").replace("layout(constant_id = 3) ", "");
     let words = common::compile(&source, &[]);
@@ -598,7 +600,7 @@ fn execution_modes_go_with_the_shader() {
     }
 }
 
-/// It would override LocalSize.
+/// A WorkgroupSize decoration would override LocalSize.
 #[test]
 fn a_workgroup_size_of_another_shader_is_dropped() {
     let words = common::assemble(SHARED, "vulkan1.1");
@@ -816,7 +818,7 @@ fn hostile_inputs_are_refused() {
     assert!(matches!(error, LowerError::InputType { .. }), "{error}");
 }
 
-/// A set of the shader's own in the place of the resource plan's.
+/// A descriptor set of the shader with the same number as that of the resource plan.
 #[test]
 fn descriptors_in_the_way_are_named() {
     let words = common::compile(EVERYTHING, &[]);
@@ -825,7 +827,7 @@ fn descriptors_in_the_way_are_named() {
         let resources = ResourcePlan::Descriptors { set, reads, writes };
         to_compute_by(resources, &words, &vertex_input).unwrap_err()
     };
-    // Of set 1 the shader uses nothing.
+    // The shader uses nothing of set 1.
     let conflict = error(0, 12, 4);
     assert!(matches!(conflict, LowerError::DescriptorSet { used: 0, set: 0, .. }), "{conflict}");
     for (reads, writes) in [(4, 4), (1, 0)] {

@@ -1,7 +1,7 @@
-//! Captures of very many small draws, recorded in every way that there is, against a model that goes primitive
-//! by primitive: the bytes, the counter and the queries. The setup kernel takes draws in blocks of 256, or
-//! on devices of small workgroups (here by descriptors) of 128, whose scans meet here with ends of queries, groups
-//! and buffers at any place.
+//! Captures of very many small draws, recorded in every possible way, compared with a model that
+//! works primitive by primitive: the bytes, the counter and the queries. The setup kernel processes
+//! draws in blocks of 256, or of 128 on devices with small workgroups (here with descriptors).
+//! Queries, groups and buffers end at any place in a block.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,13 +43,13 @@ enum Step {
     Draw(PrimitiveTopology, Draw),
     Begin(QueryKind, u32),
     End(QueryKind),
-    /// The other pipeline is bound: the draws that follow have a dispatch of their own.
+    /// Binds the other pipeline, so that the following draws have a separate dispatch.
     Bind,
 }
 
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
 
-/// A capture, and what it is to leave behind.
+/// A capture, and its expected results.
 struct Program {
     steps: Vec<Step>,
     draws: u32,
@@ -57,8 +57,8 @@ struct Program {
 }
 
 impl Program {
-    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of one in
-    /// `rarely`; every query is used once.
+    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of
+    /// one in `rarely`; every query is used once.
     fn new(draws: u32, rarely: u32) -> Self {
         let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
         let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);
@@ -70,7 +70,7 @@ impl Program {
                 if std::mem::take(&mut active[i]) {
                     steps.push(Step::End(kind));
                 }
-                // As often as not the next begins at once.
+                // In half of the cases the next begins at once.
                 if random.below(2) == 0 {
                     steps.push(Step::Begin(kind, queries[i]));
                     (active[i], queries[i]) = (true, queries[i] + 1);
@@ -200,7 +200,8 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// Captures behind `before` records into a buffer that holds `room` more, and a part of another.
+    /// Captures after `before` records, into a buffer with room for `room` more and for a part of
+    /// another.
     fn check(&mut self, program: &Program, way: Way, before: u32, room: u32) {
         let what = format!("{way:?}: {} draws, room for {room}", program.draws);
         let before = if way == Way::Direct { 0 } else { before };
@@ -225,7 +226,7 @@ impl Bench {
             let count = program.queries[i].max(1);
             gpu.create_query_pool(KINDS[i], count).unwrap()
         });
-        // No more than is promised to be enough.
+        // An arena of the documented size.
         let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
         let draws = program.steps.iter().filter(takes).count() as u64;
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
@@ -326,7 +327,8 @@ unsafe fn record(
 
 const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
 
-/// Every number of draws around a block's, and every room around where the last draws overflow.
+/// Every number of draws around the size of a block, and every size of the buffer around which the
+/// last draws overflow.
 #[test]
 fn draws_are_placed_across_blocks() {
     for resources in device::RESOURCES {
@@ -359,7 +361,7 @@ fn a_hundred_thousand_draws_have_a_query_each() {
     }
 }
 
-/// What is right for few is right for many, wherever the buffer ends.
+/// Many draws work like few, wherever the buffer ends.
 #[test]
 fn a_hundred_thousand_draws_are_one_capture() {
     for resources in device::RESOURCES {

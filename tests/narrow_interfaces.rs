@@ -1,5 +1,5 @@
-//! Inputs, outputs and push constants of 8 and 16 bits: read as those of 32 bits are, and converted where the shader
-//! reads them.
+//! Inputs, outputs and push constants of 8 and 16 bits: they are read with 32 bits, and converted
+//! where the shader reads them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,8 +21,9 @@ const POINTS: Draw =
 /// Bytes of a record.
 const STRIDE: u32 = 96;
 
-/// A shader whose inputs have the types of a prefix: scalars, vectors, a matrix and an array, whole, by part and by
-/// an index that is no constant. What it captures has 32 bits. Half of what is not has as few as the inputs.
+/// A shader whose inputs have the types with a prefix: scalars, vectors, a matrix and an array,
+/// read as a whole, in parts and with a dynamic index. Captured outputs have 32 bits. Half of the
+/// other outputs are as narrow as the inputs.
 fn shader(float: &str, vec: &str, mat: &str, ivec: &str, uvec: &str) -> String {
     format!(
         "#version 450
@@ -67,7 +68,7 @@ fn list() -> CaptureList {
     CaptureList { captures, strides: [Some(STRIDE), None, None, None] }
 }
 
-/// Formats of 8, 16 and 32 bits a component, all of which hold what 16 bits hold too, and no other values.
+/// Formats with 8, 16 and 32 bits per component, with values that 16 bits can represent exactly.
 fn vertex_input() -> VertexInput {
     use VertexFormat::*;
     formats(&[
@@ -98,7 +99,7 @@ fn number(vertex: u32, location: u32, component: u32) -> u32 {
     1 + vertex * 29 + location * 7 + component
 }
 
-/// Small whole numbers in a format: exact as floats of 16 bits, and integers of 8.
+/// Small integers in a format: exact as floats of 16 bits and as integers of 8 bits.
 fn data(attribute: &VertexAttribute) -> Vec<u8> {
     use VertexFormat::*;
     let (format, location) = (attribute.format, attribute.location);
@@ -145,8 +146,8 @@ fn capture(
 /// The same values through inputs of 32 bits and of 16.
 #[test]
 fn narrow_inputs_are_those_of_32_bits() {
-    // Without the validation layer, which wants `shaderFloat16` and `shaderInt16` enabled: no capture needs them, and
-    // the driver takes them as it is.
+    // Without the validation layer, which requires `shaderFloat16` and `shaderInt16` to be enabled:
+    // captures do not need them, and the driver accepts such modules.
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let wide = common::compile(&shader("float", "vec", "mat", "ivec", "uvec"), &[]);
     let expected = capture(&mut gpu, &wide, "vulkan1.0", &list(), &vertex_input());
@@ -160,7 +161,8 @@ fn narrow_inputs_are_those_of_32_bits() {
     assert!(messages.is_empty(), "{messages:?}");
 }
 
-/// What is read may have any width that Vulkan allows, so that it is told as that of 32 bits.
+/// Vulkan allows attributes of any width for these inputs, so they are reported as inputs of 32
+/// bits.
 #[test]
 fn narrow_inputs_read_the_formats_of_32_bits() {
     let reads = |source: &str| vertex_reads(&Shader::new(&common::compile(source, &[]))).unwrap();
@@ -252,7 +254,8 @@ fn composites_are_converted_by_part() {
     assert!(messages.is_empty(), "{messages:?}");
 }
 
-/// A shader that only converts what it reads needs no arithmetic of 16 bits, and is asked for none.
+/// A shader that only converts what it reads does not need 16-bit arithmetic, so no capability for
+/// it is added.
 #[test]
 fn no_capability_is_added() {
     let capabilities = |words: &[u32]| {
@@ -291,8 +294,9 @@ fn no_capability_is_added() {
     assert!(!has(&stored, "StorageInputOutput16") && !has(&stored, "Float16"), "{stored:?}");
 }
 
-/// Numbers of 8 and 16 bits that the shader does nothing with but convert them, so that its module declares no
-/// arithmetic of that width: within a dword and in several, by rows, in arrays and by an index that is no constant.
+/// Numbers of 8 and 16 bits that the shader only converts, so that its module does not declare
+/// arithmetic of that width: within a dword and in several, in rows, in arrays and with a dynamic
+/// index.
 const PUSHED: &str = "#version 450
     #extension GL_EXT_shader_explicit_arithmetic_types : require
     #extension GL_EXT_shader_8bit_storage : require
@@ -368,7 +372,8 @@ fn expected_of_pushed() -> Vec<u8> {
 fn push_constants_are_widened() {
     let vertex_input = VertexInput::default();
     for resources in RESOURCES {
-        // As above, without the validation layer: the driver has `storagePushConstant8` and its like enabled.
+        // As above, without the validation layer: the driver has `storagePushConstant8` and its
+        // like enabled.
         let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
         for backend in gpu.backends().to_vec() {
             for arguments in [&[][..], &["-gVS", "--target-env", "vulkan1.1"], &["-Od"]] {

@@ -1,5 +1,5 @@
-//! Random lists captured on a device: natively, with and without splitting, and by the other backends,
-//! whose bytes must be the same.
+//! Random lists captured on a device: natively, with and without splitting, and by the other
+//! backends, whose bytes must be the same.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -163,12 +163,12 @@ fn records(random: &mut Random, list: &CaptureList) -> StreamOutputInfo {
     StreamOutputInfo { outputs, strides, locations, outputs_written: None }
 }
 
-/// (variable, path, dword of it) of each captured dword, by buffer and offset.
+/// The variable, path and dword within it of each captured dword, by buffer and offset.
 fn dwords(layout: &Layout) -> Vec<(u32, u32, u32, Vec<u32>)> {
     let mut dwords = Vec::new();
     for o in &layout.outputs {
         for dword in 0..o.dwords() {
-            // Of vectors alike, in one piece or component by component.
+            // The same for a vector, whether captured as a whole or component by component.
             let (each, mut path) = (o.bits / 32, o.path.clone());
             if o.components > 1 {
                 path.push(dword / each);

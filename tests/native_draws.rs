@@ -1,5 +1,5 @@
-//! Native captures of indirect and byte-count draws by the recorder: what the device must have been created with
-//! for them. (That they capture what they should is in tests/draws.)
+//! Native captures of indirect and byte-count draws by the recorder: what the device must have been
+//! created with for them. (That they capture what they should is in tests/draws.)
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -79,8 +79,8 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// Records with a context that takes the device for one that has, or was created with, less, and gives what
-    /// the recorder says, and the vertices that were captured.
+    /// Records with a context of a device that supports less, or was created with less. Returns the
+    /// result of the recorder, and the captured vertices.
     fn capture(
         &mut self,
         restrict: impl FnOnce(&mut Capabilities, &mut RequiredFeatures),
@@ -131,8 +131,8 @@ impl Bench {
     }
 }
 
-/// What the device was not created with is refused by name, whether its commands can be called or not, and the
-/// capture goes on.
+/// A feature that the device was not created with is refused with a message, whether or not its
+/// commands can be called, and the capture continues.
 #[test]
 fn features_of_indirect_draws_count_as_they_are_enabled() {
     let Some(mut bench) = Bench::new() else { return };
@@ -233,8 +233,8 @@ fn strides_of_one_draw_are_ignored() {
     bench.close();
 }
 
-/// The scopes hold all that native captures do with their buffers and counters, and nothing that the other
-/// backends' devices may not have.
+/// The scopes include all accesses of native captures to their buffers and counters, and nothing
+/// that devices of the other backends may lack.
 #[test]
 fn scopes_have_the_accesses_of_counters() {
     use vk::{AccessFlags as Access, PipelineStageFlags as Stage};

@@ -1,5 +1,5 @@
-//! Block splitting and native emission: modules that capture a list by the driver, held against the list
-//! and, on a device, against the other backends.
+//! Block splitting and native emission: modules with which the driver captures a list, compared
+//! with the list and, on a device, with the other backends.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -321,7 +321,7 @@ fn captures_are_inlined_where_they_can_be() {
         };
         let emitted = emit(&words, VERTEX, &list, 64).unwrap();
         common::validate(&emitted.lowered.words, "vulkan1.0");
-        // The module says of itself what the list says.
+        // The decorations of the module are equivalent to the list.
         assert_eq!(
             dwords(&layout(&emitted.lowered.words, VERTEX)),
             dwords(&emitted.lowered.layout)
@@ -338,7 +338,7 @@ fn captures_are_inlined_where_they_can_be() {
     assert_eq!(counts(&[(at(0, 2, 2), 0), (at(0, 0, 2), 8)]), (0, 1, vec![9]));
     assert_eq!(counts(&[(at(1, 0, 3), 4), (at(2, 0, 3), 16)]), (1, 0, vec![]));
     assert_eq!(counts(&[(at(1, 0, 3), 4), (at(2, 0, 3), 20)]), (0, 2, vec![9, 10]));
-    // 64-bit components want 8 bytes of alignment; as dwords they go anywhere.
+    // 64-bit components need an alignment of 8 bytes; as dwords they can be anywhere.
     assert_eq!(counts(&[(at(3, 0, 6), 8)]), (1, 0, vec![]));
     assert_eq!(counts(&[(at(3, 0, 6), 4)]), (0, 2, vec![9, 10]));
     assert_eq!(counts(&[(name("block.a"), 0), (name("block.b"), 12)]), (2, 0, vec![]));
@@ -350,8 +350,7 @@ fn captures_are_inlined_where_they_can_be() {
     assert_eq!(counts(&narrow), (1, 2, vec![9]));
 }
 
-/// Structures whose members lie side by side need no output of their own, those with a gap before a 64-bit member
-/// do.
+/// Structures without padding need no separate output; those with a gap before a 64-bit member do.
 #[test]
 fn structures_are_inlined_where_they_have_no_padding() {
     let words = common::compile(
@@ -399,7 +398,8 @@ fn structures_are_inlined_where_they_have_no_padding() {
     assert_eq!(counts(&[("several[1]", 0), ("several[0]", 20)]), (0, 3));
 }
 
-/// The members' offsets are those of the buffer, and would be read as those of captures.
+/// The Offset decorations of the members are for the buffer, and would be read as those of
+/// captures.
 #[test]
 fn structures_of_buffers_are_not_inlined() {
     let words = common::assemble(
@@ -465,7 +465,7 @@ fn lower_takes_lists_and_strips_what_was_decorated() {
     assert_eq!(found.strides, list.strides);
 }
 
-/// Damaged modules give errors, or something; never a panic.
+/// Damaged modules give errors or some module, but never a panic.
 #[test]
 fn damaged_modules_do_not_panic() {
     let mut state = 7u32;

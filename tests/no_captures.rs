@@ -1,5 +1,5 @@
-//! The mode `Xfb` without an `Offset`: legal, and nothing is captured. Primitives are counted all the same,
-//! buffers and counters stay as they are.
+//! The mode `Xfb` without an `Offset` is legal, and captures nothing. Primitives are counted, but
+//! buffers and counters do not change.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

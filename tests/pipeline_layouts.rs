@@ -1,4 +1,5 @@
-//! An application's pipeline layout: whether it does for a shader, and captures with one that was made to.
+//! Pipeline layouts of applications: whether they are compatible with a shader, and captures with a
+//! layout that was made compatible.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +23,7 @@ use common::device;
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 
-/// A shader that captures a value, at set 2 binding 5 of whose resources something is.
+/// A shader that captures a value and declares a resource at set 2 binding 5.
 fn source(declaration: &str, value: &str) -> String {
     format!(
         "#version 460
@@ -48,7 +49,7 @@ fn binding(binding: u32, ty: D, count: u32, stages: S) -> vk::DescriptorSetLayou
         .stage_flags(stages)
 }
 
-/// Holds a pipeline layout against a shader, whose set 2 has these bindings.
+/// Checks a pipeline layout whose set 2 has these bindings against a shader.
 fn check(
     shader: &ResourceInterface,
     bindings: &[vk::DescriptorSetLayoutBinding<'_>],
@@ -60,7 +61,7 @@ fn check(
     layout.check(shader, backend)
 }
 
-/// Every descriptor type that there is for a variable, and every other one.
+/// Every descriptor type that is allowed for a variable, and every other one.
 #[test]
 fn descriptor_types() {
     const ALL: [D; 16] = [
@@ -215,7 +216,7 @@ fn descriptor_counts() {
         for count in [needed, needed + 1, 1 << 20] {
             assert_eq!(check(&shader, &of(count), COMPUTE), Ok(()), "{declaration} {count}");
         }
-        // What has no descriptors is reserved.
+        // A binding without descriptors is only reserved.
         for count in [0, needed - 1] {
             let expected = format!(
                 "descriptor set 2 binding 5 is {} with {needed} descriptors: the set layout has {count}",
@@ -224,19 +225,19 @@ fn descriptor_counts() {
             let error = check(&shader, &of(count), COMPUTE).unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
-        // Those of an inline uniform block are its bytes.
+        // For an inline uniform block, the count is its size in bytes.
         let inline = [binding(5, D::INLINE_UNIFORM_BLOCK, 4, S::ALL)];
         let result = check(&shader, &inline, COMPUTE).map_err(|error| error.to_string());
         match found {
             DescriptorCount::One => assert_eq!(result, Ok(())),
             _ => assert!(result.unwrap_err().ends_with("has an inline uniform block")),
         }
-        // Of a mutable type they count all the same.
+        // Descriptors of a mutable type count, too.
         let mutable = [binding(5, D::MUTABLE_EXT, needed - 1, S::ALL)];
         assert!(check(&shader, &mutable, COMPUTE).is_err());
     }
 
-    // What the values of specialisation constants make of it.
+    // The count depends on the values of specialisation constants.
     let words = common::compile(
         &source(
             "layout(constant_id = 9) const int COUNT = 2;
@@ -290,7 +291,7 @@ fn visibility_sets_and_bindings() {
             )
         );
     }
-    // As what is seen by the vertex stage can be made to be.
+    // A binding that is visible to the vertex stage can be made visible to the compute stage.
     let bindings = seen_by(S::VERTEX);
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
     // SAFETY: the structure is valid.
@@ -371,7 +372,7 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The bindings of each set as an application has them that captures nothing.
+/// The bindings of each set of an application that does not capture.
 const SETS: [&[(u32, D, u32, S)]; 2] = [
     &[
         (3, D::UNIFORM_BUFFER, 1, S::VERTEX),
@@ -455,7 +456,8 @@ unsafe fn make_sets(
 const VERTICES: u32 = 6;
 const PUSHED: u32 = 7000;
 
-/// What an application created for its vertex stage alone is created for captures too, and nothing else changes.
+/// Bindings that an application created only for its vertex stage are also created for captures,
+/// and nothing else changes.
 #[test]
 fn captures_with_a_layout_that_was_made_visible() {
     let words = common::compile(SHADER, &[]);

@@ -1,5 +1,5 @@
-//! Push constants of the application, on the backends whose sysvals take those of the device: what a module
-//! becomes that has some. What they are worth in captures is measured elsewhere.
+//! Push constants of the application, on the backends whose sysvals use the push constants of the
+//! device: tests the lowered modules. Other tests check their values in captures.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -14,7 +14,7 @@ use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
 
-/// Behind the sets of the shaders here.
+/// A set number after the sets of the shaders here.
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
 
 /// By the vertex backend, and by the compute backend with both resource plans, and staged.
@@ -58,7 +58,8 @@ fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
     )
 }
 
-/// Holds all that becomes of a shader in every version against spirv-val, and says what bytes it reads.
+/// Checks all modules that a shader is lowered to, in every version, with spirv-val. Returns the
+/// range of bytes that it reads.
 fn valid(source: &str) -> Range<u32> {
     let mut found = None;
     for (version, target) in common::VERSIONS {
@@ -176,7 +177,7 @@ fn numbers_of_8_and_16_bits() {
     assert_eq!(range.start, 0);
 }
 
-/// With nothing but the features of the storage, other variables may not have them.
+/// With only the features for storage, other variables must not have these types.
 #[test]
 fn numbers_that_only_push_constants_may_have() {
     let extensions = ["GL_EXT_shader_8bit_storage", "GL_EXT_shader_16bit_storage"];
@@ -200,7 +201,8 @@ fn numbers_that_only_push_constants_may_have() {
     }
 }
 
-/// Without arithmetic of that width no matrix may be made of what was converted, though a buffer may be given one.
+/// Without arithmetic of that width, converted values cannot be put into a matrix, although a
+/// buffer may contain one.
 #[test]
 fn matrices_that_only_push_constants_may_have_are_named() {
     let module = |capabilities: &str| {
@@ -312,7 +314,8 @@ fn lengths_may_be_specialised() {
     }
 }
 
-/// The block's type is that of a uniform buffer, too, whose layout stays; and the block is loaded as a whole.
+/// The block's type is that of a uniform buffer, too, whose layout stays; and the block is loaded
+/// as a whole.
 #[test]
 fn types_that_buffers_share() {
     const SHARED: &str = r#"
@@ -383,8 +386,8 @@ fn types_that_buffers_share() {
     }
 }
 
-/// A fragment shader of the module that uses the same block goes, as of modules whose entry points are one
-/// function; one that uses none stays.
+/// A fragment shader of the module is removed if it uses the same block, or if it is the same
+/// function. One that uses no push constants stays.
 #[test]
 fn entry_points_that_share_push_constants() {
     let module = |fragment_reads: &str| {
@@ -457,7 +460,8 @@ fn entry_points_that_share_push_constants() {
     }
 }
 
-/// Attributes beyond the inline one find their descriptors behind what the shader reads of push constants.
+/// The descriptors of attributes other than the inline one come after the push constants that the
+/// shader reads.
 #[test]
 fn attributes_lie_behind_push_constants() {
     let slots = |value: &str| {
@@ -473,7 +477,7 @@ fn attributes_lie_behind_push_constants() {
     assert_eq!(slots("p.values[2] + p.values[5]"), ["%uint_0", "%uint_5", "%uint_6"]);
 }
 
-/// Whatever is read, what the driver's own capture reads is in its block.
+/// The driver's own capture keeps the whole block, however much of it is read.
 #[test]
 fn the_native_backend_leaves_them_as_they_are() {
     let declarations = "layout(push_constant) uniform Push {

@@ -1,5 +1,5 @@
-//! Captured draws that read descriptors that are pushed: of the driver's own captures, and of the Vulkan layer's in
-//! their place.
+//! Captured draws that read push descriptors, with the driver's own captures, and with those of the
+//! Vulkan layer.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,13 +17,14 @@ const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const TEXEL: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
 const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
 
-/// Objects that descriptors read, and the bytes from one to the next: the most that an alignment may be.
+/// The number of objects that descriptors read, and the bytes from one to the next: the largest
+/// alignment that Vulkan allows.
 const OBJECTS: u32 = 64;
 const SPACING: u64 = 256;
 /// Vertices of a draw, and bytes of a record.
 const VERTICES: u32 = 3;
 const STRIDE: u64 = 28;
-/// Draws that are captured, and bytes of them and of one more.
+/// The number of captured draws, and the size in bytes of their records and those of one more draw.
 const DRAWS: usize = 9;
 const SIZE: u64 = (DRAWS as u64 + 1) * VERTICES as u64 * STRIDE;
 const BEFORE: u32 = 0xa5a5_a5a5;
@@ -93,14 +94,14 @@ struct Scene {
     views: Vec<vk::BufferView>,
     target: (vk::Buffer, vk::DeviceMemory),
     seen: (vk::Buffer, vk::DeviceMemory),
-    /// Of a set that is pushed, of the same one where it is bound, and of set 1.
+    /// The layout of set 0 when pushed, of set 0 when bound, and of set 1.
     set_layouts: [vk::DescriptorSetLayout; 3],
     /// With set 0 pushed, and bound.
     layouts: [vk::PipelineLayout; 2],
     pipelines: [vk::Pipeline; 2],
     compute: vk::Pipeline,
     template: vk::DescriptorUpdateTemplate,
-    /// Set 0 where it is bound, and set 1 twice.
+    /// Set 0 for binding, and set 1 twice.
     sets: [vk::DescriptorSet; 3],
     pool: vk::DescriptorPool,
     memory: vk::DeviceMemory,
@@ -267,7 +268,8 @@ impl Scene {
         let write = |binding, ty| {
             vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(ty)
         };
-        // Pushed, an immutable sampler is there; a set that is allocated has it.
+        // A push of an immutable sampler has an ignored value; an allocated set contains the
+        // sampler.
         let none = [vk::DescriptorImageInfo::default()];
         let sampler = [write(5, SAMPLER).image_info(&none)];
         let samplers = &sampler[..usize::from(set == vk::DescriptorSet::null())];
@@ -315,7 +317,8 @@ impl Scene {
         unsafe { self.push.cmd_push_descriptor_set(cmd, point, self.layouts[0], 0, &[write]) };
     }
 
-    /// Records everything, and gives what is captured and what the dispatch sees. Objects are counted from one on.
+    /// Records everything. Returns the expected captures, and the objects that the dispatch reads.
+    /// `one` is the number of the first object.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -353,7 +356,8 @@ impl Scene {
                 (capture.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
             };
             raw.cmd_bind_pipeline(cmd, compute, self.compute);
-            // Of what is pushed by parts the last holds; set 1 is bound between them.
+            // If descriptors are pushed several times, the last value counts. Set 1 is bound in
+            // between.
             self.push_one(cmd, compute, (0, 0, UNIFORM), range(self.objects, one + 40));
             let seen =
                 vk::DescriptorBufferInfo { buffer: self.seen.0, offset: 0, range: vk::WHOLE_SIZE };
@@ -364,7 +368,7 @@ impl Scene {
             raw.cmd_push_constants(cmd, pushed, stage, 0, &77_u32.to_le_bytes());
 
             raw.cmd_bind_pipeline(cmd, graphics, self.pipelines[0]);
-            // Before the pass, and of a set that is bound in place of it.
+            // Pushed before the pass, in place of a bound set.
             let mut now = [one, one + 1, one + 2, one + 3, one + 4, BOUND_1[0]];
             self.push_all(cmd, now);
             raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[1..2], &[]);
@@ -410,7 +414,7 @@ impl Scene {
             begin(4);
             draw(now);
             end();
-            // One that is bound takes the place of what was pushed.
+            // A bound set replaces the pushed one.
             raw.cmd_bind_pipeline(cmd, graphics, self.pipelines[1]);
             raw.cmd_bind_descriptor_sets(cmd, graphics, bound, 0, &self.sets[..2], &[]);
             begin(5);
@@ -427,7 +431,7 @@ impl Scene {
                 draw(now);
             }
             end();
-            // For the dispatch behind the pass.
+            // For the dispatch after the pass.
             self.push_one(cmd, compute, (0, 0, UNIFORM), info(one + 42));
             raw.cmd_end_rendering(cmd);
             raw.cmd_dispatch(cmd, 1, 1, 1);

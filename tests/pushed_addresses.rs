@@ -1,4 +1,5 @@
-//! Device addresses in push constants, as engines have them: every backend follows them, and each draw its own.
+//! Device addresses in push constants, as engines use them: every backend follows them, with the
+//! addresses of each draw.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -82,8 +83,8 @@ fn every_backend_follows_them() {
         .collect();
     for backend in gpu.backends().to_vec() {
         let found = capture(&mut gpu, backend, &push_constants);
-        // Natively lavapipe 22.3 has all vertices of a draw follow what the first one indexes. Once it is mended,
-        // this fails, and the exception goes.
+        // In native captures of lavapipe 22.3, all vertices of a draw use the index of the first
+        // one. This fails once that is fixed, and then the exception can be removed.
         if backend == Backend::Native && gpu.capabilities().driver_name == "llvmpipe" {
             assert_ne!(found, expected, "lavapipe is mended");
         } else {

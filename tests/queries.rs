@@ -1,5 +1,5 @@
-//! Queries read in every way that Vulkan has, held against the device's own `VkQueryPool`s, and by a thread that
-//! polls while submissions are under way.
+//! Reads queries in every way that Vulkan has, and compares with the device's own `VkQueryPool`s. A
+//! thread also polls while submissions are executed.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -94,7 +94,8 @@ struct Capturing<'a> {
 }
 
 impl Capturing<'_> {
-    /// Captures from the start of the target, or from where a counter says, which is there, too.
+    /// Captures from the start of the target, or resumes from a counter, which is also in the
+    /// target.
     ///
     /// # Safety
     /// As [`Recorder::begin`].
@@ -131,10 +132,11 @@ fn points(vertex_count: u32) -> Draw {
     Draw { vertex_count, instance_count: 1, ..Draw::default() }
 }
 
-/// What queries of the differential test count: `None` for one that is reset and no more.
+/// The counts of the queries of the differential test: `None` for one that is only reset.
 const COUNTED: [Option<u32>; 5] = [Some(7), None, Some(0), Some(ROOM + 5), None];
 
-/// Queries 0, 2 and 3 of both ways have ended; the others have not begun.
+/// A native query pool and one of vkxfb. Queries 0, 2 and 3 of both have ended; the others have not
+/// begun.
 struct Both {
     bench: Bench,
     native: vk::QueryPool,
@@ -269,8 +271,8 @@ fn have_ended(first: u32, count: u32) -> bool {
     COUNTED[first as usize..][..count as usize].iter().all(Option::is_some)
 }
 
-/// What Vulkan asks of results from byte `offset` on, in memory of [`BEFORE`], and whether it is all that is asked
-/// for. What has not begun has counted nothing so far.
+/// The results that Vulkan requires, from byte `offset` on, in memory that contains [`BEFORE`], and
+/// whether they are complete. Queries that have not begun have counted nothing.
 fn model(
     kind: QueryKind,
     (first, count): (u32, u32),
@@ -310,8 +312,9 @@ fn sizes(kind: QueryKind, flags: Flags) -> (u64, u64) {
     (integer, integer * (kind.values() as u64 + availability))
 }
 
-/// `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and what it returns. (Of a query
-/// that has not begun, lavapipe gives what it has of another as partial values.)
+/// Compares `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and the
+/// result. (For a query that has not begun, lavapipe returns values of another query as partial
+/// results.)
 #[test]
 fn the_host_reads_what_it_reads_natively() {
     for kind in KINDS {
@@ -358,8 +361,8 @@ fn the_host_reads_what_it_reads_natively() {
     }
 }
 
-/// `vkCmdCopyQueryPoolResults` of both. (Where the availability of a query is asked for that has not begun, lavapipe
-/// writes zeros over its values, and beyond.)
+/// Compares `vkCmdCopyQueryPoolResults` of both. (If availability is requested for a query that has
+/// not begun, lavapipe overwrites its values, and memory after them, with zeros.)
 #[test]
 fn the_device_copies_what_it_copies_natively() {
     for kind in KINDS {
@@ -399,7 +402,7 @@ fn the_device_copies_what_it_copies_natively() {
     }
 }
 
-/// A submission that nobody waits for.
+/// Submissions without a wait.
 struct Flying {
     pool: vk::CommandPool,
     buffers: Vec<vk::CommandBuffer>,
@@ -422,7 +425,7 @@ impl Flying {
         }
     }
 
-    /// Records a command buffer that may be under way many times.
+    /// Records a command buffer that may be pending several times at once.
     fn record(
         &self,
         ctx: &Context,
@@ -469,15 +472,15 @@ impl Flying {
     }
 }
 
-/// Command buffers that each reset a query, count some points more than the one before in three parts, and end it: by
-/// the CPU or, resumed from a counter, by the setup kernel.
+/// The number of command buffers. Each resets a query, counts more points than the previous one in
+/// three parts, and ends the query: by the CPU or, resumed from a counter, by the setup kernel.
 const WAYS: u32 = 8;
 
 fn counted(way: u32) -> u32 {
     30 + 3 * way
 }
 
-/// Tells a thread that it may end, also where a test fails.
+/// Tells a thread to end, even if a test fails.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -486,11 +489,12 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Submits `count` command buffers without a wait while a thread polls. Gives what that found that is the result of
-/// none of them.
+/// Submits `count` command buffers without waiting while a thread polls. Returns a result that it
+/// found that is not that of any of them.
 fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
     let mut bench = Bench::new(resources, Backend::Compute);
-    // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+    // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
+    // another.
     unsafe { bench.gpu.omit_barrier(omitted) };
     let pool = bench.pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
@@ -531,7 +535,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
                 // SAFETY: the device is live.
                 let found = unsafe { pool.result(1) }.unwrap();
                 let wrong = found.filter(|found| !expected.contains(found));
-                // Of what has not ended there is no more than of what has.
+                // A partial result is not larger than any final one.
                 let flags = Flags::TYPE_64 | Flags::PARTIAL | Flags::WITH_AVAILABILITY;
                 let bytes = bytemuck::cast_slice_mut(&mut data);
                 // SAFETY: as above.
@@ -554,7 +558,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
         });
         let done = Done(&is_done);
         for number in 0..count {
-            // No more are under way than a queue holds.
+            // Limits the number of pending submissions.
             let is_waited = number % 64 == 63 || number + 1 == count;
             let fence = if is_waited { flying.fence } else { vk::Fence::null() };
             flying.submit(gpu, (number % WAYS) as usize, fence);
@@ -594,8 +598,8 @@ fn who_polls_long_finds_availability_behind_values() {
     assert_eq!(poll(Resources::Best, 100_000, None), None);
 }
 
-/// Without the barrier queries may as well end before they are counted, and here they do. The thread above sees
-/// that.
+/// Without the barrier, queries may become available before their values are written, and here they
+/// do. The thread above notices that.
 #[test]
 fn who_polls_finds_availability_that_is_not_behind_values() {
     let omitted = Some(Barrier::ValuesToAvailability);
@@ -608,7 +612,8 @@ fn no_barrier_of_an_end_can_be_left_out() {
     let mut bench = Bench::new(Resources::Best, Backend::Compute);
     let pool = bench.pool(KINDS[0], 1);
     let mut barriers = |omitted| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
         let (gpu, capturing) = bench.parts();
@@ -626,7 +631,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
         bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
-    // Before what is counted is another one.
+    // There is another barrier before the counting.
     assert_eq!(barriers(None), 3);
     for omitted in [Barrier::ValuesToAvailability, Barrier::AvailabilityToHost] {
         assert_eq!(barriers(Some(omitted)), 2, "{omitted:?}");
@@ -635,7 +640,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
     bench.close();
 }
 
-/// `WAIT` before the fence, and for what nobody ends.
+/// `WAIT` before the fence, and for a query that never ends.
 #[test]
 fn who_waits_needs_no_fence() {
     let mut bench = Bench::new(Resources::Best, Backend::Compute);
@@ -690,7 +695,7 @@ fn who_waits_needs_no_fence() {
     bench.close();
 }
 
-/// The host resets what the next submission counts again, and nothing beside it.
+/// The host resets a query that the next submission uses again, and no other query.
 #[test]
 fn the_host_resets_queries() {
     for resources in device::RESOURCES {
@@ -736,7 +741,7 @@ fn the_host_resets_queries() {
     }
 }
 
-/// What memory cannot hold, and what no query has, is refused by name.
+/// Results that do not fit memory, and queries that do not exist, are refused with a message.
 #[test]
 fn what_is_no_result_is_refused() {
     let mut bench = Bench::new(Resources::Best, Backend::Compute);

@@ -1,5 +1,5 @@
-//! The vertex backend in a pipeline of the application's own: what it rasterizes is what it did before, and what it
-//! captures is what the driver captures.
+//! The vertex backend in an application's own pipeline: it rasterizes the same as before, and
+//! captures the same as the driver.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -26,11 +26,11 @@ const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
 
-/// Two stages that read the same push constants, of which the vertex stage's captures some.
+/// Two stages read the same push constants. The vertex stage captures some of them.
 const BLOCK: &str = "layout(push_constant) uniform Push { vec4 scale; vec4 colour; } push;";
 const PUSHED: u32 = 32;
 
-/// As [`CAPTURE_BYTES`] is no multiple of a primitive, the last one does not fit.
+/// [`CAPTURE_BYTES`] is not a multiple of the size of a primitive, so the last one does not fit.
 const DRAWS: [(Draw, [f32; 8]); 3] = [
     (draw(5, 2, 1, 0), [0.9, 0.8, 0.0, 0.1, 1.0, 0.5, 0.25, 1.0]),
     (draw(7, 1, 2, 3), [-0.5, 0.6, 0.2, 0.0, 0.0, 1.0, 0.5, 0.5]),
@@ -97,7 +97,7 @@ impl Target {
         }
     }
 
-    /// What `draw` renders within a render pass instance.
+    /// Returns the image that `draw` renders in a render pass instance.
     fn render(
         &self,
         gpu: &mut Gpu,
@@ -257,7 +257,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
     behind.iter().for_each(|lowered| common::validate(&lowered.words, "vulkan1.2"));
     let topologies = PrimitiveTopology::ALL.iter().filter(|topology| !topology.has_adjacency());
     for &topology in topologies {
-        // What it rasterizes without a capture, and what the driver captures.
+        // The image without a capture, and the driver's capture.
         let none = vk::SpecializationInfo::default();
         let modules = [&**vertex_words, fragment_words];
         let ctx = gpu.context();
@@ -305,7 +305,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
         let expected = gpu.read(&target, 0..CAPTURE_BYTES).unwrap();
         gpu.destroy_pipeline(oracle);
 
-        // The same in one, with the sysvals behind the application's push constants.
+        // Both in one pipeline, with the sysvals after the application's push constants.
         for lowered in &behind {
             let desc = description(lowered, &vertex_input, topology, vk::RenderPass::null());
             let own = desc.push_constant_range();
@@ -339,7 +339,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
             assert!(expected_image.iter().any(|byte| *byte != 0), "{topology}: nothing is drawn");
             assert!(found == expected, "{topology}, {:?}: captures differ", lowered.sysvals());
             assert!(image == expected_image, "{topology}, {:?}: images differ", lowered.sysvals());
-            // The objects stay the application's.
+            // The application still owns the objects.
             gpu.destroy_pipeline(own);
             destroy(&gpu, raw, layout);
         }

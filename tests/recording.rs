@@ -1,4 +1,4 @@
-//! What captures by compute record, and that it may be executed often.
+//! Tests what captures by compute record, and that it can be executed several times.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -182,8 +182,8 @@ fn share_dispatches(resources: Resources) {
         bench.gpu.destroy_arena(arena);
         assert_eq!(bench.records(), records);
         assert_eq!(recorded.captures, 1, "{recorded:?}");
-        // Only counters take kernels and barriers: what the CPU knows is written at the end, what it
-        // does not know is computed before.
+        // Only counters need kernels and barriers: values that the CPU knows are written at the
+        // end, others are computed before.
         let most = match (from, to) {
             (None, None) => (0, 0),
             (None, _) => (1, 1),
@@ -220,8 +220,8 @@ fn large_draws_are_dispatched_alone() {
     bench.close();
 }
 
-/// A command buffer that resumes from the counter that it ends in, submitted sixteen times without a wait
-/// between: each execution captures behind the one before, until the buffer is full.
+/// A command buffer that resumes from the counter that it writes, submitted sixteen times without
+/// waiting: each execution captures after the previous one, until the buffer is full.
 #[test]
 fn a_command_buffer_is_executed_many_times() {
     const TIMES: usize = 16;
@@ -270,12 +270,12 @@ fn a_command_buffer_is_executed_many_times() {
     }
 }
 
-/// Each barrier is recorded where its place is: with any of them left out one is missing. (In the random draws
-/// of `tests/draws` and the restarts of `tests/long_restarts.rs` synchronization validation then reports it, and on a
-/// GPU they capture something else, with `VKXFB_OMIT_BARRIER`.)
+/// Each barrier is recorded at its place: if any is left out, one less is recorded. (In the random
+/// draws of `tests/draws` and the restarts of `tests/long_restarts.rs` synchronization validation
+/// then reports it, and on a GPU they capture something else, with `VKXFB_OMIT_BARRIER`.)
 #[test]
 fn no_barrier_can_be_left_out() {
-    /// So many that several workgroups look through them, and what they found is put together.
+    /// So many that several workgroups process them, whose results are combined.
     const MANY: u32 = 20_000;
     let mut bench = Bench::new(Profile::Full, 4096);
     let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
@@ -284,7 +284,8 @@ fn no_barrier_can_be_left_out() {
     bench.gpu.write(&indices, 0, &data).unwrap();
     let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let mut barriers = |omitted: Option<Barrier>| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let desc = ArenaDesc::for_draws(4, 4);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
@@ -328,8 +329,8 @@ fn no_barrier_can_be_left_out() {
     bench.close();
 }
 
-/// Who reads what was captured without [`Context::capture_barrier`] is reported, where synchronization
-/// validation sees captures write: descriptors name it, and device addresses do not.
+/// Synchronization validation reports reads of captured data without [`Context::capture_barrier`],
+/// if captures use descriptors: it does not see writes by device address.
 #[test]
 fn a_consumer_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
@@ -338,7 +339,8 @@ fn a_consumer_without_its_barrier_is_reported() {
     let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
     let mut messages = |omitted: Option<Barrier>| {
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { bench.gpu.omit_barrier(omitted) };
         let setup = &bench.setup;
         let counters = bench.counters.raw();
@@ -365,7 +367,7 @@ fn a_consumer_without_its_barrier_is_reported() {
     bench.close();
 }
 
-/// An indirect draw of few of the indices that are bound: all of them are looked through.
+/// An indirect draw of few of the bound indices: the restart kernel processes all of them.
 #[test]
 fn few_of_many_indices_are_drawn() {
     const BOUND: u32 = 100_000;
@@ -451,7 +453,7 @@ fn refusals_name_the_rule() {
                     .end(&[])
                     .map(|_| ())
             };
-            // Two buffers may begin where one counter says.
+            // Two buffers may resume from the same counter.
             let [begun, many] = [&[counter; 2][..], &[None; 5]].map(resumed);
             begun?;
             let refused = [indexed, restart, wraps, query, shared, many];

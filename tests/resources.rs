@@ -1,5 +1,5 @@
-//! The resource plans: whatever is bound, from however many buffers, captures are the same by device
-//! addresses and by descriptors; and limits of descriptors are named.
+//! The resource plans: captures by device addresses and by descriptors are the same, with any
+//! bindings and any number of buffers, and limits of descriptors are reported.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -154,8 +154,9 @@ fn expected(strips: &[&[u32]]) -> Vec<u32> {
     records.flat_map(|vertex| [vertex, VALUES[vertex as usize % 4]]).collect()
 }
 
-/// Draws whose arguments, counts and indices lie in different buffers, in one dispatch of the setup kernel,
-/// whose invocations each read another; captured by a shader with a descriptor set of its own.
+/// Draws whose arguments, counts and indices are in different buffers, in one dispatch of the setup
+/// kernel, in which each invocation reads another buffer. The shader has a descriptor set of the
+/// application.
 #[test]
 fn draws_may_read_from_many_buffers() {
     for resources in RESOURCES {
@@ -249,7 +250,7 @@ fn limits_of_descriptors_are_named() {
         }
         Ok(())
     });
-    // The arena has one of twelve places, and a capture that was refused something goes on.
+    // The arena has one set of twelve descriptors, and a capture continues after a refusal.
     let strip: &[u32] = &[0, 1, 2];
     assert_eq!(found.unwrap()[..66], expected(&[strip; 11]));
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -267,7 +268,7 @@ fn limits_of_descriptors_are_named() {
         GpuError::Capture { source, .. } => source.to_string(),
         error => panic!("{error}"),
     };
-    // Kernels come before the draws: that of a setup, and that of a query of an earlier flush.
+    // Kernels come before the draws: the setup kernel, and that of a query of an earlier flush.
     let found = bench.capture(&arena, |recorder| {
         // SAFETY: as `capture` says.
         unsafe { recorder.draw_indirect(STRIP, &draw(buffers[0])) }
@@ -323,7 +324,7 @@ fn limits_of_descriptors_are_named() {
     bench.close();
 }
 
-/// Counters in buffers of their own, and a flush behind which the table is another.
+/// Counters in separate buffers, and a flush after which the descriptor set is another.
 #[test]
 fn counters_and_flushes_go_on() {
     for resources in RESOURCES {
@@ -386,7 +387,7 @@ fn counters_and_flushes_go_on() {
     }
 }
 
-/// What no memory holds is an error, however much it is.
+/// A size for which there is no memory is an error, however large it is.
 #[test]
 fn arenas_of_absurd_sizes_are_refused() {
     for resources in device::RESOURCES {

@@ -1,4 +1,4 @@
-//! What is public may go to any thread and be shared between threads.
+//! Public types can be sent to other threads and shared between threads.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -67,7 +67,7 @@ const _: () = {
     thread_safety::is_send_and_sync::<vkxfb::frontend::FrontendError>();
     thread_safety::is_send_and_sync::<vkxfb::frontend::SourceLocation>();
 };
-/// Types that are asserted for themselves.
+/// Types that are asserted separately.
 const OTHERS: &[&str] = &["FrontendError", "SourceLocation"];
 
 #[test]

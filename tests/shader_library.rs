@@ -1,5 +1,5 @@
-//! `shaders/xfb.spv` is what naga makes of `shaders/*.wgsl`, and what they share with Rust is the
-//! same there: the layout of the sysvals, and constants.
+//! `shaders/xfb.spv` is what naga compiles from `shaders/*.wgsl`, and definitions that they share
+//! with Rust are equal: the layout of the sysvals, and constants.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -70,7 +70,7 @@ fn compile(module: &naga::Module) -> Vec<u32> {
         capabilities: None,
         bounds_check_policies: naga::proc::BoundsCheckPolicies::default(),
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
-        // Both put code into the capture that the formulas do not need.
+        // Both options add code that the formulas do not need.
         force_loop_bounding: false,
         emit_int_div_checks: false,
         ray_query_initialization_tracking: false,
@@ -185,7 +185,7 @@ fn sysvals_have_one_layout() {
     );
 }
 
-/// Every constant of the shaders, by name: what Rust has too is the same.
+/// Every constant of the shaders, by name: constants that Rust also has are equal.
 #[test]
 fn constants_have_one_value() {
     let module = library();

@@ -1,5 +1,5 @@
-//! Specialisation constants: modules against spirv-opt's, layouts against those of shaders that were written
-//! with the values, and captures on a device.
+//! Specialisation constants: compares modules with those of spirv-opt, layouts with those of
+//! shaders in which the values are constants, and captures on a device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -148,7 +148,7 @@ fn values_decide_the_layout() {
     }
 }
 
-/// What is no operation is frozen as spirv-opt freezes it.
+/// Constants that are not operations are frozen as spirv-opt freezes them.
 #[test]
 fn constants_are_frozen_as_spirv_opt_does() {
     let source = SHADER
@@ -189,7 +189,8 @@ fn values_that_do_not_fit_are_named() {
     }
     let twice = SpecializationError::Duplicate { constant_id: 7 };
     assert_eq!(error(&[(7, vec![0; 4]), (7, vec![0; 4])]), Err(twice.into()));
-    // As Vulkan has it, what the module lacks is ignored, of whatever size; and its id stays free.
+    // As in Vulkan, a value for a constant that the module does not have is ignored, whatever its
+    // size, and its ID remains free.
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
     let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
     let spec_ids = vertex::lower(&shader).unwrap().spec_ids().map(all);
@@ -244,7 +245,7 @@ fn lengths_that_nobody_knows_are_named() {
         (layout, locations_used(&declarations, &entry).len())
     };
     let (known, words) = module("OpSpecConstantOp %6 IAdd %20 %20");
-    // Of a module that is only parsed, the length is open.
+    // In a module that is only parsed, the length is unknown.
     let reason = LengthError::Operation(Id(22), spirv::Op::IAdd);
     let output = || "%2".to_owned();
     assert_eq!(layout(&known).0, Err(CaptureError::ArrayLength { output: output(), reason }));
@@ -363,7 +364,7 @@ mod on_a_device {
                 seen.push(expected);
             }
         }
-        // Of each set of values, all backends the same; of different ones, something else.
+        // For the same values all backends capture the same; for different values, something else.
         let backends = seen.len() / Values::ALL.len();
         assert!(seen.chunks(backends).all(|set| set.iter().all(|bytes| *bytes == set[0])));
         assert!(seen[0] != seen[backends] && seen[backends] != seen[2 * backends]);
@@ -401,7 +402,7 @@ mod on_a_device {
             let module = shader.module().unwrap();
             let text = common::disassemble(&module.words());
             assert!(!text.contains("SpecConstant"), "{text}");
-            // Operands that no compiler knows: a strip's indices times 0.
+            // Operands that a compiler cannot know: always 0 for the indices of the strip.
             let locals = format!(
                 "int zero = gl_VertexIndex >> 20;
                  int a = zero + {a}, b = zero + {b}; uint c = uint(zero) + {c}u;

@@ -1,4 +1,4 @@
-//! SPIR-V at word level: nothing is lost, and nothing that is no module gets through.
+//! SPIR-V at word level: nothing is lost, and words that are not a module are refused.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -116,7 +116,7 @@ fn errors_name_the_word() {
 }
 
 proptest! {
-    /// Whatever the words are, the answer is an error or a module that gives them back.
+    /// Any words give an error, or a module that returns the same words.
     #[test]
     fn mutated_modules_are_refused_or_kept(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u32>()), 1..8),
@@ -243,7 +243,7 @@ fn decoration_groups_are_written_out() {
     assert_eq!(places, [(0, 2), (16, 3), (32, 4)]);
 }
 
-/// Thousands of decorations times thousands of targets are no module.
+/// A group with thousands of decorations and thousands of targets is refused.
 #[test]
 fn decoration_groups_cannot_exhaust_memory() {
     let mut words = vec![spirv::MAGIC_NUMBER, 0x1_0000, 0, 10_000, 0];

@@ -1,5 +1,5 @@
-//! What a module declares and its entry point does not use is no reason to refuse it, and leaves no trace that
-//! a validator or a driver would mind.
+//! A module is not refused because of declarations that its entry point does not use. They leave
+//! nothing in the lowered module that a validator or a driver would reject.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,10 +11,11 @@ use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::VertexInput;
 
-/// Behind the sets of the shaders here.
+/// A set number after the sets of the shaders here.
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 1, reads: 12, writes: 4 };
 
-/// By the vertex backend, and by the compute backend with both resource plans, without vertex input.
+/// By the vertex backend, and by the compute backend with both resource plans, without vertex
+/// input.
 fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
     let vertex_input = VertexInput::default();
     let to_compute = |resources| {
@@ -24,8 +25,8 @@ fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
     [vertex::lower(shader), to_compute(ResourcePlan::DeviceAddress), to_compute(DESCRIPTORS)]
 }
 
-/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but for those in
-/// `keeps` have removed a variable.
+/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but
+/// for those in `keeps` have removed a variable.
 fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Backend]) {
     let declared = format!("%{variable} = OpVariable");
     for (version, target) in
@@ -55,7 +56,7 @@ fn source(declarations: &str, value: &str) -> String {
     )
 }
 
-/// What is captured of a shader that uses nothing of what it declares.
+/// The captured value of a shader that uses none of its declarations.
 const INDEX: &str = "vec4(gl_VertexIndex)";
 
 #[test]
@@ -69,8 +70,8 @@ fn push_constants_that_nothing_uses() {
     assert!(vertex_reads(&Shader::new(&words)).unwrap().resources.is_empty());
 }
 
-/// Directly, by a function: each is a use, and what supplies the shader is told of what. A copy of a pointer
-/// is a use that reads nothing.
+/// A use in the entry point and a use in a called function both count, and are reported with the
+/// bytes that they read. A copy of a pointer is a use that reads nothing.
 #[test]
 fn push_constants_in_use() {
     let in_use = |words: &[u32], name: &str, range: Range<u32>| {
@@ -103,7 +104,7 @@ fn push_constants_in_use() {
     in_use(&copied, "'params'", 0..0);
 }
 
-/// Of a shader's own variable that points to the block.
+/// In the initialiser of a variable that points to the block.
 #[test]
 fn pointers_in_initialisers_are_uses() {
     let words = common::assemble(
@@ -184,7 +185,7 @@ const TWO_STAGES: &str = r#"
     OpFunctionEnd
 "#;
 
-/// What another entry point uses stays its own: its push constants, its descriptors, its side effects.
+/// Push constants, descriptors and side effects of another entry point do not count.
 #[test]
 fn other_entry_points_count_for_nothing() {
     const LISTED: &str = r#"OpEntryPoint Vertex %vertex "vertex" %captured %params"#;
@@ -222,7 +223,7 @@ fn other_entry_points_count_for_nothing() {
     }
 }
 
-/// In the same place, and by a function that nobody calls.
+/// A descriptor in the set of the plan, used only by a function that is not called.
 #[test]
 fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
     let camera = "layout(set = 1, binding = 0) uniform Camera { mat4 matrix; } camera;";
@@ -250,7 +251,7 @@ fn inputs_that_nothing_uses() {
         let text = common::disassemble(&lowered.words);
         assert!(!text.contains("absent") && !text.contains("OpTypeFloat 16"), "{text}");
     }
-    // Graphics pipelines want an attribute for what is declared.
+    // Graphics pipelines need an attribute for every declared input.
     let reads = vertex_reads(&Shader::new(&words)).unwrap();
     assert_eq!(reads.attributes.iter().map(|a| a.location).collect::<Vec<_>>(), [0, 1]);
     for used in ["vec4(absent.x)", "vec4(unused_half.x)"] {
@@ -277,7 +278,7 @@ fn a_built_in_of_another_stage_that_nothing_uses() {
     }
 }
 
-/// Debug info of what goes goes with it, and what it describes of the rest stays.
+/// Debug info of removed variables is removed, and that of others stays.
 #[test]
 fn debug_info_of_unused_declarations() {
     let declarations = "

@@ -156,7 +156,7 @@ fn adjacent_stream_outputs_merge() {
     let words = common::compile(&format!("#version 450\n{GOKU}"), &[]);
     let unpacked = std::array::from_fn(|location| location as u32 + 1);
     let found = list(&words, VERTEX, &goku_outputs(unpacked, SlotLocations::Unpacked)).unwrap();
-    // a and b; c; d and the a behind it, from whose end the next b goes on; c; d.
+    // a and b; c; d and the following a, after which the next b continues; c; d.
     let selectors: Vec<String> = found.captures.iter().map(|c| c.selector.to_string()).collect();
     assert_eq!(
         selectors,
@@ -237,7 +237,7 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
         ]
     );
 
-    // A mask decides where there is one: TEX0 is VAR0, and COL1 is nowhere.
+    // If there is a mask, it decides: TEX0 is VAR0, and COL1 has no register.
     let written = |slots: &[VaryingSlot]| slots.iter().map(|s| 1u64 << s.index()).sum();
     let mut masked = info(&[[1, 0, 2, 0, 0]], [4, 0, 0, 0]);
     masked.outputs_written = Some(written(&[VaryingSlot::Col1, VaryingSlot::Tex0]));

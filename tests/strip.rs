@@ -1,4 +1,4 @@
-//! Taking transform feedback out of modules, held against a filter over their text.
+//! Removes transform feedback from modules, and compares with a filter of their text.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -57,7 +57,7 @@ const EVALUATION: &str = "#version 450
         wide = dvec3(gl_TessCoord);
     }";
 
-/// Two streams, which are no matter of transform feedback alone.
+/// Two streams, which do not depend on transform feedback.
 const GEOMETRY: &str = "#version 450
     layout(points) in;
     layout(points, max_vertices = 2) out;
@@ -70,8 +70,8 @@ const GEOMETRY: &str = "#version 450
         EmitStreamVertex(1);
     }";
 
-/// A module's lines without those of transform feedback. `outputs` are the names of what has an `Offset` that is
-/// no buffer's.
+/// The lines of a module without those of transform feedback. `outputs` are the names of the
+/// variables and types with an `Offset` that is not for a buffer.
 fn without_xfb(words: &[u32], outputs: &[&str]) -> Vec<String> {
     let is_of_xfb = |line: &&str| {
         let of_output = |name: &&str| line.contains(&format!("Decorate %{name} "));
@@ -97,7 +97,7 @@ fn strips(words: &[u32], outputs: &[&str], target: &str) {
     assert!(matches!(stripped, Cow::Owned(_)));
     common::validate(&stripped, target);
     assert_eq!(lines(&stripped), without_xfb(words, outputs));
-    // All but the number of words is the header's own.
+    // The header does not change.
     assert_eq!(stripped[..5], words[..5]);
     is_left_alone(&stripped);
 }
@@ -139,8 +139,8 @@ fn modules_without_transform_feedback_come_back_as_they_are() {
     assert!(strip_xfb(&[1, 2, 3]).is_err());
 }
 
-/// Two vertex shaders, of which one captures a structure that a buffer consists of too, if there is transform
-/// feedback.
+/// Two vertex shaders. With transform feedback, one captures a structure that is also the type of a
+/// buffer.
 fn two_shaders(has_xfb: bool) -> String {
     let (capability, mode, decorations) = match has_xfb {
         false => ("", "", ""),
@@ -196,7 +196,8 @@ fn two_shaders(has_xfb: bool) -> String {
     )
 }
 
-/// The offsets of the buffer stay, and what decorates a structure that nothing uses goes where it must.
+/// The offsets of the buffer stay, and the decorations of an unused structure are removed where
+/// necessary.
 #[test]
 fn offsets_of_buffers_stay() {
     let words = common::assemble(&two_shaders(true), "vulkan1.0");
@@ -211,7 +212,7 @@ fn offsets_of_buffers_stay() {
     is_left_alone(&stripped);
 }
 
-/// The capability implies another one, which has to be declared in its place.
+/// The capability implies Shader, which has to be declared instead.
 #[test]
 fn a_shader_stays_one() {
     let text = two_shaders(true);
@@ -225,7 +226,7 @@ fn a_shader_stays_one() {
     );
 }
 
-/// Where nothing but decorations is added, taking them away gives the words that there were.
+/// If native emission adds only decorations, stripping gives the original words.
 #[test]
 fn stripping_undoes_native_emission() {
     for (arguments, target) in TARGETS {

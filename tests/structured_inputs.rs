@@ -1,4 +1,5 @@
-//! Inputs that are structures, as Slang has them for matrices and arrays: the members take consecutive locations.
+//! Inputs that are structures, as Slang emits for matrices and arrays: the members have consecutive
+//! locations.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,8 +14,8 @@ use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
-/// A matrix in a structure, an array of them in another, and a structure of different types, each copied to an
-/// output.
+/// A matrix in a structure, an array of them in another, and a structure of different types, each
+/// copied to an output.
 const SHADER: &str = r#"
     OpCapability Shader
     OpMemoryModel Logical GLSL450
@@ -178,7 +179,7 @@ fn capture(
     draws.capture(gpu).remove(0).unwrap()
 }
 
-/// A block may say where each member is; what follows one without a location of its own follows it.
+/// Members of a block may have locations. A member without a location comes after the previous one.
 #[test]
 fn members_of_a_block_have_locations() {
     let words = common::assemble(

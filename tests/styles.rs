@@ -1,5 +1,5 @@
-//! Modules as other compilers and optimisers leave them: what is captured stays the same, and everything
-//! that comes of them is valid.
+//! Modules from other compilers and optimisers: the captures are the same, and all lowered modules
+//! are valid.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::{Id, Module};
 
-/// Control flow that optimisers take apart, values that they keep whole, a block and a structure.
+/// Control flow and values that optimisers change, a block and a structure.
 const BRANCHING: &str = r#"#version 450
 layout(constant_id = 1) const int rounds = 3;
 layout(location = 0) in vec4 position;
@@ -68,14 +68,14 @@ void main() {
 }
 "#;
 
-/// What of a layout must not depend on who wrote the module: all but ids and names.
+/// The parts of a layout that do not depend on the compiler: everything except IDs and names.
 fn places(layout: &Layout) -> Vec<CapturedOutput> {
     let place = |o: &CapturedOutput| CapturedOutput { variable: Id(0), name: None, ..o.clone() };
     layout.outputs.iter().map(place).collect()
 }
 
-/// Lowers a module in every way, by its decorations and by the list of what they capture, and validates all
-/// that comes of it. Returns the layout.
+/// Lowers a module in every way, by its decorations and by the equivalent list, and validates all
+/// results. Returns the layout.
 fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str) -> Layout {
     eprintln!("{what}");
     common::validate(words, target);
@@ -194,8 +194,9 @@ fn the_vulkan_memory_model() {
     lower_all(&upgraded, None, "vulkan1.2", "--upgrade-memory-model");
 }
 
-/// As DXC does it: the entry point gathers its inputs into a structure, calls the function that was
-/// written, and scatters the result over loose variables. Lines, semantics, and code that nobody calls.
+/// As DXC emits it: the entry point collects its inputs in a structure, calls the function in the
+/// source, and stores the result in separate variables. Contains line information, semantics, and
+/// functions that are not called.
 const HLSL: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback
@@ -350,9 +351,10 @@ fn what_dxc_emits() {
     }
 }
 
-/// SPIR-V 1.4 and later: an interface of all variables, of which each entry point has its own; a structure
-/// that is copied to one of another layout; copies of pointers and of memory; pointers chosen where that is
-/// legal, in storage buffers; a compute shader whose size is constants; instructions that do nothing.
+/// SPIR-V 1.4 and later: an interface of all variables, of which each entry point has its own; a
+/// structure that is copied to one of another layout; copies of pointers and of memory; pointers
+/// chosen where that is legal, in storage buffers; a compute shader whose size is constants;
+/// instructions that do nothing.
 const COPIES: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback

@@ -1,5 +1,5 @@
-//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its parts, natively and
-//! on the Vulkan layer.
+//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its
+//! parts, natively and on the Vulkan layer.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,14 +17,15 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures, suspends.
+/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures,
+/// suspends.
 type Parts = &'static [[bool; 3]];
 
 const VERTICES: u32 = 4;
 const UNTOUCHED: u32 = 0xa5a5_a5a5;
 
-/// Each part that captures does so behind the part before it. What comes of it: the results of the ends of command
-/// buffers, and, unless one failed, what was captured.
+/// Each part that captures continues after the previous one. Returns the results of
+/// `vkEndCommandBuffer`, and, unless one failed, what was captured.
 fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
     let mut feature =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
@@ -146,7 +147,7 @@ const fn part(letters: &str) -> [bool; 3] {
     found
 }
 
-/// Command buffers whose parts are captured wherever they are.
+/// Command buffers with captures in various parts.
 const SEQUENCES: [&[Parts]; 6] = [
     &[&[part("cs"), part("rcs"), part("rc")]],
     &[&[part("cs")], &[part("rc")]],
@@ -174,7 +175,7 @@ fn parts_capture_wherever_they_are() {
     SEQUENCES.into_iter().for_each(right);
     match layer::is_there() {
         false => right(BETWEEN),
-        // Nothing may stand before such a part or after it, which is said.
+        // Captures can be recorded neither before nor after such a part, which is an error.
         true => {
             let (results, _) = run(BETWEEN);
             let refused = vk::Result::ERROR_UNKNOWN;
@@ -187,7 +188,7 @@ fn parts_capture_wherever_they_are() {
 fn parts_capture_wherever_they_are_on_the_layer() {
     for run in [layer::run_on_it, layer::run_below_validation] {
         let said = run("parts_capture_wherever_they_are", &[]);
-        let refused = |said: String| said.contains("resumed and suspended again");
+        let refused = |said: String| said.contains("resumed and is suspended again");
         assert!(said.is_none_or(refused));
     }
 }

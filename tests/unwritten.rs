@@ -1,5 +1,6 @@
-//! Outputs that a shader does not write on every path: zero on the backends that store them themselves, undefined
-//! on the native one, and no reason for the probe to call a backend wrong.
+//! Outputs that a shader does not write on every path: they are zero on the backends that store
+//! outputs themselves, and undefined on the native backend, which the probe does not report as
+//! wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -20,8 +21,8 @@ use vkxfb_probe::subject::Subject;
 /// Dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;
 
-/// Branches, an early return, a loop with a dynamic index, single components, a function, and an output that
-/// is never written.
+/// Branches, an early return, a loop with a dynamic index, single components, a function, and an
+/// output that is never written.
 const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 64, xfb_offset = 0) flat out uvec2 always;
     layout(location = 1, xfb_offset = 8) flat out uvec3 branch;
@@ -40,7 +41,7 @@ const SHADER: &str = "#version 450
         if (v % 3u == 0u) branch = uvec3(v, v + 1u, v + 2u); else branch.z = v;
     }";
 
-/// The record of [`SHADER`], where what is not written is 0.
+/// The record of [`SHADER`]. Outputs that are not written are 0.
 fn record(v: u32, instance: u32) -> [u32; DWORDS] {
     let mut record = [0; DWORDS];
     record[0] = v;
@@ -63,8 +64,8 @@ fn record(v: u32, instance: u32) -> [u32; DWORDS] {
     record
 }
 
-/// What [`capture`] leaves behind of a shader with these records: the strips of two instances, 7 vertices each
-/// from 3 on.
+/// The bytes that [`capture`] captures from a shader with these records: the strips of two
+/// instances, with 7 vertices each from 3 on.
 fn expected<const N: usize>(record: impl Fn(u32, u32) -> [u32; N]) -> Vec<u8> {
     let topology = PrimitiveTopology::TriangleStrip;
     let records = (1..3).flat_map(|instance| {
@@ -74,7 +75,7 @@ fn expected<const N: usize>(record: impl Fn(u32, u32) -> [u32; N]) -> Vec<u8> {
     records.flat_map(|(v, i)| record(v, i)).flat_map(u32::to_le_bytes).collect()
 }
 
-/// Captures a shader in every way that stores for itself.
+/// Captures a shader by every backend that stores outputs itself.
 fn assert_captures(words: &[u32], expected: &[u8]) {
     let best = OpenOptions::default();
     let staged = OpenOptions { staging: Some(4096), ..OpenOptions::default() };
@@ -112,12 +113,12 @@ fn assert_captures(words: &[u32], expected: &[u8]) {
 fn what_a_path_leaves_unwritten_is_zero() {
     let words = common::compile(SHADER, &["--target-env", "vulkan1.2"]);
     assert_captures(&words, &expected(record));
-    // As an optimiser leaves it.
+    // The same after an optimiser.
     assert_captures(&common::optimize(&words, &["-O"]), &expected(record));
 }
 
-/// What Slang makes of a result that is not wholly assigned: a variable of the function. And one of the module, as
-/// globals of GLSL are.
+/// A result that is not completely assigned, which is a function variable in modules from Slang,
+/// and a module variable for globals in GLSL.
 #[test]
 fn variables_that_are_read_before_they_are_written_are_zero() {
     let words = common::compile(
@@ -151,7 +152,7 @@ fn variables_that_are_read_before_they_are_written_are_zero() {
     assert_captures(&common::optimize(&words, &["-O"]), &expected(record));
 }
 
-/// What DXC and spirv-opt make of a variable that was never assigned.
+/// Undefined values, as DXC and spirv-opt emit for variables that were never assigned.
 #[test]
 fn undefined_values_are_zero() {
     let words = common::assemble(
@@ -220,7 +221,8 @@ fn undefined_values_are_zero() {
     assert_captures(&words, &expected(record));
 }
 
-/// The outputs that a shader may leave unwritten, by name, and whether it may read undefined values.
+/// The outputs that a shader may leave unwritten, by name, and whether it may read undefined
+/// values.
 fn unwritten(declarations: &str, body: &str, arguments: &[&str]) -> (Vec<String>, bool) {
     let source = format!(
         "#version 450
@@ -244,7 +246,8 @@ fn unwritten(declarations: &str, body: &str, arguments: &[&str]) -> (Vec<String>
     }
     let outputs = lowered.unwritten.iter().map(|index| &lowered.layout.outputs[*index]);
     let names: Vec<String> = outputs.map(|output| output.name.clone().unwrap()).collect();
-    // What is written on every path costs nothing: the shader is called at once.
+    // An output that is written on every path costs nothing: it is not zeroed before the shader is
+    // called.
     let text = common::disassemble(&lowered.words);
     let begin = text.lines().skip_while(|line| !line.contains("%xfb_main = OpFunction")).nth(2);
     let calls_at_once = begin.unwrap().contains("OpFunctionCall");
@@ -315,7 +318,7 @@ fn what_a_path_leaves_unwritten_is_named() {
     assert_eq!(a("a += uvec4(1u); a = uvec4(a.x);"), "a");
     let early = "void f(uint v) { if (v == 2u) return; a = uvec4(v); }";
     assert_eq!(names(early, &format!("{REST} f(v);")), "a");
-    // Written on every path, of something undefined.
+    // Written on every path, with an undefined value.
     let local = unwritten("", &format!("{REST} uvec4 r; if (v == 2u) r = uvec4(v); a = r;"), &[]);
     assert_eq!(local, (vec![], true));
     let global = unwritten("uint g;", &format!("{REST} a = uvec4(g);"), &[]);
@@ -346,7 +349,8 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     assert!(report.cells.iter().all(|cell| cell.run > 0), "{:#?}", report.cells);
 }
 
-/// A driver may leave anything where nothing was written, but may not lose what was.
+/// A driver may capture any value for an output that was not written, but must capture one that
+/// was.
 #[test]
 fn the_probe_tells_undefined_from_wrong() {
     let subject = subject(
@@ -377,7 +381,8 @@ fn the_probe_tells_undefined_from_wrong() {
         found.notes(),
         ["differ in 2 components that the shader leaves undefined, the first of sometimes"]
     );
-    // What was written, what is always written, and what both have to have at 0.
+    // Differences in outputs that were written, in those that are always written, and in those that
+    // both backends must have as 0.
     for (backend, found) in [
         (Backend::Native, [1, 0, 0, 2, 0, 2]),
         (Backend::Native, [3, 0, 0, 2, 7, 2]),

@@ -32,7 +32,8 @@ fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> 
     }
 }
 
-/// Threads that ask for the same get the same, and for all that differs there is another one.
+/// Threads that request the same variant get the same pipeline, and different variants have
+/// different pipelines.
 #[test]
 fn variants_are_made_once() {
     let gpu = device::open(Profile::Full);
@@ -72,7 +73,7 @@ fn variants_are_made_once() {
     assert_eq!(found[0].iter().collect::<BTreeSet<_>>().len(), descs.len());
     assert_eq!(variants.len(), descs.len());
 
-    // What cannot be made is not kept.
+    // A variant that cannot be made is not kept.
     let nothing = VertexInput::default();
     let missing = desc(&attribute_words, &nothing);
     for _ in 0..2 {
@@ -87,7 +88,8 @@ fn variants_are_made_once() {
     device::close(gpu);
 }
 
-/// Draws of one capture by several pipelines, and by one provoking vertex or the other, append to each other.
+/// Draws of one capture with several pipelines, and with either provoking vertex mode, are
+/// appended.
 #[test]
 fn pipelines_change_within_a_capture() {
     let strip = PrimitiveTopology::TriangleStrip;
@@ -152,7 +154,7 @@ fn pipelines_change_within_a_capture() {
                 recorder.draw(strip, &draw)?;
                 recorder.set_provoking_vertex(ProvokingVertex::First)?;
                 recorder.draw(strip, &draw)?;
-                // A pipeline brings its own.
+                // Binding a pipeline sets its own mode.
                 recorder.bind_pipeline(&first)?;
                 recorder.set_provoking_vertex(ProvokingVertex::Last)?;
                 recorder.draw(strip, &draw)?;

@@ -1,4 +1,4 @@
-//! The table of workarounds: where each entry holds, and that it is heeded.
+//! The table of workarounds: tests where each entry applies, and that it is used.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -62,7 +62,7 @@ fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
     for device_id in [0xa867_0000, 0xac74_0000, 0xc870_0000] {
         assert_eq!(active(panvk(mesa(25, 0, 7), device_id)), MALI, "{device_id:#x}");
     }
-    // Before it reported who the device is.
+    // A version that did not report the identity of the device yet.
     let old = DeviceIdentity { vendor_id: 0, ..panvk(mesa(23, 1, 0), 0) };
     assert_eq!(active(old), with);
 }
@@ -125,8 +125,8 @@ unsafe extern "system" fn dispatch_indirect(
     INDIRECT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// An indirect draw on a device that ignores `vkCmdDispatchIndirect`: its context records none, and all is
-/// captured.
+/// An indirect draw on a device that ignores `vkCmdDispatchIndirect`: its context does not record
+/// that command, and everything is captured.
 #[test]
 fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
     let mut gpu = device::open(Profile::Full);
@@ -208,7 +208,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         unsafe { pipeline.destroy(&ctx) };
         gpu.destroy_arena(arena);
         assert_eq!(INDIRECT.load(Ordering::Relaxed), indirect, "{device_id:#x}");
-        // Five triangles in each of two instances, where the dispatch is not ignored.
+        // Five triangles in each of two instances, unless the dispatch is ignored.
         let records = 30 * stride;
         let bytes = gpu.read(&target, 0..target.size()).unwrap();
         let written =

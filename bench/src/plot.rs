@@ -94,7 +94,7 @@ pub fn render(report: &BenchReport) -> Option<String> {
     let plural = if buffers == 1 { "" } else { "s" };
     let note = format!(
         "captured bytes, 10\u{2079} a second, over the vertices of a draw; \
-         {bytes} bytes a vertex in {buffers} buffer{plural}"
+         {bytes} bytes per vertex in {buffers} buffer{plural}"
     );
     document = document.add(text(GUTTER, 45.0, "note", &note)).add(legend(&cases));
     for (i, topology) in topologies.into_iter().enumerate() {

@@ -59,7 +59,7 @@ fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
     if !draws.is_empty() {
         writeln!(
             out,
-            "\nCaptured bytes, 10^9 a second, one draw; [roofline, native] = times as fast"
+            "\nCaptured bytes, 10^9 per second, one draw; [roofline, native] = times as fast"
         )?;
         writeln!(out, "{}", rates(&draws).trim_fmt())?;
     }

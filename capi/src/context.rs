@@ -101,8 +101,8 @@ pub unsafe extern "C" fn vkxfb_context_buffer_usage(
 /// `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
 ///
 /// # Safety
-/// `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with compute
-/// and these stages, outside of a render pass instance.
+/// `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
+/// a queue with compute and these stages, outside of a render pass instance.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_context_record_barrier(
     context: *const VkxfbContext,

@@ -136,7 +136,8 @@ fn fail(result: VkxfbResult, message: String) -> VkxfbResult {
     result
 }
 
-/// Calls `function` for an entry point: its error becomes a result with a message, and so does its panic.
+/// Calls `function` for an entry point: its error becomes a result with a message, and so does its
+/// panic.
 ///
 /// A panic may leave objects in an invalid state, which is why the result is `VkxfbErrorInternal`.
 pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult {

@@ -1,4 +1,5 @@
-//! The C interface of [`vkxfb`]: captures by compute for programs in C, or in anything that can call C.
+//! The C interface of [`vkxfb`]: captures by compute for programs in C, or in anything that can
+//! call C.
 //!
 //! The public items here are what `include/vkxfb.h` declares. cbindgen generates that header from
 //! this package, including the comments, which are therefore written for users of C. Vulkan's

@@ -97,7 +97,7 @@ impl Attributes {
         let attributes = input.attributes.clone();
         for VertexAttribute { location, binding, format, offset } in &attributes {
             let Some(end) = offset.checked_add(format.size()) else {
-                bail!("--attribute {location}: offset {offset} is beyond any element");
+                bail!("--attribute {location}: offset {offset} is too large");
             };
             match input.bindings.iter_mut().find(|b| b.binding == *binding) {
                 Some(_) if self.bindings.iter().any(|b| b.binding == *binding) => {}

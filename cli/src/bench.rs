@@ -64,12 +64,12 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "Examples:
   vkxfb bench                          every topology and workload, in a minute or two
-  vkxfb bench --plot bench.svg         bytes a second over the vertices of a draw
-  vkxfb bench --full --json            the whole matrix, for machines; takes long
+  vkxfb bench --plot bench.svg         bytes per second over the vertices of a draw
+  vkxfb bench --full --json            the full matrix, for machines; takes long
   vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
 
-Exit status: 0; 1 where what was measured came out wrong; 2 where it could not run, or the validation layer
-objected.";
+Exit status: 0 all right; 1 a capture is wrong; 2 something kept the benchmark from running, or the
+validation layer reported something.";
 
 /// A count with a binary unit: 300, 16Ki, 1Mi.
 fn parse_count(text: &str) -> Result<u32, String> {

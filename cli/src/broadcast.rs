@@ -32,7 +32,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb broadcast-color my.frag.spv --text
   vkxfb broadcast-color my.frag.spv --attachments 3 -o out.spv
 
-Exit status: 0, or 2 where the colour cannot be broadcast.";
+Exit status: 0, or 2 if the colour cannot be broadcast.";
 
 /// The new outputs.
 #[derive(Serialize)]

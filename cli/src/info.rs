@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 /// Describes where the layer is installed.
 fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     if installed.is_empty() {
-        writeln!(text, "layer not installed; vkxfb layer install --user does that")?;
+        writeln!(text, "layer not installed; vkxfb layer install --user installs it")?;
     }
     for Installed { manifest, implicit, library, library_missing } in installed {
         let kind = if *implicit { "implicit" } else { "explicit" };

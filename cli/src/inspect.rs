@@ -24,8 +24,8 @@ use super::specialize::default_of;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL (.wgsl) or GLSL
-    /// (.vert, .glsl, .vs)
+    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL
+    /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     captured: super::Captured,
@@ -44,10 +44,10 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "Examples:
   vkxfb inspect my.vert.spv                     inputs, outputs, and what its decorations capture
   vkxfb inspect my.wgsl --varyings colour,@Position
-                                                where a list of outputs would go
+                                                where a list of outputs would be captured
   vkxfb inspect my.vert --gl                    as OpenGL's program interface lists it
 
-Exit status: 0, also where nothing is captured; 2 where the shader or the list is wrong.";
+Exit status: 0, even if nothing is captured; 2 if the shader or the list is wrong.";
 
 /// A shader's interface, and both views of what is captured.
 #[derive(Serialize)]

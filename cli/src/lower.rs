@@ -50,11 +50,12 @@ const EXAMPLES: &str = "Examples:
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
 
-Formats and rates of attributes are compiled into the module. Bindings, offsets and strides are
-told to it at run time; --json shows those that were given or assumed.
-vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of stream-output.json.
+Formats and rates of attributes are compiled into the module. It gets bindings, offsets and strides
+at run time; --json shows those that were given or assumed.
+vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of
+stream-output.json.
 
-Exit status: 0, or 2 where the shader cannot be lowered so.";
+Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 
 impl Arguments {
     /// Whether the arguments say what to capture.

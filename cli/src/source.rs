@@ -107,9 +107,11 @@ impl Kind {
                 "{path} is DirectX bytecode; the HLSL from which it was made can be compiled to SPIR-V (dxc -spirv)"
             ),
             Self::Metal => format!("{path} is Metal's language; accepted are {accepted}"),
-            Self::Stage(stage) => format!("{path} is {stage} by its name; accepted are {accepted}"),
+            Self::Stage(stage) => {
+                format!("{path} is {stage} by its extension; accepted are {accepted}")
+            }
             Self::CapturedStage(stage) => format!(
-                "{path} is {stage} by its name, which has to be compiled first: glslang -V {path} -o {spirv}"
+                "{path} is {stage} by its extension, and has to be compiled first: glslang -V {path} -o {spirv}"
             ),
             Self::Wgsl => format!(
                 "{path} is WGSL; accepted are {accepted}. naga compiles it: naga {path} {spirv}"

@@ -10,8 +10,8 @@ use vkxfb::lower::split_blocks::{SplitOptions, split_blocks};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL (.wgsl) or GLSL
-    /// (.vert, .glsl, .vs)
+    /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL
+    /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     selected: super::Selected,
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb split-blocks my.vert.spv --text
   vkxfb split-blocks my.vert.spv -o out.spv
 
-Exit status: 0, or 2 where a block cannot be split.";
+Exit status: 0, or 2 if a block cannot be split.";
 
 /// The new variables.
 #[derive(Serialize)]

@@ -50,7 +50,7 @@ fn info(file: File) -> Result<StreamOutputInfo> {
     let File { strides: given, outputs, locations, outputs_written } = file;
     let mut strides = StreamOutputInfo::default().strides;
     if given.len() > strides.len() {
-        bail!("{} strides; there are {} buffers", given.len(), strides.len());
+        bail!("{} strides, but there are only {} buffers", given.len(), strides.len());
     }
     strides[..given.len()].copy_from_slice(&given);
     let output = |output: Output| StreamOutput {

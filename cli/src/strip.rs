@@ -21,10 +21,11 @@ const EXAMPLES: &str = "Examples:
   vkxfb strip-xfb my.vert.spv --text
   vkxfb strip-xfb my.geom.spv -o out.spv
 
-What goes is the mode Xfb, the capability TransformFeedback, and the decorations XfbBuffer, XfbStride
-and, of outputs, Offset. Without any of them the module stays as it is. Streams of geometry shaders stay.
+This removes the mode Xfb, the capability TransformFeedback, the decorations XfbBuffer and XfbStride,
+and the Offset decorations of outputs. A module without them is not changed. Streams of geometry
+shaders stay.
 
-Exit status: 0, or 2 where the file holds no module.";
+Exit status: 0, or 2 if the file does not contain a module.";
 
 /// The result.
 #[derive(Serialize)]

@@ -900,7 +900,7 @@ fn other_stages_are_captured_natively() {
     let text = vkxfb(&["inspect", &evaluation]).exits(0).stdout;
     assert!(text.starts_with("tessellation evaluation shader 'main'"), "{text}");
     let text = vkxfb(&["inspect", &geometry]).exits(0).stdout;
-    assert!(text.contains("buffer 1: 16 bytes a vertex of stream 2"), "{text}");
+    assert!(text.contains("buffer 1: 16 bytes per vertex of stream 2"), "{text}");
     let json = vkxfb(&["split-blocks", &evaluation, "--json"]).exits(0).json();
     assert_eq!(json["members"][1]["location"], 2);
     for (file, captures) in [(&evaluation, "block.b,@1"), (&geometry, "@3.yz")] {

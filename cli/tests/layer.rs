@@ -152,7 +152,7 @@ fn a_library_that_is_not_there_is_named() {
     let absent = absent.to_str().unwrap();
     home.refuses(&["layer", "install", "--user", "--library", absent], &[absent, "No such file"]);
     let directory = home.0.path().to_str().unwrap();
-    home.refuses(&["layer", "install", "--user", "--library", directory], &["no file"]);
+    home.refuses(&["layer", "install", "--user", "--library", directory], &["not a file"]);
     assert!(!home.data().exists());
 }
 

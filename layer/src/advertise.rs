@@ -1,4 +1,5 @@
-//! What programs see of transform feedback: the extensions, features and properties of a physical device.
+//! What programs see of transform feedback: the extensions, features and properties of a physical
+//! device.
 
 use std::collections::HashSet;
 use std::ffi::CStr;

@@ -24,8 +24,8 @@ pub(crate) enum Error {
     /// A structure has to be changed, but the chain cannot be copied up to it because it comes
     /// after an unknown structure.
     #[error(
-        "the structure {structure:?} in the chain of VkDeviceCreateInfo has to be changed, but comes after \
-         the unknown structure {unknown:?}"
+        "the structure {structure:?} in the chain of VkDeviceCreateInfo has to be changed, but \
+         comes after the unknown structure {unknown:?}"
     )]
     Behind { structure: vk::StructureType, unknown: vk::StructureType },
     /// The objects that captures use cannot be created on a new device.

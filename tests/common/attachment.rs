@@ -11,7 +11,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// A square one.
+    /// Creates a square image.
     ///
     /// # Safety
     /// The device is live, and the attachment is destroyed before.
@@ -47,10 +47,11 @@ impl Attachment {
         }
     }
 
-    /// Copies a square attachment behind the [`render_pass`].
+    /// Copies a square attachment after the [`render_pass`].
     ///
     /// # Safety
-    /// The buffer has room behind the offset, and `cmd` is being recorded, outside of a render pass instance.
+    /// The buffer has room at the offset, and `cmd` is being recorded, outside of a render pass
+    /// instance.
     pub unsafe fn copy(
         &self,
         device: &ash::Device,
@@ -82,7 +83,7 @@ impl Attachment {
     }
 }
 
-/// A render pass that clears so many attachments, and leaves them to be copied from.
+/// A render pass that clears `count` attachments, and transitions them for copying from them.
 ///
 /// # Safety
 /// The device is live.

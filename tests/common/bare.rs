@@ -1,4 +1,5 @@
-//! A device under the validation layer, for tests that need features which the probe's devices have not.
+//! A device with the validation layer, for tests that need features that the probe's devices do not
+//! have.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
@@ -42,7 +43,7 @@ unsafe extern "system" fn collect(
 }
 
 impl BareInstance {
-    /// Under the validation layer, unless the tests do without it.
+    /// Opens an instance, with the validation layer unless the tests run without it.
     pub fn open() -> Self {
         // SAFETY: everything that is enabled is in Debian's loader and layer, or creation fails.
         unsafe {
@@ -88,7 +89,7 @@ impl BareInstance {
         unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
     }
 
-    /// The device, with what it has to have.
+    /// Creates the device, with the extensions and features that it must have.
     pub fn into_device(
         self,
         features: &mut vk::PhysicalDeviceFeatures2<'_>,
@@ -183,10 +184,10 @@ impl BareDevice {
         }
     }
 
-    /// Records commands, makes what they wrote visible to the host, and waits for them.
+    /// Records and submits commands, makes their writes visible to the host, and waits for them.
     ///
     /// # Safety
-    /// What is recorded is valid, and lives until the return.
+    /// The commands are valid, and what they use lives until this returns.
     pub unsafe fn submit(
         &self,
         writes: (vk::PipelineStageFlags, vk::AccessFlags),

@@ -1,4 +1,5 @@
-//! Random cases by their seeds, in batches, on threads with a device each, and what came of them.
+//! Runs random cases, identified by seeds, in batches, on threads with a device each, and reports
+//! the results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,8 +31,8 @@ pub trait Worker: Send {
     fn finish(self) -> Report;
 }
 
-/// Runs `count` cases, `size` at once. While a batch is under way a file in the directory for temporary files,
-/// `vkxfb-NAME-*.running`, says so: a driver that crashes takes the test with it.
+/// Runs `count` cases in batches of `size`. While a batch runs, a file `vkxfb-NAME-*.running` in
+/// the directory for temporary files names it, in case a driver crashes the test.
 ///
 /// | variable | |
 /// |---|---|
@@ -65,23 +66,24 @@ pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + 
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    // Where threads end and destroy devices at once, NVIDIA's driver (580.159.04) now and then waits for ever:
-    // a thread of its own spins in what it does at its end, with a lock that all others want.
+    // If threads end and destroy devices at the same time, NVIDIA's driver (580.159.04) sometimes
+    // hangs: one of its threads spins while it ends, and holds a lock that all other threads need.
     let report = workers.into_iter().map(W::finish).fold(Report::default(), Report::and);
     eprintln!("{report}");
     report
 }
 
-/// What happened.
+/// The results of a run.
 #[derive(Default)]
 pub struct Report {
-    /// What there was of each kind.
+    /// How many there were of each kind.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Cases that were compared, but for those in `faults`.
+    /// The number of cases that were compared, without those in `faults`.
     pub compared: BTreeMap<Backend, u64>,
     /// Cases that were left out, and why.
     pub excluded: BTreeMap<(Backend, &'static str), u64>,
-    /// Native cases that may show a known fault of the driver and no other, and those that did.
+    /// The number of native cases that may show only one known fault of the driver, and how many of
+    /// them did.
     pub faults: BTreeMap<&'static str, (u64, u64)>,
     pub failures: Vec<String>,
     /// Where the time went.
@@ -116,7 +118,7 @@ impl Report {
         *shown += u64::from(is_shown);
     }
 
-    /// Fails for what failed, where nothing was compared, and where a known fault never shows any more.
+    /// Fails if a case failed, if nothing was compared, or if a known fault no longer shows.
     pub fn check(&self) {
         assert!(self.compared.values().sum::<u64>() > 0, "nothing was compared");
         let gone = self.faults.iter().filter(|(_, (seen, shown))| *seen > 20 && *shown == 0);

@@ -1,4 +1,4 @@
-//! A descriptor set of the application, beside what captures bind.
+//! A descriptor set of the application, in addition to those that captures bind.
 
 use ash::vk;
 
@@ -31,16 +31,17 @@ impl DescriptorSet {
         Self { layout, pool, raw, ty }
     }
 
-    /// Makes the descriptor name a whole buffer.
+    /// Makes the descriptor refer to a whole buffer.
     ///
     /// # Safety
-    /// The buffer is live and has the usage of the descriptor's type, and no submission uses the set.
+    /// The buffer is live and has the usage of the descriptor's type, and no submission uses the
+    /// set.
     pub unsafe fn write(&self, device: &ash::Device, buffer: vk::Buffer) {
         // SAFETY: the caller's contract.
         unsafe { self.write_range(device, buffer, 0, vk::WHOLE_SIZE) };
     }
 
-    /// Makes the descriptor name a range of a buffer.
+    /// Makes the descriptor refer to a range of a buffer.
     ///
     /// # Safety
     /// As [`write`](Self::write), and the range lies in the buffer.

@@ -1,4 +1,4 @@
-//! A device under the validation layer, and a CPU model of whole captures.
+//! A device with the validation layer, and a model of complete captures on the CPU.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
@@ -20,8 +20,8 @@ use super::settings::has_validation;
 /// Bytes on either side of a bound range.
 pub const GUARD: u64 = 64;
 
-/// Opens the first device under the validation layer. `VKXFB_TEST_VALIDATION=0` does without it, on
-/// machines that have a GPU and no layer.
+/// Opens the first device, with the validation layer unless `VKXFB_TEST_VALIDATION=0`, which is for
+/// machines that have a GPU but not the layer.
 pub fn open(profile: Profile) -> Gpu {
     open_with(OpenOptions { profile, ..Default::default() })
 }
@@ -42,11 +42,11 @@ pub fn close(gpu: Gpu) {
     assert!(messages.is_empty(), "{messages:#?}");
 }
 
-/// Enters the render pass instance that captures of a backend stand in, if they stand in one.
+/// Begins a render pass instance, if captures of the backend must be in one.
 ///
 /// # Safety
-/// `cmd` is being recorded, outside of a render pass instance; the handles are those of the device's
-/// [`Gpu::render_pass`] and [`Gpu::framebuffer`].
+/// `cmd` is being recorded, outside of a render pass instance; the handles are those of the
+/// device's [`Gpu::render_pass`] and [`Gpu::framebuffer`].
 pub unsafe fn begin_render_pass(
     ctx: &Context,
     cmd: vk::CommandBuffer,
@@ -63,7 +63,7 @@ pub unsafe fn begin_render_pass(
     }
 }
 
-/// Leaves what [`begin_render_pass`] entered.
+/// Ends the render pass instance that [`begin_render_pass`] began.
 ///
 /// # Safety
 /// `cmd` is being recorded, and was given to [`begin_render_pass`].
@@ -178,8 +178,8 @@ impl Capture {
         (0u32..).zip(&self.buffers).map(fill).collect()
     }
 
-    /// What the specification says that the capture leaves behind, primitive by primitive: no clamp,
-    /// no closed formula but the topology's own.
+    /// Computes the result of the capture by the specification, primitive by primitive, without
+    /// closed formulas except for the topology's own.
     pub fn model(&self, shader: &ProbeShader, provoking: ProvokingVertex) -> Outcome {
         let mut allocations = self.allocations();
         let mut positions = [0u64; 4];
@@ -190,7 +190,7 @@ impl Capture {
         };
         for (topology, draw) in &self.draws {
             let m = u64::from(topology.vertices_per_primitive());
-            // Within a draw nothing fits behind what did not.
+            // After a primitive that does not fit, no other primitive of the draw fits.
             let mut overflowed = false;
             for instance in 0..draw.instance_count {
                 for primitive in 0..topology.primitive_count(draw.vertex_count) {
@@ -226,8 +226,8 @@ impl Capture {
 
 /// Runs captures with one pipeline.
 ///
-/// Those of one command buffer, but native ones that leave a buffer out: what is bound stays bound in a
-/// command buffer, so that an earlier capture's buffer would take its place.
+/// They share a command buffer, except for native captures that leave out a buffer: within a
+/// command buffer, the buffer of an earlier capture would still be bound.
 pub fn run(
     gpu: &mut Gpu,
     shader: &ProbeShader,
@@ -306,7 +306,7 @@ fn vertex_buffers(shader: &ProbeShader, capture: &Capture) -> Vec<(u32, Vec<u8>)
         .collect()
 }
 
-/// Says where two outcomes differ, instead of printing megabytes.
+/// Panics with the first difference of two outcomes, instead of printing megabytes.
 pub fn assert_same(found: &Outcome, expected: &Outcome, what: &dyn std::fmt::Display) {
     assert_eq!(
         (found.primitives_written, found.primitives_needed, found.positions),
@@ -411,8 +411,8 @@ impl Draws<'_> {
     }
 }
 
-/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each of two instances:
-/// each buffer, from `0xa5` on.
+/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each
+/// of two instances: each buffer, from `0xa5` on.
 pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
     let draws = Draws {
         lowered,

@@ -1,4 +1,5 @@
-//! The Vulkan layer of this workspace beneath a test: what a device captures natively is the layer's work then.
+//! Runs tests on the Vulkan layer of this workspace, which then does the native captures of a
+//! device.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,8 +14,8 @@ pub fn is_there() -> bool {
     std::env::var("VK_INSTANCE_LAYERS").is_ok_and(|layers| layers.contains(NAME))
 }
 
-/// Where cargo builds the layer's library for tests: beside this test, where the whole workspace is tested. Where this
-/// package is tested alone it is as it was built last.
+/// Returns the path at which cargo builds the layer's library: beside this test. If only this
+/// package is tested, the library may be an older build.
 fn library() -> Option<PathBuf> {
     let name =
         format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
@@ -22,17 +23,18 @@ fn library() -> Option<PathBuf> {
     library.is_file().then_some(library)
 }
 
-/// Where the manifest of the validation layer is. The loader of Debian 12 has layers in the order in which it finds
-/// them, whatever the variable's.
+/// The directory with the manifest of the validation layer. The loader of Debian 12 uses layers in
+/// the order in which it finds them, not in the order of the variable.
 const VALIDATION_PATH: &str = "/usr/share/vulkan/explicit_layer.d";
 
-/// Runs a test of this binary once more, on the layer; what it says, or nothing where the layer is not built. The
-/// validation layer is below it, where the test asks for it, and looks at what the layer does.
+/// Runs a test of this binary once more, on the layer. Returns its output, or `None` if the layer
+/// is not built. If the test asks for the validation layer, that is below, and checks what the
+/// layer does.
 pub fn run_on_it(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     run(test, &[], variables)
 }
 
-/// The same with the validation layer above: it looks at what the test does.
+/// As [`run_on_it`], with the validation layer also above, where it checks what the test does.
 pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     if !has_validation() {
         return run(test, &[], variables);
@@ -43,7 +45,7 @@ pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<St
     run(test, &[Path::new(VALIDATION_PATH)], &all)
 }
 
-/// `paths`: searched for manifests before that of the layer.
+/// `paths` are searched for manifests before the directory of the layer.
 fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
         eprintln!(

@@ -18,7 +18,8 @@ pub mod settings;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs a tool that `tests/setup.sh` installs; its standard output, or a panic with what it said.
+/// Runs a tool that `tests/setup.sh` installs. Returns its standard output, or panics with its
+/// messages.
 pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
     let output = Command::new(tool)
         .args(arguments)
@@ -37,7 +38,7 @@ pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// SPIR-V versions as glslang makes them, and the environments that take them.
+/// SPIR-V versions for glslang, with the environments that accept them.
 pub const VERSIONS: [(&str, &str); 7] = [
     ("spirv1.0", "vulkan1.0"),
     ("spirv1.1", "vulkan1.1"),
@@ -76,8 +77,8 @@ pub fn assemble(source: &str, target: &str) -> Vec<u32> {
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// Panics where spirv-val rejects the words: a current one, and Debian's, since validation layers and drivers of
-/// its age are to take them, too.
+/// Panics if spirv-val rejects the words: both the current version and Debian's, because validation
+/// layers and drivers of that age must accept them, too.
 pub fn validate(words: &[u32], target: &str) {
     spirv_val::validate(words, target).unwrap_or_else(|error| panic!("{error}"));
     let directory = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::shaders::ProbeShader;
 
-/// The shader that pulls nothing and captures 16 bytes, the vertex and the instance among them.
+/// The shader that reads no attributes and captures 16 bytes, including the vertex and the
+/// instance.
 pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     let shader = ProbeShader::identify();
     let target = gpu.compute_target(Backend::Compute).unwrap();

@@ -1,4 +1,5 @@
-//! Draws a triangle over a small framebuffer with a fragment shader, and reads its attachments back.
+//! Draws a triangle over a small framebuffer with a fragment shader, and reads its attachments
+//! back.
 
 use ash::vk;
 

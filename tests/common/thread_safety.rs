@@ -1,11 +1,11 @@
-//! Asserts that the public types of a package may go to any thread and be shared between threads, and that none is
-//! left out.
+//! Asserts that all public types of a package can be sent to other threads and shared between
+//! threads.
 
 use std::path::Path;
 
 pub const fn is_send_and_sync<T: Send + Sync>() {}
 
-/// Asserts it of types, and collects their names.
+/// Asserts that types are `Send` and `Sync`, and collects their names.
 macro_rules! send_and_sync {
     ($($module:path { $($name:ident $(<$($lifetime:lifetime),+>)?),+ $(,)? })+) => {
         const _: () = {
@@ -18,7 +18,8 @@ macro_rules! send_and_sync {
     };
 }
 
-/// The public structures and enumerations of the sources in a directory that are none of the known names.
+/// Returns the public structures and enumerations in the sources of a directory that are not among
+/// the known names.
 pub fn forgotten(directory: &Path, known: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {

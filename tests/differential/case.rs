@@ -1,4 +1,4 @@
-//! One shader with its draws, and what they leave in the capture buffers.
+//! One shader with its draws, and the expected capture buffers.
 
 use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -46,7 +46,7 @@ struct Buffer {
     loose: Vec<Loose>,
 }
 
-/// A scalar that is not owed bit by bit.
+/// A scalar that need not be exact.
 struct Loose {
     at: usize,
     bytes: usize,
@@ -200,7 +200,7 @@ fn ulp_distance(a: u32, b: u32) -> i64 {
 }
 
 impl Expected {
-    /// Makes the least mistake there is: one bit of one byte that is owed.
+    /// Makes the smallest possible error: flips one bit of a byte that must be exact.
     pub fn perturb(&mut self) {
         let is_owed =
             |b: &Buffer, at: usize| !b.loose.iter().any(|l| (l.at..l.at + l.bytes).contains(&at));

@@ -1,5 +1,5 @@
-//! What a backend of a device cannot be asked, and what drivers get wrong in their own captures. The
-//! other backends are held against the model all the same.
+//! Shaders that a backend of a device cannot capture, and faults of drivers in their own captures.
+//! The other backends are compared with the model in any case.
 
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
@@ -16,7 +16,8 @@ pub struct Fault {
     pub reason: &'static str,
 }
 
-/// Each goes once the driver is mended: where none of its shaders differs, the test fails.
+/// The test fails if none of the shaders differs, so that an entry is removed once the driver is
+/// fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -39,9 +40,9 @@ const FAULTS: &[Fault] = &[
         },
         reason: "Mesa gives every member the Offset of a block's variable, or none the one of an array's",
     },
-    // `flat out dvec2 v` with `v.x = 5.25; v.y = 6.5;` captures zeros, with `v = dvec2(5.25, 6.5)` it is
-    // right. Where no 64-bit vector is captured it shows in one of a thousand shaders. Seen with
-    // 580.159.04.
+    // `flat out dvec2 v` with `v.x = 5.25; v.y = 6.5;` captures zeros, with `v = dvec2(5.25, 6.5)`
+    // it is right. Where no 64-bit vector is captured it shows in one of a thousand shaders. Seen
+    // with 580.159.04.
     Fault {
         driver: "NVIDIA",
         applies: |shader| {
@@ -56,8 +57,8 @@ const FAULTS: &[Fault] = &[
         },
         reason: "NVIDIA mixes up the dwords of 64-bit values that are parts of an output",
     },
-    // It reads what lies at location 0 instead. Seen with 580.159.04; without the structure, which is
-    // what block splitting makes of it, it is right.
+    // It reads location 0 instead. Seen with 580.159.04. Without the structure, as after block
+    // splitting, it is right.
     Fault {
         driver: "NVIDIA",
         applies: |shader| {
@@ -84,9 +85,9 @@ pub fn fault(gpu: &Gpu, shader: &Generated) -> Option<&'static Fault> {
 
 /// Whether the validation layer is known to be wrong.
 ///
-/// 1.3.239 looks for a store to PointSize by walking the calls and the access chains of a module in no
-/// fixed order, and gives up at a chain that is only read: the stores of the vertex backend read what
-/// they capture. The native backend's module, which is the same without them, passes.
+/// 1.3.239 looks for a store to PointSize by following the calls and access chains of a module in
+/// no fixed order, and gives up at a chain that is only read. The vertex backend reads the outputs
+/// that it stores. The native backend's module, which is the same without them, passes.
 pub fn is_false_message(backend: Backend, message: &Message) -> bool {
     backend == Backend::Vertex
         && message.id.contains("VUID-VkGraphicsPipelineCreateInfo-Vertex-07722")

@@ -1,5 +1,5 @@
-//! Thousands of random vertex shaders, captured by every backend of the device and held against a model
-//! that runs them on the CPU. Some go through spirv-opt first, so that not all are of one hand.
+//! Thousands of random vertex shaders, captured by every backend of the device and compared with a
+//! model that runs them on the CPU. Some are optimised by spirv-opt first, for variety.
 //!
 //! | variable | |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
-//! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed lie in
-//! the directory for temporary files as `vkxfb-<seed>-<who>.spv`. Seeds, threads, and what a driver
-//! that crashes leaves behind: tests/common/batches.rs.
+//! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed
+//! are written to the directory for temporary files as `vkxfb-<seed>-<who>.spv`. For seeds,
+//! threads, and crashes of drivers see tests/common/batches.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -42,7 +42,7 @@ fn random_shaders_capture_what_the_model_says() {
     batches::run("differential", count, BATCH, || ShaderWorker::new(Resources::Best)).check();
 }
 
-/// Some of them again, where descriptors take the place of device addresses.
+/// Some of them again, with descriptors instead of device addresses.
 #[test]
 fn random_shaders_capture_the_same_by_descriptors() {
     let count = number("VKXFB_SHADERS", 2000).div_ceil(5);
@@ -50,7 +50,7 @@ fn random_shaders_capture_the_same_by_descriptors() {
     batches::run("differential-descriptors", count, BATCH, open).check();
 }
 
-/// And where the Vulkan layer takes the place of the driver's own captures.
+/// And with the Vulkan layer instead of the driver's own captures.
 #[test]
 fn random_shaders_capture_the_same_on_the_layer() {
     let test = "random_shaders_capture_what_the_model_says";
@@ -69,7 +69,7 @@ fn a_wrong_model_is_found_out() {
     assert_eq!(report.failures.len() as u64, captured, "{report}");
 }
 
-/// Every kind of shader comes up, and most of what is captured has a value.
+/// The generator produces every kind of shader, and most captured values are defined.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -121,7 +121,7 @@ fn the_generator_reaches_everything() {
     assert!(missing.is_empty(), "{missing:?} of {seen:?}");
 }
 
-/// The same seed gives the same shader, and what comes before it does not matter.
+/// The same seed gives the same shader, independently of earlier ones.
 #[test]
 fn shaders_depend_on_the_seed_alone() {
     for seed in 0..50 {

@@ -18,7 +18,7 @@ use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
 
-/// Of so many shaders one goes through spirv-opt.
+/// One of this many shaders goes through spirv-opt.
 const OPTIMIZED: u64 = 4;
 
 /// A device, and what was done with it.
@@ -107,7 +107,7 @@ impl ShaderWorker {
         let target = self.gpu.compute_target(backend).unwrap();
         let lowered = match self.timed("lower", |_| lower(case, backend, target)) {
             Ok(lowered) => lowered,
-            // What is as yet unsupported says so.
+            // Types that are not supported yet.
             Err(LowerError::Capture(CaptureError::UnsupportedType { .. })) => {
                 let reason = "the layout does not support the type";
                 self.report.exclude(backend, reason);
@@ -228,8 +228,8 @@ impl ShaderWorker {
         ));
     }
 
-    /// Whether a current spirv-val takes a module, or what it says. Debian's is in the validation layer, which
-    /// sees every module that is run.
+    /// Checks a module with a current spirv-val. Debian's is in the validation layer, which checks
+    /// every module that is run.
     fn validate(&mut self, words: &[u32], target: &str) -> Result<(), String> {
         if !self.tools {
             return Ok(());
@@ -260,14 +260,14 @@ fn lower(case: &Case, backend: Backend, target: compute::Target) -> Result<Lower
     }
 }
 
-/// The shader as an optimiser leaves it: it computes the same, and is written otherwise.
+/// Optimises the shader: it computes the same with different code.
 fn spirv_opt(words: &[u32]) -> Vec<u32> {
     let bytes = pipe("spirv-opt", &["-O", "-", "-o", "-"], words).unwrap();
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// Runs a tool over a module from standard input, which takes 4 ms. Its standard output, or what it
-/// complains of.
+/// Runs a tool on a module from standard input, which takes 4 ms. Returns its standard output, or
+/// its error.
 fn pipe(tool: &str, arguments: &[&str], words: &[u32]) -> Result<Vec<u8>, String> {
     let mut child = Command::new(tool)
         .args(arguments)

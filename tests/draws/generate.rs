@@ -1,4 +1,5 @@
-//! Random programs. The model runs along, so that choices follow from what the counters hold by then.
+//! Random programs. The model runs at the same time, so that choices can depend on the values of
+//! the counters.
 
 mod draws;
 mod passes;
@@ -14,8 +15,9 @@ use crate::program::{Counters, IndexBuffer, Pass, Program, Range, State, StateCh
 use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
-/// Bytes on either side of what is captured to: the most that `minStorageBufferOffsetAlignment` may be, so that
-/// no descriptor that begins at a multiple of it lies over what somebody else touches.
+/// Bytes before and after a capture buffer: the largest `minStorageBufferOffsetAlignment` that
+/// Vulkan allows, so that no descriptor with an aligned start overlaps memory that other commands
+/// access.
 const GUARD: u64 = 256;
 /// Bytes that captures of one buffer share.
 const REGION: u64 = 4096;
@@ -56,7 +58,7 @@ struct Generator<'a> {
     open: Vec<Open>,
     /// The pass that is open.
     pass: Option<Pass>,
-    /// What a pass does not see that is under way: what it captured.
+    /// Whether the current pass must not read what it captured.
     is_unseen: bool,
     /// Whether queries may begin.
     has_queries: bool,
@@ -64,7 +66,7 @@ struct Generator<'a> {
     pipeline: Option<State>,
     /// Whether the program has primitive restart indices of its own, with which no driver runs it.
     restart_indices: bool,
-    /// Facts that the program does without.
+    /// Facts that the program avoids.
     avoided: Vec<Fact>,
 }
 
@@ -126,7 +128,7 @@ impl<'a> Generator<'a> {
             let offset = generator.place(name, &bytes) + GUARD;
             generator.regions[buffer] = Range { offset, size: REGION };
         }
-        // A counter has dwords on either side that are none.
+        // There are dwords between counters, which must not change.
         for _ in 0..COUNTERS {
             let value = match generator.rng.below(10) {
                 0..4 => 0,
@@ -161,8 +163,8 @@ impl<'a> Generator<'a> {
         self.place(name, &bytes)
     }
 
-    /// What descriptor sets read. It comes before all that is captured to: where descriptors are few, those of
-    /// captures name what lies between their ranges, too.
+    /// Places the objects that descriptor sets read before all capture buffers: if there are few
+    /// descriptors, those of captures also include the memory between their ranges.
     fn place_objects(&mut self) {
         let alignment = SPACING as usize;
         for memory in [&mut self.program.memory, &mut self.model.memory] {
@@ -307,12 +309,12 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Chance, unless the program does without that fact.
+    /// A random choice; false if the program avoids that fact.
     fn dares(&mut self, fact: Fact, percent: u32) -> bool {
         !self.avoided.contains(&fact) && self.rng.percent(percent)
     }
 
-    /// Whether a step brings up what the program does without.
+    /// Whether a step causes a fact that the program avoids.
     fn is_avoided(&self, step: &Step) -> bool {
         let mut model = self.model.clone();
         model.step(step, &self.program.queries);
@@ -337,7 +339,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Some queries end before the End, and some behind it.
+    /// Some queries end before the End, and some after it.
     fn end_capture_queries(&mut self) {
         if self.rng.percent(50) {
             self.maybe_end_queries();

@@ -19,8 +19,8 @@ pub struct Round<'a> {
     pub memory: vk::Buffer,
 }
 
-/// Puts each program's memory into a buffer of its own, has the rounds of `together` programs at a time
-/// recorded and submitted, and reads the memory back.
+/// Puts each program's memory into a buffer of its own, has the rounds of `together` programs at a
+/// time recorded and submitted, and reads the memory back.
 pub fn execute(
     gpu: &mut Gpu,
     programs: &[Program],
@@ -138,7 +138,8 @@ fn copy_out(
     result
 }
 
-/// Who comes after a capture of a backend: one that reads or overwrites what it captured, its counters included.
+/// The commands after a capture of a backend, which may read or overwrite what it wrote, including
+/// its counters.
 pub fn next(backend: Backend) -> ConsumerScope {
     let vertices = match backend {
         Backend::Native | Backend::Vertex => ConsumerScope::VERTEX_BUFFER,
@@ -150,7 +151,7 @@ pub fn next(backend: Backend) -> ConsumerScope {
     ConsumerScope { stages, access }
 }
 
-/// Everything before is visible to everything behind, the host included.
+/// Makes everything before visible to everything after, including the host.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.

@@ -1,5 +1,5 @@
-//! What drivers get wrong in their own captures. The other backends are held against the model all the
-//! same.
+//! Faults of drivers in their own captures. The other backends are compared with the model in any
+//! case.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,8 @@ pub struct Fault {
     pub reason: &'static str,
 }
 
-/// Each goes once the driver is mended: where none of its programs differs, the test fails.
+/// The test fails if none of the programs differs, so that an entry is removed once the driver is
+/// fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -99,7 +100,7 @@ pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
     FAULTS.iter().filter(|f| f.driver == driver && facts.contains(&f.fact)).collect()
 }
 
-/// What harms more than its own program: driver, fact, reason.
+/// Faults that affect more than their own program: driver, fact, reason.
 const HARMS: &[(&str, Fact, &str)] = &[
     (
         "llvmpipe",
@@ -118,7 +119,8 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
-/// What a query of primitives generated may show on the layer: it counts draws that rasterize, which are the driver's.
+/// Faults that a query of generated primitives may show on the layer: it counts draws that
+/// rasterize, which the driver does.
 const RASTERIZED: &[(Fact, &str)] = &[
     (Fact::CounterOverPredicate, "captures, with their counters, come before the draws of a pass"),
     (Fact::ByteCountBehindIndirect, "a byte-count draw that rasterizes"),
@@ -147,9 +149,9 @@ pub fn excluded(gpu: &Gpu, program: &Program, facts: &BTreeSet<Fact>) -> Option<
 
 /// Whether the validation layer is known to be wrong.
 ///
-/// 1.3.239 splits `VERTEX_INPUT` of a self-dependency into its two stages, and not that of the barrier
-/// which it compares: no barrier in a pass may have that stage. Those of the programs are their pass's
-/// self-dependency itself.
+/// 1.3.239 splits `VERTEX_INPUT` into its two stages in a self-dependency, but not in the barrier
+/// with which it compares that, so it rejects every barrier in a pass with that stage. The barriers
+/// of the programs are equal to the self-dependency of their pass.
 pub fn is_false_message(message: &Message) -> bool {
     message.id.contains("VUID-vkCmdPipelineBarrier-pDependencies-02285")
         && message.text.contains("StageMask")

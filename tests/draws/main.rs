@@ -1,6 +1,6 @@
-//! Thousands of random programs of draws (Begin and End with counters, every draw command, restarts, state that
-//! changes between draws, queries), run by every backend of the device, and by the compute backend with both
-//! resource plans, and held against a model of the specification.
+//! Thousands of random programs of draws (Begin and End with counters, every draw command,
+//! restarts, state that changes between draws, queries), run by every backend of the device, by the
+//! compute backend with both resource plans, and compared with a model of the specification.
 //!
 //! | variable | |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
-//! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed> VKXFB_DRAWS=1` repeats it.
-//! Seeds, threads, and what a driver that crashes leaves behind: tests/common/batches.rs.
+//! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed>
+//! VKXFB_DRAWS=1` repeats it. For seeds, threads, and crashes of drivers see
+//! tests/common/batches.rs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -87,7 +88,7 @@ fn a_soak_of_threads_holds_on_the_layer() {
     match common::layer::is_there() {
         true => soak::run(),
         false => {
-            // Of memory that threads free into arenas of their own much would stay resident.
+            // With an arena per thread, much freed memory would stay resident.
             let variables = [("MALLOC_ARENA_MAX", "1")];
             let test = "a_soak_of_threads_holds_on_the_layer";
             common::layer::run_below_validation(test, &variables);
@@ -117,7 +118,8 @@ fn random_draws_hold_by_descriptors() {
     hold_by_compute(&by_descriptors(Profile::Full, None));
 }
 
-/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128 invocations.
+/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128
+/// invocations.
 #[test]
 fn random_draws_hold_on_what_every_device_has() {
     let workgroup_invocations = Some(128);
@@ -125,8 +127,8 @@ fn random_draws_hold_on_what_every_device_has() {
     hold_by_compute(&OpenOptions { workgroup_invocations, ..options });
 }
 
-/// So few that several ranges share most descriptors, and with the fewest lie over what is captured. Below 16
-/// there are none for all kinds of state.
+/// So few descriptors that most are shared by several ranges, and with the fewest they overlap
+/// capture buffers. With less than 16 there are not enough for all kinds of state.
 #[test]
 fn random_draws_hold_by_few_descriptors() {
     for storage_buffers in [16, 8, 4] {
@@ -158,8 +160,9 @@ fn hold_by_recorder(backend: Backend) {
     assert!(report.compared[&backend] > 0);
 }
 
-/// Synchronization validation sees each barrier that is left out. ([`Barrier::CaptureToConsumer`] is seen in
-/// tests/recording.rs: between these programs' captures the barriers of kernels do for it.)
+/// Synchronization validation reports each barrier that is left out.
+/// ([`Barrier::CaptureToConsumer`] is tested in tests/recording.rs: between the captures of these
+/// programs the barriers of kernels replace it.)
 #[test]
 fn barriers_that_lack_are_reported() {
     if !has_validation() {
@@ -201,7 +204,7 @@ fn a_wrong_model_is_found_out() {
     assert_eq!(report.failures.len() as u64, compared, "{report}");
 }
 
-/// The same seed gives the same program, and what comes before it does not matter.
+/// The same seed gives the same program, independently of earlier ones.
 #[test]
 fn programs_depend_on_the_seed_alone() {
     let text = |seed| {

@@ -1,6 +1,8 @@
-//! What programs do, by the specification: one command after the other, one record at a time.
+//! Executes programs according to the specification: one command after the other, one record at a
+//! time.
 //!
-//! Of the crate it uses the decomposition of topologies alone ([`PrimitiveTopology::gather`]).
+//! The only part of the crate that it uses is the decomposition of topologies
+//! ([`PrimitiveTopology::gather`]).
 
 use std::collections::BTreeSet;
 
@@ -11,12 +13,12 @@ use crate::program::{
 use crate::sets::SETS;
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
 
-/// What came up, and some driver gets wrong: see [`crate::known`].
+/// Something that a program does and some driver gets wrong: see [`crate::known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
     /// A primitive, while a buffer that is captured to was not bound.
     Unbound,
-    /// Counters from another buffer on than the first.
+    /// Counters that do not begin at the first buffer.
     FirstCounter,
     /// The same while a buffer before the last is not bound.
     FirstCounterBesideGap,
@@ -71,7 +73,7 @@ pub struct Model {
     pub indices: Option<IndexBuffer>,
     restart_index: u32,
     pub condition: Option<Condition>,
-    /// Where those lie that draws were within.
+    /// The places of predicates under which draws were executed.
     predicates: BTreeSet<u64>,
     sets: [Option<BoundSet>; SETS],
     /// Push constants, by dword.
@@ -142,7 +144,8 @@ impl Model {
     pub fn step(&mut self, step: &Step, queries: &[QueryKind]) {
         match step {
             Step::BeginPass(_) | Step::NextPart | Step::EndPass | Step::Barrier => {}
-            // Neither does a secondary command buffer find what was bound, nor what comes behind what it bound.
+            // A secondary command buffer does not inherit what was bound, and what it binds is not
+            // bound after it.
             Step::BeginSecondary(_) | Step::EndSecondary => self.forget(),
             Step::Change(change) => self.change(change),
             Step::CaptureBuffers(ranges) => self.captures = *ranges,

@@ -1,4 +1,5 @@
-//! Programs by the device's own transform feedback, recorded command by command, past the crate.
+//! Runs programs by the device's own transform feedback, recorded command by command, without the
+//! crate.
 
 mod passes;
 mod pipelines;
@@ -28,7 +29,8 @@ pub struct Native {
     indirect_count: khr::draw_indirect_count::Device,
     conditional: ext::conditional_rendering::Device,
     pipelines: Pipelines,
-    /// Where captures go on that another pipeline interrupts: a dword for each buffer, while a batch is run.
+    /// Counters from which captures are resumed after another pipeline was bound: a dword for each
+    /// buffer, while a batch is run.
     hidden_counters: vk::Buffer,
 }
 
@@ -47,7 +49,8 @@ struct Recording {
     state: Option<State>,
 }
 
-/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of each subpass on itself.
+/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of
+/// each subpass on itself.
 fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
     let ConsumerScope { stages, access } = images::next(Backend::Native);
     [Context::write_scope(Backend::Native), (stages, access)]
@@ -75,10 +78,11 @@ impl Native {
         let counters = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let hidden_counters = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
         self.set_hidden_counters(&hidden_counters);
-        // One at a time: bindings and what drivers forget to reset stay in a command buffer.
+        // One at a time, because bindings, and state that drivers forget to reset, persist in a
+        // command buffer.
         let memories = images::execute(gpu, programs, usage, 1, |ctx, cmd, round| {
-            // SAFETY: programs are valid by their making; the handles live until the end, and what was submitted
-            // before was waited for.
+            // SAFETY: programs are valid by their making; the handles live until the end, and what
+            // was submitted before was waited for.
             unsafe {
                 secondaries.reset(ctx)?;
                 self.record(ctx, cmd, round, &queries, &sets, &mut secondaries)
@@ -115,13 +119,15 @@ impl Native {
         &self.pipelines.set_layouts
     }
 
-    /// Where captures go on that another pipeline interrupts: a buffer of 16 bytes, which outlives what is recorded.
+    /// Sets the buffer of counters from which captures are resumed after another pipeline was
+    /// bound: 16 bytes, which outlive what is recorded.
     pub const fn set_hidden_counters(&mut self, buffer: &Buffer) {
         self.hidden_counters = buffer.raw();
     }
 
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance, and the round's program is valid.
+    /// `cmd` is being recorded, outside of a render pass instance, and the round's program is
+    /// valid.
     pub unsafe fn record(
         &mut self,
         ctx: &Context,
@@ -172,7 +178,7 @@ impl Native {
                         rest = behind;
                         let part = recording.part;
                         let cmd = secondaries.begin(ctx, &self.pipelines.passes, part, *times)?;
-                        // Executed again they begin anew.
+                        // If the command buffer is executed again, its queries begin again.
                         if part.is_none() {
                             queries.reset(ctx, cmd, round.number, queries_of(inside));
                         }
@@ -269,8 +275,8 @@ impl Native {
         });
     }
 
-    /// Binds the pipeline of a state. No pipeline may be bound between Begin and End: a capture is ended before, and
-    /// goes on behind from counters that nobody sees.
+    /// Binds the pipeline of a state. No pipeline may be bound between Begin and End, so a capture
+    /// is ended before, and resumed after, with internal counters.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -463,7 +469,8 @@ impl Native {
 }
 
 impl Recording {
-    /// Executes what is to be executed: secondary command buffers that nothing stands between go together.
+    /// Executes the pending secondary command buffers. Consecutive ones are executed by one
+    /// command.
     ///
     /// # Safety
     /// As [`record`](Native::record).
@@ -476,8 +483,9 @@ impl Recording {
     }
 }
 
-/// Whether programs have indirect draws, and draws of what was captured: not with `VKXFB_INDIRECT=0`. On the Vulkan
-/// layer a device without a buffer for them records captures after their passes.
+/// Whether programs have indirect draws, and draws of what was captured: not with
+/// `VKXFB_INDIRECT=0`. On the Vulkan layer a device without a buffer for them records captures
+/// after their passes.
 pub fn draws_indirectly() -> bool {
     std::env::var("VKXFB_INDIRECT").as_deref() != Ok("0")
 }
@@ -499,7 +507,7 @@ pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
     }
 }
 
-/// Everything before it in the pass is visible to everything behind it.
+/// Makes everything before it in the pass visible to everything after it.
 ///
 /// # Safety
 /// `cmd` is being recorded, in an instance of a render pass of [`Passes`].

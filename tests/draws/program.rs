@@ -1,5 +1,5 @@
-//! What a program is: an image of memory, and commands on it, as Vulkan has them. All offsets are bytes
-//! from the start of the image.
+//! A program: an image of memory, and Vulkan commands that use it. All offsets are in bytes from
+//! the start of the image.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ pub struct Program {
     pub seed: u64,
     /// All of it: capture buffers with their guards, counters, indices, vertices, arguments.
     pub memory: Vec<u8>,
-    /// What lies in the memory: names and starts, in ascending order.
+    /// The areas of the memory: names and starts, in ascending order.
     pub areas: Vec<(&'static str, u64)>,
-    /// Where what descriptor sets read lies: objects, [`SPACING`] bytes from one to the next.
+    /// The start of the objects that descriptor sets read, [`SPACING`] bytes from one to the next.
     pub objects: u64,
     /// Each is begun and ended once.
     pub queries: Vec<QueryKind>,
-    /// Command buffers, each submitted behind the one before.
+    /// Command buffers, submitted one after the other.
     pub rounds: Vec<Vec<Step>>,
 }
 
@@ -32,7 +32,7 @@ pub enum QueryKind {
     Generated,
 }
 
-/// What a program leaves behind.
+/// The result of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub memory: Vec<u8>,
@@ -49,7 +49,8 @@ impl Program {
         })
     }
 
-    /// The steps of a round as they are executed: those of secondary command buffers as often as these are.
+    /// The steps of a round as they are executed: those of secondary command buffers as often as
+    /// these are.
     pub fn executed(&self, round: usize) -> Vec<&Step> {
         let mut rest = &self.rounds[round][..];
         let mut executed = Vec::new();
@@ -108,11 +109,11 @@ pub enum Step {
     /// What follows is another part of the pass: see [`PassKind`].
     NextPart,
     EndPass,
-    /// What follows, up to [`EndSecondary`](Self::EndSecondary), is a secondary command buffer, which is executed so
-    /// many times: all of a part of a pass, or all of a round.
+    /// The steps up to [`EndSecondary`](Self::EndSecondary) are a secondary command buffer, which
+    /// is executed that many times. It contains all of a part of a pass, or all of a round.
     BeginSecondary(u32),
     EndSecondary,
-    /// Everything before it is visible to everything behind it, inside of a pass or outside.
+    /// Makes everything before it visible to everything after it, inside of a pass or outside.
     Barrier,
     Change(StateChange),
     /// By the number of the buffer. A number that is `None` is so throughout the program.
@@ -144,7 +145,8 @@ pub enum PassKind {
     Subpasses,
     /// `vkCmdBeginRendering`, once for each part, with a barrier between.
     Rendering,
-    /// Parts are suspended and resumed: nothing is between them, and a part does not see what another captured.
+    /// Parts are suspended and resumed: nothing is between them, and a part does not see what
+    /// another captured.
     Suspended,
 }
 
@@ -154,25 +156,25 @@ impl PassKind {
     /// Parts that a pass has at most.
     pub const PARTS: u32 = 3;
 
-    /// Whether there is no render pass, so that barriers stand outside of the pass alone.
+    /// Whether it is dynamic rendering, so that barriers are only allowed outside of the pass.
     pub const fn is_dynamic(self) -> bool {
         matches!(self, Self::Rendering | Self::Suspended)
     }
 
-    /// Whether [`Step::NextPart`] stands between its parts.
+    /// Whether it has parts with [`Step::NextPart`] between them.
     pub const fn has_parts(self) -> bool {
         !matches!(self, Self::RenderPass | Self::RenderPass2)
     }
 }
 
-/// What draws find from then on.
+/// A change of the state for later draws.
 #[derive(Debug, Clone)]
 pub enum StateChange {
     /// While transform feedback is active, one of the same strides.
     Pipeline(State),
     /// Until a pipeline is bound.
     ProvokingVertex(ProvokingVertex),
-    /// Until a pipeline is bound, and enabled only where that is made with it.
+    /// Until a pipeline is bound. Only enabled if the pipeline was made with primitive restart.
     PrimitiveRestart(bool),
     /// Until an index buffer is bound.
     PrimitiveRestartIndex(u32),
@@ -192,7 +194,7 @@ pub enum StateChange {
     },
 }
 
-/// Draws are discarded where a dword is 0, or inverted where it is not.
+/// Draws are discarded if a dword is 0, or if inverted, if it is not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition {
     pub offset: u64,
@@ -358,14 +360,15 @@ impl fmt::Display for Program {
 }
 
 impl Outcome {
-    /// Makes the least mistake there is: one bit.
+    /// Makes the smallest possible error: flips one bit.
     pub fn perturb(&mut self) {
         let middle = self.memory.len() / 2;
         self.memory[middle] ^= 1;
     }
 }
 
-/// The steps of a secondary command buffer, behind whose begin `steps` begin, and those behind its end.
+/// Splits steps, which begin after the beginning of a secondary command buffer, into those of the
+/// command buffer and those after it.
 pub fn secondary(steps: &[Step]) -> (&[Step], &[Step]) {
     let end = steps.iter().position(|step| matches!(step, Step::EndSecondary));
     let end = end.expect("a secondary command buffer ends");

@@ -1,4 +1,4 @@
-//! Programs through the crate's recorder, on any backend.
+//! Runs programs by the crate's recorder, on any backend.
 
 mod draws;
 mod pipelines;
@@ -58,7 +58,8 @@ impl ByRecorder {
         };
         let kernels = gpu.kernels();
         let pass = (gpu.render_pass(), gpu.framebuffer());
-        // Natively one at a time: bindings and what drivers forget to reset stay in a command buffer.
+        // Natively one at a time, because bindings, and state that drivers forget to reset, persist
+        // in a command buffer.
         let together = if backend == Backend::Native { 1 } else { 8 };
         let usage = usage(gpu.context(), backend);
         let pipelines = &self.pipelines;
@@ -112,8 +113,8 @@ fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
     }
 }
 
-/// Whether what a capture has so far is recorded before its step of that number: in every third program in
-/// front of some steps, in every ninth in front of all.
+/// Whether a capture is flushed before the step of that number: in every third program before some
+/// steps, in every ninth before all.
 const fn is_flushed(program: &Program, number: u64) -> bool {
     let seed = program.seed;
     seed.is_multiple_of(3) && (seed.is_multiple_of(9) || (seed / 9 + number).is_multiple_of(3))
@@ -154,7 +155,7 @@ impl Machine<'_> {
                         self.inactive(arena, &bound, |recorder| recorder.end_query(pool.kind()))?;
                         bound.queries[kind as usize] = None;
                     }
-                    // Without queries nobody sees it.
+                    // Without queries such a draw has no effect.
                     Step::Draw(_) if self.pipelines.backend != Backend::Compute => {}
                     Step::Draw(draw) => {
                         let topology = bound.state.unwrap().topology;
@@ -173,7 +174,8 @@ impl Machine<'_> {
                     }
                     Step::BeginSecondary(_) => self.reset_queries(steps.as_slice())?,
                     Step::BeginPass(_) | Step::EndPass | Step::EndSecondary | Step::End(_) => {}
-                    // Where parts are dynamic rendering the barrier between them stands outside of it.
+                    // If the parts are dynamic rendering, the barrier between them is outside of
+                    // it.
                     Step::NextPart => {
                         let backend = self.pipelines.backend;
                         self.ctx.capture_barrier(self.cmd, backend, images::next(backend));

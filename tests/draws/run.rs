@@ -37,7 +37,7 @@ fn omitted() -> Option<Barrier> {
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
 }
 
-/// Failures of a thread that are shrunk, which takes hundreds of runs each.
+/// The maximum number of failures of a thread that are shrunk, which needs hundreds of runs each.
 const SHRUNK: usize = 3;
 
 /// What runs programs.
@@ -123,8 +123,9 @@ impl Worker for DrawWorker {
 }
 
 impl DrawWorker {
-    /// Compute by the recorder, and native captures beside it where the device is opened for both. By descriptors
-    /// the compute backend alone: native captures know no difference.
+    /// The compute backend by the recorder, and native captures if the device is opened for both.
+    /// With descriptors only the compute backend, because they make no difference for native
+    /// captures.
     pub fn new(options: &OpenOptions) -> Self {
         let resources = options.resources;
         Self::open(options, |gpu| {
@@ -138,7 +139,7 @@ impl DrawWorker {
             if has_native {
                 executors.push(Executor::Commands(Box::new(Native::new(gpu).unwrap())));
             }
-            // What it makes has a buffer for indirect draws.
+            // This creates a buffer with indirect usage.
             if native::draws_indirectly() {
                 let compute = ByRecorder::new(gpu, Backend::Compute).unwrap();
                 executors.push(Executor::Recorder(compute));
@@ -162,15 +163,16 @@ impl DrawWorker {
         let options = OpenOptions { validation, robustness: true, ..options.clone() };
         let mut gpu = Gpu::open(&options)
             .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
-        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after another.
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
         unsafe { gpu.omit_barrier(omitted()) };
         let (space, executors) = make(&gpu);
         Self { gpu, space, executors, perturb: false, report: Report::default() }
     }
 
-    /// Why a program is not run on a backend. On the floor an indirect draw with restarts takes as many invocations
-    /// as there are indices, times the primitives that fit: a CPU takes minutes for them. (Shorter ones are in
-    /// tests/long_restarts.rs.)
+    /// Why a program is not run on a backend. On the floor, an indirect draw with restarts needs as
+    /// many invocations as the number of indices times the number of primitives that fit, which
+    /// takes minutes on a CPU. (Shorter ones are in tests/long_restarts.rs.)
     fn obstacle(&self, executor: usize, program: &Program) -> Option<&'static str> {
         let executor = &self.executors[executor];
         let is_unbound =
@@ -210,7 +212,7 @@ impl DrawWorker {
         messages.retain(|message| !known::is_false_message(message));
         let outcomes = match outcomes {
             Ok(outcomes) if messages.is_empty() => outcomes,
-            // Alone, each speaks for itself.
+            // Separately, so that each program shows its own faults.
             _ if programs.len() > 1 => {
                 return programs.chunks(1).for_each(|program| self.run(executor, program));
             }
@@ -242,7 +244,7 @@ impl DrawWorker {
                     self.fail(program, executor, &error);
                 }
             }
-            // Only a program of one fault tells whether it is still there.
+            // Only a program with a single fault shows whether that still exists.
             ([fault], compared) => {
                 self.report.fault(fault.reason, compared.is_err());
             }
@@ -297,7 +299,7 @@ impl DrawWorker {
         self.gpu.take_messages()
     }
 
-    /// How a program fails that was made of another.
+    /// How a shrunk program fails, if it does.
     fn difference(&mut self, program: &Program, executor: usize) -> Option<String> {
         let (expected, facts) = model::run(program);
         if self.obstacle(executor, program).is_some() {

@@ -1,4 +1,4 @@
-//! Descriptor sets of programs: those that `shaders/draws/objects.vert` reads.
+//! The descriptor sets of programs, which `shaders/draws/objects.vert` reads.
 
 use ash::vk;
 use vkxfb::runtime::Context;
@@ -11,9 +11,9 @@ use crate::program::BoundSet;
 pub const SETS: usize = 2;
 /// Sets of each number, which begin at different objects.
 pub const HANDLES: u32 = 2;
-/// Objects that the dynamic offsets of one set reach.
+/// The number of objects that the dynamic offsets of one set can reach.
 pub const OBJECTS: u32 = 4;
-/// Bytes from one object to the next: the most that an alignment of offsets may be.
+/// Bytes from one object to the next: the largest alignment of dynamic offsets that Vulkan allows.
 pub const SPACING: u32 = 256;
 /// Bytes that a descriptor names.
 const RANGE: u64 = 16;
@@ -107,7 +107,7 @@ impl Sets {
         self.raw[(program * HANDLES as usize + handle as usize) * SETS + number]
     }
 
-    /// Has the sets of a program name its memory, before its first command buffer.
+    /// Makes the sets of a program refer to its memory, before its first command buffer.
     ///
     /// # Safety
     /// No submission uses them.

@@ -1,4 +1,4 @@
-//! What `shaders/draws` capture, stated once more.
+//! A second description of what `shaders/draws` capture.
 
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
@@ -6,7 +6,8 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 pub const VERTEX_STRIDE: u32 = 24;
 /// Bytes from one instance of binding 1 to the next.
 pub const INSTANCE_STRIDE: u32 = 8;
-/// Dwords of push constants. No shader reads all of them, and of the last no shader anything.
+/// The number of dwords of push constants. No shader reads all of them, and no shader reads the
+/// last.
 pub const CONSTANTS: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

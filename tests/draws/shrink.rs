@@ -1,4 +1,4 @@
-//! Makes programs that fail smaller, so that a reader sees what they fail by.
+//! Makes failing programs smaller, so that a reader sees the cause.
 
 use crate::program::{Draw, Program, StateChange, Step};
 use crate::shaders::CONSTANTS;
@@ -44,8 +44,8 @@ fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program
     Some(smaller)
 }
 
-/// Without the draw there, or the change of state, if what follows can do without. Push constants that are pushed all
-/// at once may be the first, and so may be all that is bound.
+/// Without a draw, or a change of state that later steps do not need. A change that sets all push
+/// constants is kept, because it may be the first.
 fn without_step(program: &Program, round: usize, at: usize) -> Option<Program> {
     let is_needless = match &program.rounds[round][at] {
         Step::Draw(_) => true,
@@ -81,7 +81,7 @@ fn without_query(program: &Program, gone: usize) -> Program {
     smaller
 }
 
-/// With a draw that does less, a pass that does not follow another, or a counter that is not there.
+/// With a simpler draw, or one counter less.
 fn simpler(program: &Program, round: usize, at: usize) -> Vec<Program> {
     let with = |step: Step| {
         let mut smaller = program.clone();

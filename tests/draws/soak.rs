@@ -1,6 +1,6 @@
-//! A soak: threads that record and submit random programs by the device's own captures, with a device each and on one
-//! that they share, and that reuse, reset and destroy what they made in all orders. Each step is held against the
-//! model, and what the process holds of memory has to stay what it was.
+//! A soak test: threads record and submit random programs with the device's own captures, some with
+//! a device each, others on a shared device, and reuse, reset and destroy their objects in all
+//! orders. Each step is compared with the model, and the memory of the process must not grow.
 
 mod client;
 
@@ -18,11 +18,12 @@ use crate::known;
 
 /// Threads with a device each, and those that share one.
 const THREADS: [u64; 2] = [4, 4];
-/// Steps of a thread in each part, where no time is given.
+/// The number of steps of a thread in each part, if no time is given.
 const STEPS: u64 = 3;
-/// Bytes that may be resident at the end beyond those behind the first part, when drivers have what they keep. What a
-/// driver's compiler frees in pieces makes it swing by some 200 MiB, to either side; a step that leaks 32 KiB, an arena
-/// of the layer's, is noticed within the 10,000 steps of 20 minutes.
+/// The allowed growth of resident memory in bytes, from the end of the first part, when drivers
+/// have filled their caches. Fragmentation by a driver's compiler makes it vary by about 200 MiB in
+/// both directions. A leak of 32 KiB per step, an arena of the layer, is noticed within the 10,000
+/// steps of 20 minutes.
 const GROWTH: u64 = 256 << 20;
 
 /// A device, whose threads submit to one queue.
@@ -42,7 +43,8 @@ impl Device {
         Self { gpu: Mutex::new(gpu), ctx, family, queue: Mutex::new(queue) }
     }
 
-    /// What has to be had by one thread at a time: memory, and what the validation layer said.
+    /// Locks what only one thread may use at a time: memory, and the messages of the validation
+    /// layer.
     fn gpu(&self) -> MutexGuard<'_, Gpu> {
         self.gpu.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,7 +63,7 @@ enum Until {
     Time(Instant),
 }
 
-/// Runs all threads, and gives their steps.
+/// Runs all threads. Returns the number of their steps.
 fn run_threads(devices: &[Device], first_seed: u64, until: &Until) -> u64 {
     let has_failed = AtomicBool::new(false);
     let work = |device: &Device, thread: u64| {
@@ -97,7 +99,8 @@ fn run_threads(devices: &[Device], first_seed: u64, until: &Until) -> u64 {
     results.into_iter().map(|result| result.unwrap_or_else(|error| panic!("{error}"))).sum()
 }
 
-/// Gives back what the C library keeps of memory that was freed: how much that is depends on who freed what when.
+/// Makes the C library return freed memory to the system. How much it keeps otherwise depends on
+/// the order of frees.
 fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -109,7 +112,7 @@ fn trim() {
     }
 }
 
-/// Bytes that are resident, where the system tells.
+/// The resident memory in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     trim();
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -118,7 +121,7 @@ fn resident() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// A few steps, or minutes of them by `VKXFB_SOAK`.
+/// Runs a few steps, or as many minutes as `VKXFB_SOAK` says.
 pub fn run() {
     let devices: Vec<Device> = (0..=THREADS[0]).map(|_| Device::open()).collect();
     let minutes = number("VKXFB_SOAK", 0);
@@ -133,7 +136,7 @@ pub fn run() {
         resident
     };
     let before = tell("warm", run_threads(&devices, first_seed, &until(2)));
-    // In parts, so that a slow growth shows where it was.
+    // In parts, to show when memory grew.
     let mut after = before;
     for part in 1..=4 {
         let seed = first_seed + (part << 24);

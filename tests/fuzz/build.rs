@@ -1,4 +1,4 @@
-//! Links SPIRV-Tools' validator, as Debian's package `spirv-tools` has it.
+//! Links SPIRV-Tools' validator, from Debian's package `spirv-tools`.
 
 fn main() {
     println!("cargo::rustc-link-lib=static:-bundle=SPIRV-Tools");

@@ -1,8 +1,8 @@
-//! The one entry of both fuzzers: bytes become a damaged module and a capture list, and these go through
-//! everything that takes SPIR-V from outside.
+//! The one entry of both fuzzers: bytes become a damaged module and a capture list, and these go
+//! through everything that takes SPIR-V from outside.
 //!
-//! The bytes are a program: which seed, which mutations, which list. So libFuzzer's and proptest's ways
-//! to vary and to shorten bytes vary and shorten cases, and few cases are refused by their header.
+//! The bytes choose the seed, the mutations and the list. So when libFuzzer and proptest vary and
+//! shorten bytes, they vary and shorten cases, and few cases are refused because of their header.
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, read_string, words_from_bytes};
 
-/// What is damaged. Those in `seeds/` are glslang's: `everything` is made with `-gVS`; `packed` shares
-/// locations by `Component`, has blocks, an array of blocks and 64-bit components, and went through
-/// `spirv-opt -O`. The others were assembled: `two` has two vertex shaders and a fragment shader,
-/// `specialized` specialisation constants that decide an array's length, and decoration groups. `evaluation` and
-/// `streams` are a tessellation evaluation and a geometry shader, glslang's again, as is `narrow` with inputs and
-/// outputs of 16 bits.
+/// The modules that are damaged. Of those in `seeds/`, glslang compiled these: `everything`, with
+/// `-gVS`; `packed`, which shares locations by `Component`, contains blocks, an array of blocks and
+/// 64-bit components, and was optimised by `spirv-opt -O`; `evaluation` and `streams`, a
+/// tessellation evaluation and a geometry shader; and `narrow`, with inputs and outputs of 16 bits.
+/// The others were assembled: `two` has two vertex shaders and a fragment shader, and `specialized`
+/// has specialisation constants that decide an array's length, and decoration groups.
 const SEEDS: [&[u8]; 12] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
@@ -45,7 +45,7 @@ const SEEDS: [&[u8]; 12] = [
 /// Words of the header, which is rarely worth damaging.
 const HEADER: usize = 5;
 
-/// Values that a limit or a sum may trip over.
+/// Values at which limits may be exceeded or sums overflow.
 const EDGES: [u32; 10] =
     [0, 1, 2, 3, 255, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
@@ -58,9 +58,9 @@ const SPECIALIZATION: [SpecializationConstant<'static>; 2] = [
 /// A damaged module, and what is asked of it.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// SPIR-V, or what was.
+    /// The damaged words.
     pub words: Vec<u32>,
-    /// In place of the decorations.
+    /// The capture list to use instead of the decorations, if any.
     pub list: Option<CaptureList>,
     entry_point: Option<&'static str>,
     workgroup_size: u32,
@@ -77,7 +77,7 @@ fn outcome<T, E: std::error::Error>(
     result.map(words).map_err(|error| (format!("{error:?}"), error.to_string()))
 }
 
-/// Bytes, taken one after the other; zeros behind the end.
+/// Bytes, taken one after the other, followed by zeros.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -118,14 +118,14 @@ impl Case {
         Self { words, list, entry_point, workgroup_size, attachments: 1 + bytes.small() % 40 }
     }
 
-    /// Whether a validator may accept the case for what it does not compute: lengths, and so locations, that
-    /// specialisation constants decide. Lowering writes them out.
+    /// Whether a validator may accept the case because it does not compute lengths, and so
+    /// locations, that depend on specialisation constants. Lowering makes them constants.
     pub fn has_open_lengths(&self) -> bool {
         let is_open = |op: u32| op == Op::SpecConstant as u32 || op == Op::SpecConstantOp as u32;
         instructions(&self.words).into_iter().any(|(start, _)| is_open(self.words[start] & 0xffff))
     }
 
-    /// Lowers the case in every way: each with the module that came out, or what was said against it.
+    /// Lowers the case in every way. Returns the name of each way with its outcome.
     pub fn run(&self) -> Vec<(&'static str, Outcome)> {
         let captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
         let shader = Shader {
@@ -164,8 +164,8 @@ impl Case {
         ]
     }
 
-    /// A module that was stripped. Again there is nothing left to take away, or less than before: instructions
-    /// that were hidden behind misplaced ones.
+    /// Strips a stripped module again. Nothing must be left to remove, except for instructions that
+    /// were hidden by misplaced ones.
     fn stripped(&self, words: Cow<'_, [u32]>) -> Vec<u32> {
         let words = words.into_owned();
         match strip_xfb(&words) {
@@ -306,14 +306,14 @@ const PARTS: [Decoration; 7] = [
     Decoration::BuiltIn,
 ];
 
-/// A decoration of a capture within a module: where its kind stands, with its one parameter behind.
+/// A capture decoration in a module: the place of its kind, which its single parameter follows.
 struct Part {
     start: usize,
     kind: usize,
     decoration: Decoration,
 }
 
-/// Those that there are.
+/// Returns the capture decorations of a module.
 fn parts(words: &[u32]) -> Vec<Part> {
     let part = |(start, end): (usize, usize)| {
         let kind = match words[start] & 0xffff {
@@ -345,7 +345,8 @@ fn parameter(decoration: Decoration, bytes: &mut Bytes<'_>) -> u32 {
     }
 }
 
-/// Gives a decoration of a capture another value, kind or target, or its target one more of them.
+/// Changes the value, kind or target of a capture decoration, or adds another decoration to its
+/// target.
 fn redecorate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     let parts = parts(words);
     if parts.is_empty() {
@@ -356,7 +357,7 @@ fn redecorate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     match bytes.byte() % 8 {
         0..=2 => words[kind + 1] = parameter(decoration, bytes),
         3 => {
-            // What another has, so that two meet.
+            // The value of another decoration, so that two are equal.
             let alike: Vec<&Part> = parts.iter().filter(|p| p.decoration == decoration).collect();
             words[kind + 1] = words[alike[bytes.below(alike.len())].kind + 1];
         }

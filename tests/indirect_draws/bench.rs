@@ -1,4 +1,4 @@
-//! What captures draws into memory, and finds what is there.
+//! Captures draws, and reads back the results.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
@@ -16,7 +16,7 @@ pub const COMPUTE: Backend = Backend::Compute;
 pub const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 /// Bytes of a record.
 pub const STRIDE: u32 = 16;
-/// What memory holds before it is captured to.
+/// The contents of memory before it is captured to.
 pub const BEFORE: u8 = 0xa5;
 
 /// Captures which vertex it is, of which instance, of which draw.
@@ -35,13 +35,13 @@ pub struct Bench {
     counter: Buffer,
 }
 
-/// What is found behind a capture.
+/// The results of a capture.
 pub struct Found {
     /// Bytes of the capture buffer.
     pub bytes: Vec<u8>,
-    /// What the counter holds.
+    /// The value of the counter.
     pub position: u32,
-    /// What was taken of the arena.
+    /// The memory that was used of the arena.
     pub taken: ArenaDesc,
     /// Bytes that the CPU allocated while recording, in how many allocations.
     pub allocated: (u64, u64),
@@ -100,7 +100,7 @@ impl Bench {
         buffer
     }
 
-    /// Captures from record `first` on, which the counter says, into a buffer that holds so many records.
+    /// Captures from record `first` on, where the counter starts, into a buffer for `room` records.
     pub fn capture(
         &mut self,
         first: u32,
@@ -112,7 +112,7 @@ impl Bench {
         self.capture_behind(|_, _| (), first, room, arena, pools, record)
     }
 
-    /// The same behind other commands.
+    /// As [`capture`](Self::capture), after other commands.
     pub fn capture_behind(
         &mut self,
         before: impl FnOnce(&Context, vk::CommandBuffer),

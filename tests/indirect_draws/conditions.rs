@@ -11,10 +11,12 @@ use vkxfb_probe::gpu::{Profile, Resources};
 use crate::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
 use crate::common;
 
-/// Draws a line strip of the vertices 0 to 3 by every draw command, of the indices 0 to 3 by those with indices.
+/// The number of draw commands. Each draws a line strip of the vertices 0 to 3, or of the indices 0
+/// to 3.
 const COMMANDS: u32 = 6;
 
-/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a counter.
+/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a
+/// counter.
 const WORDS: [u32; 10] = [4, 1, 0, 0, 4, 1, 0, 0, 0, 16];
 
 /// # Safety
@@ -52,12 +54,12 @@ unsafe fn draw(
     }
 }
 
-/// Every draw command under each predicate, behind a capture that goes on from its counter. What is discarded leaves
-/// no record and moves no counter.
+/// Every draw command with each predicate, in a capture that resumes from a counter. Discarded
+/// draws write no record and do not change the counter.
 #[test]
 fn predicates_discard_draws_of_every_command() {
     const FIRST: u32 = 3;
-    // The last is not 0 in its highest bit alone.
+    // Of the last, only the highest bit is set.
     const PREDICATES: [u32; 3] = [0, 1, 1 << 31];
     let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
     for mut bench in benches() {
@@ -103,7 +105,7 @@ fn predicates_discard_draws_of_every_command() {
     }
 }
 
-/// A condition holds for the draws between its beginning and its end, and those of other draws do not matter to it.
+/// A condition applies only to the draws between its beginning and its end.
 #[test]
 fn a_condition_holds_up_to_its_end() {
     for mut bench in benches() {
@@ -140,8 +142,8 @@ fn a_condition_holds_up_to_its_end() {
     }
 }
 
-/// Who writes a predicate, and has the capture behind not wait for it, is reported where synchronization validation
-/// sees what kernels read: descriptors name it, and device addresses do not.
+/// Synchronization validation reports a missing barrier between a write to a predicate and a
+/// capture, if the capture uses descriptors: it does not see accesses by device address.
 #[test]
 fn a_predicate_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {

@@ -1,5 +1,5 @@
-//! Indirect draws of which only the GPU knows how many there are, draws that a predicate discards, and restart indices
-//! of one's own, by the recorder of a capture by compute.
+//! Indirect draws whose number only the GPU knows, draws that a predicate discards, and custom
+//! restart indices, with captures by compute.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -17,8 +17,9 @@ use vkxfb_probe::gpu::Resources;
 
 use bench::{POINTS, benches};
 
-/// What the CPU does for a million draws at most is what it does for one: it takes and allocates as many bytes. The GPU
-/// draws the three that there are. Those of a count that is larger fit as far as records do, and queries count all.
+/// For an indirect draw of at most a million draws, the CPU does the same work, and uses the same
+/// memory, as for one. The GPU executes the three draws that the count buffer says. With a larger
+/// count, as many records are captured as fit, and queries count all primitives.
 #[test]
 fn a_million_draws_cost_what_one_does() {
     const MOST: u32 = 1_000_000;
@@ -70,8 +71,9 @@ fn a_million_draws_cost_what_one_does() {
     }
 }
 
-/// A buffer that holds what is counted, and not all that might be: Vulkan does not allow it. Addresses are followed as
-/// far as the count says. A descriptor would name what is not there, which is refused.
+/// A buffer with room for the counted commands, but not for the maximum, which Vulkan does not
+/// allow. With addresses only the counted commands are read. A descriptor would exceed the buffer,
+/// so that is refused.
 #[test]
 fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
     const MOST: u32 = 1_000_000;
@@ -85,7 +87,8 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             let mut refused = None;
             let found = bench.capture(0, 100, &desc, &[], |recorder| {
-                // SAFETY: all buffers outlive the submission, and no more than three commands are read.
+                // SAFETY: all buffers outlive the submission, and no more than three commands are
+                // read.
                 refused = unsafe { recorder.draw_indirect(POINTS, &draw) }.err();
                 Ok(())
             });
@@ -109,11 +112,12 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
     }
 }
 
-/// Restarted ones, too: where the indices restart is found out once, for all draws that find them bound.
+/// The same with primitive restart: the restarts are found once, for all draws with the same index
+/// buffer.
 #[test]
 fn a_million_restarted_draws_cost_what_one_does() {
     const MOST: u32 = 1_000_000;
-    /// More than one workgroup looks through them.
+    /// Enough for more than one workgroup.
     const INDICES: u32 = 20_000;
     const RESTART_EVERY: u32 = 7;
     for mut bench in benches() {

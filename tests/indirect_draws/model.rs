@@ -1,4 +1,4 @@
-//! Random calls against a model that goes primitive by primitive.
+//! Compares random calls with a model that works primitive by primitive.
 
 use vkxfb::runtime::{
     ArenaDesc, Buffer, ConditionalRendering, Draw, IndirectDraw, QueryKind, QueryPool, QueryResult,
@@ -56,7 +56,7 @@ impl Call {
     }
 }
 
-/// What calls leave behind where so many records fit: records, and what queries count.
+/// Returns the results of calls if `room` records fit: the records, and the results of queries.
 fn model(calls: &[Call], room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
     let (mut bytes, mut results) = (Vec::new(), [Vec::new(), Vec::new()]);
     for call in calls {
@@ -92,7 +92,7 @@ fn model(calls: &[Call], room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
     (bytes, results)
 }
 
-/// Captures calls where so many records fit, and holds what is found against the model.
+/// Captures calls into a buffer for `room` records, and compares the results with the model.
 fn check(bench: &mut Bench, calls: &[Call], room: u32) {
     let what = format!("{calls:?}, room for {room}");
     let (captured, results) = model(calls, room);
@@ -139,7 +139,8 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
     bench.gpu.destroy_buffer(arguments);
 }
 
-/// Records a call whose commands are from byte `start` of a buffer on, and its count and predicate at byte `end`.
+/// Records a call whose commands are from byte `start` of a buffer on, and its count and predicate
+/// at byte `end`.
 ///
 /// # Safety
 /// As [`Recorder::draw_indirect`].
@@ -191,7 +192,8 @@ unsafe fn record(
     Ok(())
 }
 
-/// Calls of few and many draws, around what a block of the setup kernel has, with every kind of overflow.
+/// Calls with few and many draws, around the size of a block of the setup kernel, with every kind
+/// of overflow.
 #[test]
 fn indirect_draws_are_what_the_model_draws() {
     for mut bench in benches() {

@@ -1,4 +1,4 @@
-//! Indices of one's own that restart primitives.
+//! Custom restart indices.
 
 use vkxfb::runtime::{
     ArenaDesc, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation,
@@ -7,7 +7,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use crate::bench::{COMPUTE, benches};
 
-/// The index that restarts primitives is what was set last, until an index buffer is bound.
+/// The restart index is the one that was set last, until an index buffer is bound.
 #[test]
 fn any_index_restarts() {
     for mut bench in benches() {
@@ -62,7 +62,7 @@ fn any_index_restarts() {
     }
 }
 
-/// Indices beyond the bound range are 0, and restart nothing where 0 does.
+/// Indices beyond the bound range are 0, and are not restarts even if 0 is the restart index.
 #[test]
 fn what_is_beyond_the_indices_does_not_restart() {
     for mut bench in benches() {

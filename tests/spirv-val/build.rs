@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = package.join("spirv-tools/source");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(false);
-    // Compiled in half the time that level 2 takes, and fast enough for modules of a few thousand words.
+    // Compiled in half the time that level 2 takes, and fast enough for modules of a few thousand
+    // words.
     build.opt_level(1).debug(false);
     for include in [
         "spirv-tools",
@@ -63,7 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where cargo keeps the sources of a package that this one depends on: a build script is told of its own alone.
+/// Finds the sources of a package that this one depends on, because cargo tells a build script only
+/// about its own package.
 fn sources_of(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     let output = Command::new(std::env::var("CARGO")?)

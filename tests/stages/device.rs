@@ -1,15 +1,15 @@
-//! A device with tessellation and geometry shaders that captures natively. It is its own: the probe's has vertex
-//! shaders alone.
+//! A device with tessellation and geometry shaders that captures natively. The probe's device only
+//! supports vertex shaders.
 
 use ash::{ext, vk};
 
 use crate::common::attachment::{area, shader_module};
 use crate::common::bare::{BareDevice, BareInstance};
 
-/// What capture buffers hold before.
+/// The contents of capture buffers before a capture.
 pub const BEFORE: u8 = 0xa5;
 
-/// Draws points, or patches of one control point, and what is captured of them.
+/// A draw of points, or of patches of one control point, and its capture buffers.
 pub struct Scene<'a> {
     /// Shaders named `main`, from the vertex shader to the one that is captured.
     pub stages: &'a [(vk::ShaderStageFlags, &'a [u32])],

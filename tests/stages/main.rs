@@ -1,4 +1,5 @@
-//! Tessellation evaluation and geometry shaders, captured natively and held against the specification.
+//! Tessellation evaluation and geometry shaders, captured natively and compared with the
+//! specification.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -50,8 +51,8 @@ fn strip(words: &[u32]) -> Vec<u32> {
     strip_xfb(words).unwrap().into_owned()
 }
 
-/// The worked case of block splitting: `struct OuterStruct` of Zink's, 18 locations and 62 captured components.
-/// Every number of a vertex is its own, so that none can stand for another.
+/// The worked case of block splitting: `struct OuterStruct` of Zink's, 18 locations and 62 captured
+/// components. All numbers of a vertex differ, so that none can be mistaken for another.
 const EVALUATION: &str = "#version 450
     layout(isolines, point_mode) in;
     struct TestStruct { dmat3x4 a; double b; float c; dvec2 d; };
@@ -94,7 +95,7 @@ fn records() -> CaptureList {
     CaptureList { captures, strides: [Some(256), None, None, None] }
 }
 
-/// The record of a point: what no member covers stays as it was.
+/// The record of a point. Bytes that no member covers do not change.
 fn goku(point: u32) -> Vec<u8> {
     let mut record = vec![BEFORE; 256];
     for half in 0..2 {
@@ -109,7 +110,7 @@ fn goku(point: u32) -> Vec<u8> {
     record
 }
 
-/// Records in the order of their first number: in which one the tessellator makes points is its own business.
+/// Sorts records by their first number, because the order of the tessellator is not specified.
 fn sorted(bytes: &[u8], stride: usize) -> Vec<&[u8]> {
     let mut records: Vec<&[u8]> = bytes.chunks(stride).collect();
     let first = |record: &&[u8]| f64::from_le_bytes(record[..8].try_into().unwrap());
@@ -142,7 +143,8 @@ fn the_worked_case_is_captured_from_a_tessellation_evaluation_shader() {
     captures(&evaluation, "decorated");
     captures(&split(&evaluation), "decorated and split");
 
-    // Undecorated, by records: before splitting these want 16 locations, which is more than there are.
+    // Undecorated, by records: without splitting these need 16 locations, which is more than
+    // available.
     let plain = strip(&evaluation);
     let max = device.limits().max_tessellation_evaluation_output_components;
     match emit(&plain, &records(), max) {
@@ -156,7 +158,7 @@ fn the_worked_case_is_captured_from_a_tessellation_evaluation_shader() {
     device.close();
 }
 
-/// Parts of the worked case go through outputs of their own.
+/// Parts of the worked case are captured through separate outputs.
 #[test]
 fn parts_of_a_tessellation_evaluation_shader_are_captured() {
     let Some(device) = Device::open() else { return };
@@ -246,7 +248,7 @@ fn streams_of_a_geometry_shader_are_captured() {
             assert_eq!(found, expected, "{what}: buffer {buffer}");
         }
     };
-    // What each of the two points of stream 0 leaves, and each one of stream 1.
+    // The record of each of the two points of stream 0, and of each point of stream 1.
     let all = |of_stream_0: fn(f32) -> Vec<u8>, of_stream_1: fn(u32) -> Vec<u8>| {
         let halves = (0..2 * DRAWN).flat_map(|half| of_stream_0((half * 32) as f32)).collect();
         [halves, (0..DRAWN).flat_map(of_stream_1).collect()]
@@ -330,7 +332,7 @@ fn strips_of_a_geometry_shader_are_decomposed() {
     device.close();
 }
 
-/// What is said of the other backends, of other stages, and of streams that meet in a buffer.
+/// Errors for the other backends, for other stages, and for streams that share a buffer.
 #[test]
 fn what_cannot_be_captured_is_named() {
     let evaluation = common::compile_stage("tese", EVALUATION, &[]);

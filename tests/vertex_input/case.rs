@@ -1,5 +1,5 @@
-//! A draw that captures its attributes: what it reads, what the specification says that it captures, and
-//! what a device captures.
+//! A draw that captures its attributes: its inputs, the expected capture by the specification, and
+//! the capture of a device.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
@@ -17,7 +17,7 @@ use crate::shader::{self, Input};
 #[derive(Debug, Clone)]
 pub struct Bound {
     pub binding: u32,
-    /// Bytes of the buffer before the bound range, which ends with the buffer.
+    /// The offset in bytes of the bound range, which extends to the end of the buffer.
     pub offset: usize,
     /// The bound range; `None` binds null.
     pub bytes: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ impl Case {
         self.vertex_input.binding(attribute.binding).unwrap()
     }
 
-    /// The bytes of an element, none where it is out of range.
+    /// The bytes of an element, empty if it is out of range.
     fn element(&self, attribute: &VertexAttribute, vertex: u32, instance: u32) -> &[u8] {
         let binding = self.binding(attribute);
         let bound = self.bound.iter().find(|b| b.binding == attribute.binding).unwrap();
@@ -76,7 +76,7 @@ impl Case {
         bytes.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Holds what was captured against the specification, component by component.
+    /// Compares captured bytes with the specification, component by component.
     pub fn compare<'a>(&'a self, captured: &[u8], mut visit: impl FnMut(Component<'a>)) {
         let mut words = captured.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
         let mut next = || u64::from(words.next().unwrap());
@@ -257,7 +257,7 @@ pub enum Difference {
     None,
     /// Another NaN.
     NaN,
-    /// So many floats lie between.
+    /// The number of representable floats between the two.
     Ulp(u32),
     Wrong,
 }

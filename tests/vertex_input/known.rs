@@ -1,5 +1,5 @@
-//! What drivers get wrong in their own vertex input. The compute backend is held against the model all the
-//! same.
+//! Faults of drivers in their own vertex input. The compute backend is compared with the model in
+//! any case.
 
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
 
@@ -12,7 +12,8 @@ pub struct Fault {
     reason: &'static str,
 }
 
-/// Each goes once the driver is mended: where none of its components differs, the test fails.
+/// The test fails if none of the components differs, so that an entry is removed once the driver is
+/// fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -58,7 +59,7 @@ const FAULTS: &[Fault] = &[
     },
 ];
 
-/// The known faults of a driver, and how often each was looked for and seen.
+/// The known faults of a driver, and how often each could have shown and did.
 pub struct Known {
     faults: Vec<(&'static Fault, u64, u64)>,
 }

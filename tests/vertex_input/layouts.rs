@@ -7,8 +7,8 @@ use crate::case::{Bound, Case};
 use crate::common::rng::Rng;
 use crate::shader::Input;
 
-/// A layout of those formats. Buffers are as long as the draw needs, or, where it `may_pass_the_end`, now
-/// and then shorter, or null.
+/// Generates a layout of those formats. Buffers are as long as the draw needs or, if
+/// `may_pass_the_end`, sometimes shorter, or null.
 pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> Case {
     let mut rng = Rng::new(seed.wrapping_mul(0x1000_0001));
     let draw = Draw {
@@ -31,7 +31,7 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
         for _ in 0..1 + rng.below(3) {
             let format = rng.pick(formats);
             location += rng.below(2);
-            // Attributes may overlap, in whatever order, and pass the stride.
+            // Attributes may overlap, in any order, and exceed the stride.
             let offset = rng.below(24) * format.alignment();
             end = end.max(offset + format.size());
             alignment = alignment.max(format.alignment());
@@ -46,7 +46,7 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
             _ => (end + rng.below(9)).next_multiple_of(alignment),
         };
         case.vertex_input.bindings.push(VertexBinding { binding, stride, input_rate });
-        // Compute captures take a stride with the buffer.
+        // Compute captures accept a stride with the buffer.
         let other = may_pass_the_end && rng.percent(10);
         let bound_stride = other.then(|| rng.below(40) * alignment);
         let last_vertex = draw.first_vertex + draw.vertex_count - 1;

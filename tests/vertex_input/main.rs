@@ -1,5 +1,6 @@
-//! Vertex input: every format and random layouts, captured by the compute backend and by the device's own
-//! vertex input, and held against [`VertexFormat::decode`] and the formulas of the specification.
+//! Vertex input: every format and random layouts, captured by the compute backend and by the
+//! device's own vertex input, and compared with [`VertexFormat::decode`] and the formulas of the
+//! specification.
 //!
 //! | variable | |
 //! |---|---|
@@ -33,8 +34,8 @@ use vkxfb::vertex_input::{
 };
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 
-/// Dwords that conversions could mistake: zeros, ones, extremes, subnormals, infinities and NaNs with
-/// payloads, quiet and signalling.
+/// Dwords that conversions could get wrong: zeros, ones, extremes, subnormals, infinities, and
+/// quiet and signalling NaNs with payloads.
 const SPECIAL: [u32; 16] = [
     0,
     0x8000_0000,
@@ -54,14 +55,14 @@ const SPECIAL: [u32; 16] = [
     0x0123_4567,
 ];
 
-/// Elements that show everything of a format: all values of components of 8 and 16 bits, special and random
-/// ones of others. A multiple of 3.
+/// Elements that cover a format: all values of components of 8 and 16 bits, special and random
+/// values of others. Their number is a multiple of 3.
 fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
     let parts = (format.size() / format.alignment()) as usize;
     let count = match format.alignment() {
         1 => 258,
         2 => 65538,
-        // Every pattern of 10 and 11 bits is among so many packed numbers.
+        // So many packed numbers contain every pattern of 10 and 11 bits.
         4 if format.bits() == 32 && parts == 1 && format.components() > 1 => 65538,
         _ => 300,
     };
@@ -88,7 +89,8 @@ fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
     (count, bytes)
 }
 
-/// A tightly packed attribute of that format; the bound range begins off a multiple of 4 where it may.
+/// A tightly packed attribute of that format. The bound range does not begin at a multiple of 4 if
+/// the format allows that.
 fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
     let (vertex_count, bytes) = elements(format, rng);
     let count = match format.bits() {
@@ -181,7 +183,7 @@ impl Differences {
                 Difference::Ulp(distance) => *self.ulps.entry(distance).or_default() += 1,
                 Difference::Wrong => self.wrong += 1,
             }
-            // What is worst is named.
+            // Keeps the worst difference.
             if self.first.is_none() || (difference == Difference::Wrong && self.wrong == 1) {
                 self.first = Some(component.describe());
             }
@@ -192,7 +194,8 @@ impl Differences {
         self.components > 0 && self.first.is_none()
     }
 
-    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN becomes.
+    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN
+    /// becomes.
     fn is_allowed(&self) -> bool {
         self.components > 0 && self.wrong == 0 && self.ulps.keys().all(|ulp| *ulp <= 2)
     }
@@ -243,7 +246,7 @@ fn every_format_is_converted_as_specified() {
     close(gpu);
 }
 
-/// The compute backend needs no more for it than it has on the least of devices.
+/// The compute backend needs no more for this than the least capable device has.
 #[test]
 fn the_floor_pulls_every_format_below_64_bits() {
     for resources in RESOURCES {

@@ -33,7 +33,7 @@ pub fn stride(inputs: &[Input]) -> u32 {
     inputs.iter().map(Input::dwords).sum::<u32>() * 4
 }
 
-/// A shader that captures its inputs to buffer 0, one behind the other.
+/// A shader that captures its inputs to buffer 0, one after the other.
 pub fn assemble(inputs: &[Input]) -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 0);

@@ -129,7 +129,7 @@ fn write_buffers(text: &mut String, inspection: &Inspection) -> Result<()> {
             0 => String::new(),
             _ => format!(" of stream {stream}"),
         };
-        writeln!(text, "buffer {buffer}: {stride} bytes a vertex{stream}")?;
+        writeln!(text, "buffer {buffer}: {stride} bytes per vertex{stream}")?;
     }
     Ok(())
 }

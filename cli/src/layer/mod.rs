@@ -23,21 +23,21 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  vkxfb layer install --user          for programs of this user that ask for the layer, as by
+  vkxfb layer install --user          for programs of this user that ask for the layer, as with
   VK_INSTANCE_LAYERS=VK_LAYER_VKXFB_transform_feedback my-program
   vkxfb layer install --implicit=always   for every program of the machine (as root)
   vkxfb layer uninstall --user
-  vkxfb layer manifest                what the loader reads, for packages
-  vkxfb info                          whether the layer is installed, and what it does on each device
+  vkxfb layer manifest                the file for the loader, for packages
+  vkxfb info                          where the layer is installed, and its state on each device
 
-Explicit is a layer that programs or the loader's variables ask for. Implicit is one that the loader
-takes by itself: on request where ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never where
-DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is.
+An explicit layer is loaded if the program or the loader's variables ask for it. An implicit layer is
+loaded by the loader itself: on request if ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never
+if DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
 
 The layer reads VKXFB_FORCE_ENABLE and VKXFB_LOG, or vk_layer_settings.txt:
   vkxfb_transform_feedback.force_enable = true
 
-Exit status: 0, or 2 where it cannot be done.";
+Exit status: 0, or 2 if it cannot be done.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -425,7 +425,8 @@ observed! {
 macro_rules! ending {
     ($($name:ident ($($parameter:ident: $ty:ty),*);)*) => {$(
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command itself.
+            // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command
+            // itself.
             unsafe {
                 with(command_buffer, |recorded| {
                     recorded.observe(|captures| captures.end_pass(command_buffer));

@@ -105,15 +105,16 @@ impl Objects {
     pub(super) fn repeat_side_effects(&self) {
         if !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a shader that is captured stores to memory: it runs twice for each vertex of draws that rasterize"
+                "a shader that is captured stores to memory: it runs twice for each vertex of \
+                 draws that rasterize"
             );
         }
     }
 
     /// Whether captures have to come before every pass, for one of these reasons:
     ///
-    /// * A draw may take the count of its vertices
-    ///   [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    /// * A draw may take the count of its vertices [from a
+    ///   buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
     ///   for indirect draws, and its arguments are computed among the captures.
     /// * A vertex shader that stores to memory must be captured before it runs for the draw itself,
     ///   so that the capture sees memory as it was before.

@@ -33,13 +33,14 @@ pub(super) enum PipelineError {
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
-        "it is in a part of dynamic rendering that was resumed and is suspended again: it can be recorded \
-         neither before nor after, because the rendering neither begins nor ends in this command buffer"
+        "it is in a part of dynamic rendering that is resumed and suspended again: it can be \
+         recorded neither before nor after it, because the rendering neither begins nor ends in \
+         this command buffer"
     )]
     SuspendedElsewhere,
     #[error(
-        "its arguments cannot be computed before the pass, which began before a buffer with indirect usage was \
-         created, or was suspended in another command buffer"
+        "its arguments cannot be computed before the pass, which began before a buffer with \
+         indirect usage was created, or was suspended in another command buffer"
     )]
     LateByteCount,
     #[error(transparent)]

@@ -154,7 +154,8 @@ impl Usages {
         info: &vk::MemoryAllocateInfo<'a>,
         arena: &Arena,
     ) -> vk::MemoryAllocateInfo<'a> {
-        // SAFETY: the caller's contract; the flags are replaced in the chain that they were found in.
+        // SAFETY: the caller's contract; the flags are replaced in the chain that they were found
+        // in.
         unsafe {
             let mut dedicated = all_of::<vk::MemoryDedicatedAllocateInfo<'_>>(info.p_next);
             if !self.addresses || dedicated.any(|info| info.image != vk::Image::null()) {

@@ -123,7 +123,8 @@ macro_rules! command {
             // A separate function, so that the path straight to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
-                // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
+                // SAFETY: the application's arguments are valid, and it synchronizes access to the
+                // command buffer.
                 unsafe {
                     crate::command_buffers::with(command_buffer, |recorded| {
                         recorded.$name(command_buffer, $($parameter),*);
@@ -150,7 +151,8 @@ macro_rules! direct {
             $command_buffer: ash::vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // SAFETY: the application's arguments are valid, and it synchronizes access to the command buffer.
+            // SAFETY: the application's arguments are valid, and it synchronizes access to the
+            // command buffer.
             unsafe {
                 if withheld.$name($($parameter),*).is_err() {
                     crate::command_buffers::fail($command_buffer, crate::withheld::OutOfMemory::RESULT);

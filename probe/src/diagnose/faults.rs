@@ -26,7 +26,8 @@ pub enum Fault {
     /// The vertices of a triangle start with the wrong vertex, in the right cyclic order, although
     /// the order is promised.
     Rotation,
-    /// The vertices of a triangle in the opposite cyclic order, or a line from its end to its start.
+    /// The vertices of a triangle in the opposite cyclic order, or a line from its end to its
+    /// start.
     FlippedWinding,
     /// A vertex that does not belong to the primitive.
     WrongVertex,
@@ -205,8 +206,8 @@ pub struct Mismatch {
     pub rotated_primitives: u64,
     /// Capture buffer with the first wrong byte.
     pub buffer: u32,
-    /// The first wrong byte, counted from the start of the bound range: negative in the guard before
-    /// it. For a wrong counter, the counter's value.
+    /// The first wrong byte, counted from the start of the bound range: negative in the guard
+    /// before it. For a wrong counter, the counter's value.
     pub byte_offset: i64,
     /// Further information, in a sentence.
     pub note: Option<String>,

@@ -1,4 +1,4 @@
-//! Random programs: every output gets its value, or none, in one of many ways.
+//! Random programs: every output gets a value, or none, in one of many ways.
 
 use super::interface::{BuiltIn, Variable};
 use super::program::{Access, Expr, Op, Program, Stmt, Value, Via};
@@ -98,7 +98,8 @@ impl<'a> Body<'a> {
         groups.insert(at, vec![Stmt::If(condition, taken, vec![])]);
     }
 
-    /// The same within something that does not change it, or leaves it out for some vertices.
+    /// Wraps statements in control flow that does not change them, or that skips them for some
+    /// vertices.
     fn wrapped(&mut self, group: Vec<Stmt>) -> Vec<Stmt> {
         match self.rng.below(20) {
             0 => vec![Stmt::If(self.condition(), group, vec![])],
@@ -193,7 +194,7 @@ impl<'a> Body<'a> {
             stmts.extend(self.assign(extended(&access, step), &ty.part(part), range, depth));
         }
         if ty.is_uniform() && self.computed_indices && self.rng.percent(15) {
-            // Once more, at an index that differs from vertex to vertex.
+            // Another store, at an index that differs from vertex to vertex.
             let mask = (1 << ty.part_count().ilog2()) - 1;
             let step = self.masked(mask);
             stmts.extend(self.assign(extended(&access, step), &ty.part(0), range, depth));

@@ -103,9 +103,9 @@ impl Functions<'_, '_> {
         self.emitter.ty(&Type::Scalar(scalar))
     }
 
-    /// Whether control goes on behind the block.
+    /// Whether control reaches the end of the block.
     fn block(&mut self, block: &[Stmt]) -> bool {
-        // What comes behind a return is left out.
+        // Statements after a return are left out.
         block.iter().all(|stmt| self.stmt(stmt))
     }
 

@@ -14,15 +14,15 @@ pub enum BuiltIn {
     ViewportIndex,
 }
 
-/// Bytes from the start of the record in a buffer. Element k of an array of blocks goes to the k-th
-/// buffer behind it.
+/// Bytes from the start of the record in a buffer. Element k of an array of blocks is captured to
+/// the k-th buffer after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Captured {
     pub buffer: u32,
     pub offset: u32,
 }
 
-/// A variable of its own, or a member of a block.
+/// A variable, or a member of a block.
 #[derive(Debug, Clone)]
 pub struct Item {
     pub ty: Type,
@@ -39,7 +39,7 @@ pub enum Carrier {
     Variable,
     /// All three on members.
     Members,
-    /// All three on the variable: every member is captured, behind the one before.
+    /// All three on the variable: every member is captured, one after the other.
     Whole,
 }
 
@@ -146,7 +146,7 @@ impl Interface {
         interface
     }
 
-    /// Gives captured items their places, in an order of no meaning, with gaps.
+    /// Places captured items in random order, with gaps.
     fn place(&mut self, rng: &mut Rng, space: &Space) {
         let buffers = rng.range(1, 4);
         let mut ends = [0u32; 4];
@@ -217,7 +217,8 @@ impl Interface {
     }
 }
 
-/// `gl_PerVertex`, or some of it as variables of their own, as other compilers than glslang have it.
+/// `gl_PerVertex`, or some of its members as separate variables, as compilers other than glslang
+/// emit.
 fn built_ins(rng: &mut Rng, space: &Space, variables: &mut Vec<Variable>) {
     let floats = |length| Type::Array(Box::new(Type::Scalar(Scalar::F32)), Length::Literal(length));
     let clip = if space.clip && rng.percent(35) { rng.range(1, 8) } else { 0 };
@@ -251,7 +252,7 @@ fn built_ins(rng: &mut Rng, space: &Space, variables: &mut Vec<Variable>) {
 
 /// Outputs, or arrays of them, side by side in locations; returns the locations.
 fn components(rng: &mut Rng, space: &Space, location: u32, variables: &mut Vec<Variable>) -> u32 {
-    // One type a location: whether others may share it is told differently by different rules.
+    // One type per location, because rules differ on whether different types may share it.
     let scalar = rng.pick(&space.scalars());
     let width = scalar.bytes() / 4;
     let length = match space.aggregates && rng.percent(25) {
@@ -296,7 +297,7 @@ fn block(
             break;
         }
         let mut member = item(palette.any(rng, room, 2));
-        // Members may skip locations where they have them themselves.
+        // If members have their own locations, they may skip some.
         let skip = on_members && room > member.ty.locations() && rng.percent(20);
         location += u32::from(skip);
         if on_members {

@@ -1,9 +1,10 @@
 //! Random vertex shaders that capture, each with a model of what it captures.
 //!
 //! A seed gives an [`interface`] (outputs of random [`types`] with locations and places in capture
-//! buffers), a [`program`](program::Program) that writes some of them ([`body`]), and the SPIR-V of both
-//! ([`emit`]). The same program runs here on the CPU, so that every captured byte is known without any
-//! device. Nothing of the crate under test takes part, but for the plain types of vertex input.
+//! buffers), a [`program`](program::Program) that writes some of them ([`body`]), and the SPIR-V of
+//! both ([`emit`]). The same program runs here on the CPU, so that every captured byte is known
+//! without a device. The generator uses nothing of the crate under test, except for the types of
+//! vertex input.
 
 pub mod body;
 pub mod emit;
@@ -55,8 +56,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// All of it, within the limits that every device with transform feedback has, but for locations:
-    /// of 128 components that lavapipe says it has, 24 locations and the built-ins are well below.
+    /// Everything, within limits that every device with transform feedback supports, except for
+    /// locations: 24 locations and the built-ins are well below the 128 components of lavapipe.
     pub fn whole() -> Self {
         Self {
             float64: true,
@@ -95,7 +96,7 @@ impl Space {
 pub struct Attribute {
     pub scalar: Scalar,
     pub components: u32,
-    /// By which element and place in it its bytes are made up.
+    /// The element and offset from which its bytes are derived.
     pub layout: VertexAttribute,
     pub rate: InputRate,
 }
@@ -123,7 +124,8 @@ pub struct CapturedScalar {
 pub struct Generated {
     pub words: Vec<u32>,
     pub version: (u32, u32),
-    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the extension's.
+    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the
+    /// extension's.
     pub core_layer: bool,
     pub interface: Interface,
     pub program: Program,
@@ -147,7 +149,7 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
     };
     let interface = Interface::random(rng, space, &palette);
     let (attributes, vertex_input) = attributes(rng);
-    // With choices of their own: the shaders without any stay what they are.
+    // With a separate random generator, so that shaders without push constants do not change.
     let pushed = pushed(&mut Rng::new(seed.rotate_left(32)), space, &palette);
     let mut body = body::Body::new(rng, &attributes, pushed.as_ref(), space);
     let program = body.program(&interface.variables);
@@ -169,7 +171,7 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
     generated
 }
 
-/// Most shaders do without most features, so that what fails is seen alone too.
+/// Most shaders do not use most features, so that a failure also shows without other features.
 fn some_of(rng: &mut Rng, space: &Space) -> Space {
     let mut space = space.clone();
     space.float64 &= rng.percent(35);

@@ -1,8 +1,8 @@
 //! The program of a generated shader, and what it computes, by interpretation.
 //!
-//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit casts,
-//! and floating-point operations on whole numbers so small that nothing is ever rounded. The free
-//! operations are the exception: a device may round them, by so many ULP.
+//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit
+//! casts, and floating-point operations on whole numbers so small that nothing is ever rounded. The
+//! free operations are the exception: a device may round them, by so many ULP.
 
 use super::types::{Length, Scalar, Type};
 
@@ -64,7 +64,7 @@ impl Free {
     }
 }
 
-/// An expression of one scalar. Where no type is said it is a `u32`.
+/// An expression with a scalar value, of type `u32` if no other type is given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Const(Scalar, u64),
@@ -74,8 +74,8 @@ pub enum Expr {
     Index(u32),
     /// A component of an attribute, of the attribute's type.
     Attribute(usize, u32),
-    /// A scalar of the push constants: indices that lead to it, of which so many are of the pointer that is
-    /// loaded from. The others are constants.
+    /// A scalar of the push constants, by its indices. The given number of indices is in the access
+    /// chain of the load; the others, which are constants, extract from the loaded value.
     Pushed(Scalar, Vec<Expr>, usize),
     Binary(Op, Scalar, Box<Expr>, Box<Expr>),
     /// The same bits as another type of that size.
@@ -188,7 +188,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Whether control goes on behind the block.
+    /// Whether control reaches the end of the block.
     fn block(&mut self, block: &[Stmt]) -> bool {
         block.iter().all(|stmt| self.stmt(stmt))
     }
@@ -213,7 +213,7 @@ impl Machine<'_> {
                 self.block(body)
             }),
             Stmt::Call(function) => {
-                // A return ends the function alone.
+                // A return ends only the function.
                 self.block(&self.program.functions[*function]);
                 true
             }
@@ -221,7 +221,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The output, and its first scalar that is meant.
+    /// The output, and the first scalar that the access selects.
     fn resolve(&self, access: &Access) -> (usize, u32) {
         let output = access.output;
         let mut ty = self.program.outputs[output].clone();

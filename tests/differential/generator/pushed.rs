@@ -1,12 +1,13 @@
-//! Push constants of random types, laid out at random: what lies where in the block, and what is there.
+//! Push constants of random types with random layouts: the places in the block, and the values.
 //!
-//! The rules are those of the specification for `std430` (chapter "Shader Interfaces", "Offset and Stride
-//! Assignment"), with room between what they put side by side. Nothing of the crate under test takes part.
+//! The rules are those of the specification for `std430` (chapter "Shader Interfaces", "Offset and
+//! Stride Assignment"), with room between what they put side by side. Nothing of the crate under
+//! test takes part.
 
 use super::types::{Length, Scalar};
 use crate::common::rng::Rng;
 
-/// What every device has.
+/// The minimum of `maxPushConstantsSize` that Vulkan requires.
 const MAX_BYTES: u32 = 128;
 
 /// A type with its layout.
@@ -30,7 +31,7 @@ pub enum Laid {
     Struct(Vec<(u32, Laid)>),
 }
 
-/// A push constant block, and what it holds: each draw is pushed something else.
+/// A push constant block, and its values, which differ for each draw.
 #[derive(Debug, Clone)]
 pub struct Block {
     /// A structure.
@@ -60,8 +61,9 @@ impl Laid {
         }
     }
 
-    /// Bytes up to the end of the last scalar. A matrix by columns has what lies between its columns behind the last,
-    /// too: the specification does not say so, but spirv-val lets nothing else lie there.
+    /// The size in bytes, up to the end of the last scalar. The last column of a column-major
+    /// matrix has padding after it, too: the specification does not say so, but spirv-val does not
+    /// allow anything else there.
     pub fn size(&self) -> u32 {
         match self {
             Self::Scalar(scalar) => scalar.bytes(),
@@ -163,7 +165,7 @@ impl Block {
         if members.is_empty() {
             members.push((0, Laid::Vector(Scalar::U32, 4)));
         }
-        // Members need not be declared in the order in which they lie.
+        // Members need not be declared in the order of their offsets.
         if rng.percent(20) {
             rng.shuffle(&mut members);
         }
@@ -185,7 +187,8 @@ impl Block {
         }
     }
 
-    /// A float that is neither denormal, nor infinite, nor NaN; two are such a double.
+    /// The bits of a float that is not denormal, infinite or NaN. Two of these dwords are such a
+    /// double.
     fn dword(&self, draw: u32, index: u32) -> u32 {
         let place = u64::from(self.seed) << 16 | u64::from(draw << 8 | index);
         Rng::new(place).u32() & 0x8fff_ffff | 0x3000_0000
@@ -238,13 +241,14 @@ impl Lay<'_> {
     }
 }
 
-/// Where a value may lie behind that byte.
+/// A place for a value after that byte.
 fn behind(rng: &mut Rng, end: u32, value: &Laid) -> u32 {
     let gap = if rng.percent(75) { 0 } else { rng.range(1, 2) };
     end.next_multiple_of(value.alignment()) + gap * value.alignment()
 }
 
-/// Behind a value that lies there. What is made of several takes all bytes up to its alignment.
+/// The end of a value at that place. An array, matrix or structure occupies all bytes up to its
+/// alignment.
 fn end(at: u32, value: &Laid) -> u32 {
     match value {
         Laid::Scalar(_) | Laid::Vector(..) => at + value.size(),

@@ -1,8 +1,9 @@
-//! Types of outputs, and the three ways in which they are counted: scalars, bytes of a record, locations.
+//! Types of outputs, and the three ways in which they are counted: scalars, bytes of a record,
+//! locations.
 //!
-//! What a captured type is in memory comes from the specification alone (chapter "Transform feedback"),
-//! and shares nothing with the crate: components go one by one, everything is tightly packed, and what
-//! contains 64-bit components starts at a multiple of 8.
+//! The captured layout of a type follows only the specification (chapter "Transform feedback"), and
+//! shares no code with the crate: components are consecutive, everything is tightly packed, and a
+//! type that contains 64-bit components starts at a multiple of 8.
 
 use crate::common::rng::Rng;
 
@@ -138,7 +139,7 @@ impl Type {
         if self.any_scalar(Scalar::is_64) { 8 } else { 4 }
     }
 
-    /// Whether a specialisation constant has a say in its size.
+    /// Whether its size depends on a specialisation constant.
     pub fn is_specialised(&self) -> bool {
         match self {
             Self::Array(element, length) => !length.is_literal() || element.is_specialised(),
@@ -147,8 +148,8 @@ impl Type {
         }
     }
 
-    /// Where its scalars are captured, if it is captured at a multiple of its alignment, and where it
-    /// ends.
+    /// Where its scalars are captured, if it is captured at a multiple of its alignment, and where
+    /// it ends.
     pub fn places(&self) -> (Vec<CapturedScalar>, u32) {
         let mut places = Vec::new();
         let end = self.place(0, &mut places);
@@ -241,9 +242,9 @@ impl Palette {
     }
 }
 
-/// Whether a structure with 64-bit components ends where its last member ends, as the rules for SPIR-V
-/// say, or at the next multiple of 8, as GLSL adds, matters only for a 32-bit value that follows it
-/// inside of another structure or array. One more dword, and both say the same.
+/// Whether a structure with 64-bit components ends where its last member ends, as the rules for
+/// SPIR-V say, or at the next multiple of 8, as GLSL adds, matters only for a 32-bit value that
+/// follows it inside of another structure or array. One more dword, and both say the same.
 fn even(mut members: Vec<Type>) -> Vec<Type> {
     let whole = Type::Struct(members.clone());
     if whole.alignment() == 8 && !whole.bytes().is_multiple_of(8) {

@@ -152,8 +152,8 @@ impl Body<'_> {
         binary(Op::Add, Scalar::F32, one, fraction)
     }
 
-    /// Bits of a float, or the high ones of a double, that is neither denormal, nor infinite, nor NaN:
-    /// such numbers pass through every device unchanged.
+    /// Bits of a float, or the high ones of a double, that is neither denormal, nor infinite, nor
+    /// NaN: such numbers pass through every device unchanged.
     fn normal(&mut self) -> Expr {
         let kept = binary(Op::And, Scalar::U32, self.word(), word(0x8fff_ffff));
         binary(Op::Or, Scalar::U32, kept, word(0x3000_0000))

@@ -85,8 +85,8 @@ impl Generator<'_> {
         self.executed(&[Step::Draw(draw.clone())], 400).is_some()
     }
 
-    /// The model behind steps, if they have fewer primitives than `many`, read nothing outside of what is bound, and
-    /// bring up nothing that the program does without.
+    /// The model after steps, if they have fewer primitives than `many`, read nothing outside of
+    /// what is bound, and cause no fact that the program avoids.
     pub(super) fn executed(&self, steps: &[Step], many: u64) -> Option<Model> {
         let mut model = self.model.clone();
         for step in steps {
@@ -157,7 +157,7 @@ impl Generator<'_> {
         };
         let mut dwords = Vec::new();
         for index in 0..draw_count {
-            // Between commands lies what would draw something.
+            // The padding between commands would draw something if it were read.
             dwords.resize((index * stride.max(size) / 4) as usize, 3);
             let (span, instances) = (self.span(indexed), self.instances(true));
             dwords.extend(command(indexed, span, instances));
@@ -237,7 +237,8 @@ impl Generator<'_> {
         self.change(StateChange::IndexBuffer(buffer));
     }
 
-    /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a row.
+    /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a
+    /// row.
     pub(super) fn place_indices(&mut self) -> IndexBuffer {
         let index_size = match self.rng.below(3) {
             0 if self.space.uint8 => 1,

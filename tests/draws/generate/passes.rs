@@ -57,7 +57,7 @@ impl Generator<'_> {
 
     fn part(&mut self, Pass { kind, secondaries }: Pass) {
         let captures = !self.is_unseen && self.rng.percent(80);
-        // Between its executions a barrier has to stand.
+        // There must be a barrier between its executions.
         let is_repeated = secondaries && !(captures && kind.is_dynamic()) && self.rng.percent(40);
         // A pass cannot reset them for the second time.
         self.has_queries = !is_repeated;
@@ -83,7 +83,7 @@ impl Generator<'_> {
         self.has_queries = true;
     }
 
-    /// What was captured becomes visible, or does with the next part.
+    /// Makes what was captured visible, by a barrier or by the next part.
     fn show_capture(&mut self, is_repeated: bool) {
         match self.pass.unwrap_or_default().kind {
             PassKind::Suspended => self.is_unseen = true,
@@ -93,7 +93,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Ends a secondary command buffer, which is executed so often unless it must not be.
+    /// Ends a secondary command buffer, which is executed `times` times if that is allowed.
     fn end_secondary(&mut self, times: u32) {
         self.push(Step::EndSecondary);
         if times < 2 {

@@ -36,8 +36,8 @@ pub struct Space {
     pub conditional: bool,
     /// How passes are recorded.
     pub passes: Vec<PassKind>,
-    /// What the device is known to get wrong: most programs do without all of it but for one at most,
-    /// so that the rest of them is tested, and each fault by itself.
+    /// The known faults of the device. Most programs avoid all of them except at most one, so that
+    /// everything else is tested, and each fault separately.
     pub faulty: Vec<Fact>,
 }
 
@@ -116,7 +116,8 @@ impl Space {
         }
     }
 
-    /// Leaves out what the recorder leaves to Vulkan's own commands on a graphics backend, or does not take.
+    /// Leaves out what the recorder does not support, or what applications do with Vulkan's own
+    /// commands on a graphics backend.
     pub fn restrict_to_recorder(&mut self, backend: Backend) {
         self.multi_draw = false;
         self.queries.clear();
@@ -135,8 +136,8 @@ impl Space {
         }
     }
 
-    /// Leaves out what kernels keep in more buffers than they have descriptors for: one is the scratch
-    /// memory, one the buffer of counters, and one the pool of each kind of query.
+    /// Leaves out state for which kernels do not have enough descriptors: they need one for scratch
+    /// memory, one for the buffer of counters, and one for the pool of each kind of query.
     pub fn restrict_state(&mut self, descriptors: u32) {
         self.counters &= descriptors >= 2;
         self.byte_count &= self.counters;

@@ -23,7 +23,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Some of what the next draw finds becomes something else.
+    /// Changes some of the state for the next draw.
     pub(super) fn change_state(&mut self) {
         self.change_pipeline();
         let shader = self.pipeline.map_or(Shader::Identify, |pipeline| pipeline.shader);
@@ -45,7 +45,7 @@ impl Generator<'_> {
     /// Another pipeline of the same strides, or another dynamic state.
     fn change_pipeline(&mut self) {
         let Some(State { shader, restart, .. }) = self.pipeline else { return };
-        // Natively the capture is then ended and goes on, with a barrier between.
+        // A native capture is ended and resumed then, with a barrier between.
         let is_dynamic = self.pass.is_some_and(|pass| pass.kind.is_dynamic());
         if is_dynamic && self.model.positions.is_some() {
             return self.change_condition();
@@ -84,7 +84,7 @@ impl Generator<'_> {
                 self.end_conditional_rendering();
             }
         } else if self.space.conditional && self.rng.percent(12) {
-            // What a capture before counted, or what the application wrote.
+            // A counter of an earlier capture, or a value that the application wrote.
             let offset = match self.space.counters && !self.is_unseen && self.rng.percent(50) {
                 true => self.rng.pick(&self.counters),
                 false => {

@@ -7,7 +7,8 @@ use vkxfb_probe::gpu::GpuError;
 use super::passes::{Part, Passes};
 use crate::images::failed;
 
-/// A pool, and what was allocated from it. What was recorded stays until they are [reset](Self::reset).
+/// A pool, and what was allocated from it. What was recorded stays until they are
+/// [reset](Self::reset).
 pub struct Secondaries {
     pool: vk::CommandPool,
     all: Vec<vk::CommandBuffer>,

@@ -88,8 +88,9 @@ struct Variant {
 }
 
 impl Variant {
-    /// Graphics pipelines have one topology. By compute every tenth program's pipelines are specialised to a
-    /// topology: the others share one for all. Workgroups are small, so that most draws have several.
+    /// Graphics pipelines have one topology. By compute every tenth program's pipelines are
+    /// specialised to a topology: the others share one for all. Workgroups are small, so that most
+    /// draws have several.
     fn of(backend: Backend, program: &Program, state: State) -> Self {
         let specialize = backend != Backend::Compute || program.seed.is_multiple_of(10);
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };

@@ -1,4 +1,4 @@
-//! What draws find, in terms of the recorder.
+//! The state for draws, in terms of the recorder.
 
 use ash::vk;
 use vkxfb::runtime::{
@@ -83,7 +83,7 @@ impl Bound {
         }
     }
 
-    /// Has a recorder find the index buffer, if there is one.
+    /// Binds the index buffer with a recorder, if there is one.
     ///
     /// # Safety
     /// As [`Recorder::bind_index_buffer`].
@@ -103,7 +103,8 @@ impl Bound {
 }
 
 impl Machine<'_> {
-    /// Has a capture that begins find what is bound. The recorder has the pipeline and the vertex buffers.
+    /// Binds everything at the beginning of a capture, except for the pipeline and the vertex
+    /// buffers, which the recorder has.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -124,7 +125,7 @@ impl Machine<'_> {
         recorder.push_constants(0, bytemuck::cast_slice(&bound.constants))
     }
 
-    /// Has the recorder find the descriptor sets that its pipeline reads, once.
+    /// Binds the descriptor sets that the pipeline reads with the recorder, once.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -143,7 +144,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Records a change between draws, which `bound` has by now.
+    /// Records a change between draws, which `bound` contains already.
     ///
     /// # Safety
     /// As [`record`](Self::record).

@@ -14,10 +14,10 @@ use crate::native::{self, Native, Queries, Secondaries};
 use crate::program::{Outcome, Program};
 use crate::sets::{self, Sets};
 
-/// Steps behind which pipelines, layouts and render passes are made anew.
+/// The number of steps after which pipelines, layouts and render passes are created again.
 const LIFETIME: u64 = 6;
 
-/// What a thread has.
+/// The objects of a thread.
 pub struct Client<'d> {
     device: &'d Device,
     space: Space,
@@ -31,7 +31,7 @@ pub struct Client<'d> {
     steps: u64,
 }
 
-/// What a program is run with.
+/// The objects with which a program is run.
 struct Resources {
     memory: Buffer,
     hidden: Buffer,
@@ -68,7 +68,7 @@ impl<'d> Client<'d> {
         }
     }
 
-    /// A program, from its memory to the end of what was made for it.
+    /// Runs a program, from the allocation of its memory to the destruction of its objects.
     pub fn step(&mut self, seed: u64) -> Result<(), String> {
         let program = generate(seed, &self.space);
         let (expected, facts) = model::run(&program);
@@ -80,7 +80,7 @@ impl<'d> Client<'d> {
         let mut resources = self.make(&program).map_err(told)?;
         let recorded = self.record(&program, &resources);
         let compared = recorded.map_err(told).and_then(|()| {
-            // What was recorded is executed once, or again with the same memory.
+            // The command buffers are executed once, or several times with the same memory.
             for _ in 0..self.rng.range(1, 3) {
                 let outcome = self.execute(&program, &mut resources).map_err(told)?;
                 program.compare(&expected, &outcome)?;
@@ -140,7 +140,7 @@ impl<'d> Client<'d> {
         Ok(())
     }
 
-    /// Executes what is recorded, on the memory that the program begins with.
+    /// Executes the recorded command buffers, with the initial memory of the program.
     fn execute(
         &mut self,
         program: &Program,
@@ -178,8 +178,8 @@ impl<'d> Client<'d> {
         }
     }
 
-    /// Gives back what the program was run with: before what was recorded with it or behind it, and of that more or
-    /// less.
+    /// Destroys the objects of the program, before or after its command buffers, of which a random
+    /// part is freed or reset.
     fn take_down(&mut self, resources: Resources) -> Result<(), GpuError> {
         self.steps += 1;
         let is_first = self.rng.percent(50);
@@ -232,7 +232,7 @@ impl<'d> Client<'d> {
                     let made = Secondaries::new(&self.device.ctx, self.device.family)?;
                     std::mem::replace(&mut self.secondaries, made).destroy(&self.device.ctx);
                 }
-                // Recording begins anew without a word.
+                // The command buffers are reset implicitly when recording begins.
                 _ => {}
             }
         }

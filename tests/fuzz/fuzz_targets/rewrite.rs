@@ -1,5 +1,6 @@
-//! libFuzzer's way into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and `-timeout` bound memory and
-//! time. What comes of a valid module is held against SPIRV-Tools' validator, linked in.
+//! The entry point of libFuzzer into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and
+//! `-timeout` limit memory and time. The results for valid modules are checked with SPIRV-Tools'
+//! validator, which is linked in.
 
 #![no_main]
 
@@ -30,8 +31,8 @@ unsafe extern "C" {
 fn is_valid(words: &[u32], is_expected: bool) -> bool {
     let mut environment = 0;
     let mut diagnostic = ptr::null_mut();
-    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is made
-    // is destroyed once.
+    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is
+    // made is destroyed once.
     unsafe {
         assert!(spvParseTargetEnv(c"vulkan1.3".as_ptr(), &mut environment));
         let context = spvContextCreate(environment);

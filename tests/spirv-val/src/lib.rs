@@ -1,4 +1,4 @@
-//! The validator of SPIRV-Tools v2025.3, in process: what the `spirv-val` of a distribution is too old to know,
+//! The validator of SPIRV-Tools v2025.3 as a library: newer than the `spirv-val` of distributions,
 //! and without a process for each module.
 
 use std::ffi::CStr;
@@ -8,10 +8,11 @@ use spirv_tools_sys::diagnostics::{Diagnostic, diagnostic_destroy};
 use spirv_tools_sys::shared::{Binary, SpirvResult, TargetEnv, context_create, context_destroy};
 use spirv_tools_sys::val;
 
-/// Validates a module for a target that is named as on spirv-val's command line: `vulkan1.0`, `vulkan1.1spv1.4`.
+/// Validates a module for a target that is named as on spirv-val's command line: `vulkan1.0`,
+/// `vulkan1.1spv1.4`.
 ///
 /// # Errors
-/// What the validator has against the module, or the target.
+/// The messages of the validator, or an unknown target.
 pub fn validate(words: &[u32], target: &str) -> Result<(), String> {
     let environment: TargetEnv =
         target.parse().map_err(|_| format!("spirv-val knows no target {target}"))?;

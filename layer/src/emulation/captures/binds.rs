@@ -74,8 +74,10 @@ impl Captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
-                    size, reached, "a range of vertices or indices is larger than maxStorageBufferRange: captures do \
-                     not read the rest"
+                    size,
+                    reached,
+                    "a range of vertices or indices is larger than maxStorageBufferRange: captures \
+                     do not read the rest"
                 );
             });
         }

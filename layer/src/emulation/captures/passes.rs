@@ -154,8 +154,8 @@ impl Captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
-                    "captures are recorded before everything else of their pass: where a subpass waits for captures of \
-                     another, draws may read what a later capture writes"
+                    "captures are recorded before everything else of their pass: where a subpass \
+                     waits for captures of another, draws may read what a later capture writes"
                 );
             });
         }
