@@ -57,8 +57,8 @@ impl Case {
     }
 }
 
-/// A path as one word of a shell's command.
-fn shell_word(text: &str) -> Cow<'_, str> {
+/// A path or an option as one word of a shell's command.
+pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),

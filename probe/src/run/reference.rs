@@ -2,7 +2,7 @@
 //! vertex.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::lower::{Backend, Lowered};
+use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::Gpu;
@@ -11,7 +11,7 @@ use crate::records::{Records, compare};
 use crate::report::ProbeReport;
 
 use super::case::{GUARD, Prepared};
-use super::{BatchError, capture, make_pipeline};
+use super::{BatchError, Shaded, capture, make_pipeline};
 
 /// What a shader writes for each vertex of the largest draw of a batch.
 pub(super) struct RecordTable {
@@ -57,7 +57,7 @@ impl References {
         &mut self,
         gpu: &mut Gpu,
         group: &Group<'_>,
-        shader: &Lowered,
+        shader: &Shaded<'_>,
         vertices: u32,
         instances: u32,
         report: &mut ProbeReport,
@@ -78,7 +78,7 @@ impl References {
         let list = Group { topology, provoking, ..*group };
         let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
         let prepared = [Prepared::new(&list, vertices, instances)];
-        let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
+        let captured = capture(gpu, &pipeline, shader, group.subject, list.topology, &prepared);
         gpu.destroy_pipeline(pipeline);
         let mut buffers = captured?.pop().unwrap_or_default();
         // What is no capture is no reference either.
