@@ -3,6 +3,7 @@
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::LowerError;
+use vkxfb_probe::contents::ContentsError;
 
 use super::Command;
 
@@ -19,14 +20,20 @@ pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static 
         };
         capture.is_some_and(nothing)
     });
+    let lacks_bytes = error.chain().any(|cause| {
+        use ContentsError::{MissingBuffer, MissingPushConstants};
+        let contents = cause.downcast_ref::<ContentsError>();
+        matches!(contents, Some(MissingBuffer { .. } | MissingPushConstants { .. }))
+    });
+    if lacks_bytes {
+        return Some(
+            "--uniform SET.BINDING=FILE gives a buffer its bytes, --push FILE the push constants",
+        );
+    }
     let takes_list = match command {
         Command::Lower(arguments) => !arguments.has_list(),
-        Command::Probe(_) => {
-            return captures_nothing.then_some(
-                "decorate the shader first, for example with \
-                 vkxfb lower FILE --backend native --varyings @Position -o OUT",
-            );
-        }
+        Command::Capture(arguments) => !arguments.has_list(),
+        Command::Probe(arguments) => !arguments.has_list(),
         _ => false,
     };
     (captures_nothing && takes_list).then_some(

@@ -4,6 +4,7 @@
 mod attributes;
 mod bench;
 mod broadcast;
+mod capture;
 mod hint;
 mod info;
 mod inspect;
@@ -16,6 +17,7 @@ mod specialize;
 mod split;
 mod stream_output;
 mod strip;
+mod supplied;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -60,6 +62,8 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
   vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
+  vkxfb capture my.vert.spv --mesh bunny.obj -o out.ply
+                                      what a shader makes of a mesh: also as CSV, JSON or a picture
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
   vkxfb layer install --user          let the Vulkan loader find the layer
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
@@ -80,7 +84,7 @@ VARn is at n. "outputs_written" may give the mask of slots, which is otherwise w
 
 Set VKXFB_LOG=debug (or trace) to see what is decided, for example VKXFB_LOG=vkxfb::lower=trace.
 
-Exit status: 0 all right; 1 the probe or the benchmark found something wrong; 2 it could not run."#;
+Exit status: 0 all right; 1 the probe, the benchmark or a comparison found something wrong; 2 it could not run."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -88,6 +92,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
+    /// Capture what a vertex shader puts out, of a mesh or of so many vertices.
+    Capture(capture::Arguments),
     /// Print a script by which a shell completes commands and options.
     Completions(manual::CompletionArguments),
     /// List the devices, the backends that each allows, and why not the others.
@@ -203,6 +209,7 @@ fn main() -> ExitCode {
     let result = match &command {
         Command::Bench(arguments) => bench::run(arguments),
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
+        Command::Capture(arguments) => capture::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Info(arguments) => info::run(arguments),
         Command::Man => manual::page(),
@@ -354,6 +361,32 @@ impl Captured {
     /// Whether a list was given.
     fn has_list(&self) -> bool {
         !self.varyings.is_empty() || self.stream_output.is_some()
+    }
+
+    /// The options that say the same again.
+    fn options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        let mut add = |name: &str, value: String| options.extend([format!("--{name}"), value]);
+        if let Some(stage) = self.selected.stage.and_then(|stage| stage.to_possible_value()) {
+            add("stage", stage.get_name().to_owned());
+        }
+        if let Some(name) = &self.selected.entry_point {
+            add("entry-point", name.clone());
+        }
+        if !self.varyings.is_empty() {
+            add("varyings", self.varyings.join(","));
+        }
+        if let Some(file) = &self.stream_output {
+            add("stream-output", file.display().to_string());
+        }
+        let constants = self.constants.to_string();
+        if !constants.is_empty() {
+            add("constant", constants);
+        }
+        if self.separate {
+            options.push("--separate".to_owned());
+        }
+        options
     }
 
     /// The list that was given for a shader; `None` leaves it to the decorations.

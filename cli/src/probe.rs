@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use owo_colors::OwoColorize;
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
 use vkxfb_probe::plan::Plan;
@@ -35,10 +35,14 @@ pub(crate) struct Arguments {
     /// Only this topology, for example triangle-strip
     #[arg(long)]
     topology: Option<PrimitiveTopology>,
-    /// Only this shader: a SPIR-V file with capture decorations, or one of identify, two_buffers,
-    /// attributes
+    /// Only this shader: a vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs), or one of identify,
+    /// two_buffers, attributes
     #[arg(long, value_name = "FILE|NAME")]
     shader: Option<PathBuf>,
+    #[command(flatten)]
+    captured: super::Captured,
+    #[command(flatten)]
+    supplied: super::supplied::Supplied,
     /// Only this provoking vertex: first or last
     #[arg(long, value_parser = parse_provoking)]
     provoking: Option<ProvokingVertex>,
@@ -77,11 +81,15 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --report bug.md                    with a file for the driver's maintainer, should any be wrong
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
+  vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
+
+Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants for which
+no file is given: small ones, and the same for every backend.
 
 Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, or the
 validation layer objected.";
 
-fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
     found.ok_or_else(|| "one of: first, last".to_owned())
 }
@@ -93,7 +101,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     }
     // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
     // be written, it need not be made.
-    let subject = arguments.shader.as_deref().map(find_subject).transpose()?;
+    let subject = match &arguments.shader {
+        Some(file) => Some(find_subject(arguments, file)?),
+        None => match arguments.shader_options().first() {
+            Some(option) => bail!("{option} needs --shader FILE"),
+            None => None,
+        },
+    };
     for file in [&arguments.html, &arguments.report].into_iter().flatten() {
         report::check_writable(file).with_context(|| super::cannot_write(file))?;
     }
@@ -141,15 +155,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(outcome.exit_code())
 }
 
-fn find_subject(shader: &Path) -> Result<Subject> {
-    let built_in = shader.to_str().and_then(ProbeShader::by_name);
-    Ok(match built_in {
-        Some(shader) => Subject::built_in(shader)?,
-        None => {
-            let words = super::source::read_spirv(shader)?;
-            Subject::from_words(&shader.display().to_string(), words)?
+impl Arguments {
+    /// Whether it is said beside the shader what to capture.
+    pub(super) fn has_list(&self) -> bool {
+        self.captured.has_list()
+    }
+
+    /// What says more of a shader from a file than its name.
+    fn shader_options(&self) -> Vec<String> {
+        [self.captured.options(), self.supplied.options()].concat()
+    }
+}
+
+fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
+    if let Some(shader) = file.to_str().and_then(ProbeShader::by_name) {
+        if let Some(option) = arguments.shader_options().first() {
+            bail!("{option} is for shaders from files, and {} is built in", file.display());
         }
-    })
+        return Ok(Subject::built_in(shader)?);
+    }
+    let captured = &arguments.captured;
+    let words = super::source::read(file, captured.selected.entry_point())?;
+    let name = file.display().to_string();
+    let values = captured.constants.values(&words).with_context(|| name.clone())?;
+    let specialization = values.specialization();
+    let shader = captured.shader(&words, &specialization);
+    let list = captured.list(&shader).with_context(|| name.clone())?;
+    let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
+    let shader = Shader { captures, ..shader };
+    Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)
 }
 
 /// Probes one device, and prints the table unless JSON is wanted.
@@ -163,6 +197,8 @@ fn probe_device(
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
         validation: arguments.validate,
+        // Made-up integers may index behind the end of what there is.
+        robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
         ..OpenOptions::default()
     };
     let mut gpu = Gpu::open(&options)?;
@@ -175,6 +211,7 @@ fn probe_device(
     if arguments.resources == super::ResourcesName::Descriptors {
         report.resources = "descriptors".to_owned();
     }
+    report.options = arguments.shader_options();
 
     let bar = super::progress_bar();
     run::run(&mut gpu, &plan, &mut report, |progress| {
@@ -186,7 +223,8 @@ fn probe_device(
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
     let describe = |failure: &Failure| -> Result<String> {
-        let target = gpu.compute_target(failure.backend)?;
+        let sets = subject.map_or(0, |subject| subject.contents.set_count());
+        let target = gpu.compute_target_behind(failure.backend, sets)?;
         Ok(run::describe_failure(&report, failure, &plan, &target, super::disassemble)?)
     };
     let bug_report = failure.map(describe).transpose()?;

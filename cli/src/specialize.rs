@@ -60,6 +60,14 @@ impl Constants {
     }
 }
 
+/// As the option takes them.
+impl std::fmt::Display for Constants {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all = self.constants.iter().map(|(id, value)| format!("{id}={value}"));
+        f.write_str(&all.collect::<Vec<_>>().join(","))
+    }
+}
+
 /// Describes a constant: `4 (int COUNT = 2)`.
 fn describe(constant: &DeclaredConstant) -> String {
     let DeclaredConstant { constant_id, name, type_name, .. } = constant;

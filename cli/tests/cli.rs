@@ -5,13 +5,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod command;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod driver;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
+use self::command::{Ran, Shaders, command, vkxfb};
 use serde_json::Value;
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
@@ -28,78 +30,6 @@ const CAPTURES: &str = "
         gl_Position = vec4(0);
         gl_PointSize = 1;
     }";
-
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ran {
-    fn new(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let status = output.status.code();
-        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-        assert!(!stderr.contains("panicked"), "{stderr}");
-        let status = status.unwrap_or_else(|| panic!("killed: {}\n{stderr}", output.status));
-        Self { status, stdout, stderr }
-    }
-
-    #[track_caller]
-    fn exits(self, status: i32) -> Self {
-        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}", self.stdout))
-    }
-
-    /// Checks that the command could not run, and says why on standard error.
-    #[track_caller]
-    fn refuses(self, what: &[&str]) {
-        let ran = self.exits(2);
-        for part in what {
-            assert!(ran.stderr.contains(part), "no '{part}' in: {}", ran.stderr);
-        }
-        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
-    }
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vkxfb"));
-    command.args(arguments).stdin(Stdio::null()).env_remove("VKXFB_LOG");
-    command
-}
-
-fn vkxfb(arguments: &[&str]) -> Ran {
-    Ran::new(command(arguments).output().unwrap())
-}
-
-/// A directory with files of shaders.
-struct Shaders(tempfile::TempDir);
-
-impl Shaders {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path = self.path(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-
-    fn glsl(&self, name: &str, source: &str) -> String {
-        let words = common::compile(source.trim_start(), &["--target-env", "vulkan1.1"]);
-        self.file(name, bytemuck::cast_slice(&words))
-    }
-}
 
 /// Returns the cells of the only report, by backend and topology.
 #[track_caller]
@@ -139,6 +69,7 @@ fn help_has_examples() {
     let commands = [
         "bench",
         "broadcast-color",
+        "capture",
         "inspect",
         "layer",
         "lower",
@@ -166,7 +97,7 @@ fn help_has_examples() {
 
 #[test]
 fn shells_and_man_are_told_of_every_command() {
-    let commands = ["bench", "info", "inspect", "layer", "lower", "probe", "strip-xfb"];
+    let commands = ["bench", "capture", "info", "inspect", "layer", "lower", "probe", "strip-xfb"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = vkxfb(&["completions", shell]);
         assert_eq!(script.status, 0, "{}", script.stderr);
@@ -371,15 +302,24 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
         void main() { gl_Position = vec4(0); }";
     let plain = shaders.glsl("plain.spv", plain);
     refuses(&plain, "execution mode Xfb");
-    refuses(&plain, "vkxfb lower FILE --backend native --varyings");
-    let set = "
+    refuses(&plain, "say what to capture with --varyings");
+    let image = "
         #version 450
-        layout(set = 1, binding = 2) uniform Block { vec4 value; };
+        layout(set = 1, binding = 2) uniform sampler2D image;
         layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 o;
-        void main() { o = value; }";
-    refuses(&shaders.glsl("set.spv", set), "descriptor set 1 binding 2");
-    let constants = set.replace("set = 1, binding = 2", "push_constant");
-    refuses(&shaders.glsl("constants.spv", &constants), "push constants");
+        void main() { o = textureLod(image, vec2(0), 0); }";
+    refuses(&shaders.glsl("image.spv", image), "descriptor set 1 binding 2 ('image'");
+    let stores = image.replace("uniform sampler2D image", "buffer Block { vec4 value; }");
+    let stores = stores.replace("textureLod(image, vec2(0), 0)", "value; value = vec4(1)");
+    refuses(&shaders.glsl("stores.spv", &stores), "stores to memory");
+    let address = "
+        #version 450
+        #extension GL_EXT_buffer_reference : require
+        layout(buffer_reference) readonly buffer Values { vec4 value; };
+        layout(push_constant) uniform Block { Values values; };
+        layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 o;
+        void main() { o = values.value; }";
+    refuses(&shaders.glsl("address.spv", address), "follows device addresses");
 
     let fragment = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
         OpEntryPoint Fragment %1 \"main\"\nOpExecutionMode %1 OriginUpperLeft\n\
@@ -947,7 +887,7 @@ fn other_sources_are_refused_by_name() {
     let fragment = shaders.path("a.frag");
     vkxfb(&["broadcast-color", fragment.to_str().unwrap(), "--text"]).refuses(&["glslang -V"]);
     let wgsl = shaders.file("a.wgsl", b"@vertex fn main() {}");
-    vkxfb(&["probe", "--quick", "--shader", &wgsl]).refuses(&["a.wgsl", "SPIR-V modules"]);
+    vkxfb(&["strip-xfb", &wgsl, "--text"]).refuses(&["a.wgsl", "SPIR-V modules"]);
     let glsl = b"#version 450\nvoid main() { gl_Position = vec4(0); }";
     for name in ["a.vs", "a.VSH", "a", "shader.txt"] {
         vkxfb(&["inspect", &shaders.file(name, glsl)]).exits(0);

@@ -5,6 +5,7 @@
 mod allocator;
 mod buffers;
 mod capture;
+mod contents;
 mod draw_features;
 mod error;
 mod fetching;
@@ -27,6 +28,7 @@ use vkxfb::runtime::{
 #[doc(hidden)]
 pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
+pub use self::contents::BoundContents;
 pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
@@ -298,13 +300,7 @@ impl Gpu {
     /// # Errors
     /// Those of [`Context::compute_target`].
     pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
-        match backend {
-            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
-            Backend::Compute => {
-                let target = self.context.compute_target(0)?;
-                Ok(compute::Target { staging: self.staging.unwrap_or(target.staging), ..target })
-            }
-        }
+        self.compute_target_behind(backend, 0)
     }
 
     /// The backends that the device was opened for.

@@ -26,6 +26,7 @@ use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
 pub use bug::{BugReport, bug_report};
 pub use case::Case;
+use case::shell_word;
 pub use file::{check_writable, write_atomically};
 pub(super) use footnotes::Footnotes;
 
@@ -166,6 +167,9 @@ pub struct ProbeReport {
     pub profile: String,
     /// The resource plan that captures by compute had to use, empty if it was not prescribed.
     pub resources: String,
+    /// What of the command says which shader is probed and how, beside its name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
     /// The first [`MAX_FAILURES`] wrong cases.
@@ -189,6 +193,7 @@ impl ProbeReport {
             device,
             profile: profile.into(),
             resources: String::new(),
+            options: Vec::new(),
             cells: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
@@ -256,11 +261,16 @@ impl ProbeReport {
     }
 
     fn command(&self, case: &Case, backend: Option<Backend>) -> String {
-        let command = case.command(backend, self.device.index, &self.profile);
-        match self.resources.as_str() {
-            "" => command,
-            resources => format!("{command} --resources {resources}"),
+        let mut command = case.command(backend, self.device.index, &self.profile);
+        if !self.resources.is_empty() {
+            command.push_str(" --resources ");
+            command.push_str(&self.resources);
         }
+        for option in &self.options {
+            command.push(' ');
+            command.push_str(&shell_word(option));
+        }
+        command
     }
 
     fn record_failure(&mut self, failure: Failure) {

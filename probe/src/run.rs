@@ -20,7 +20,7 @@ use vkxfb::vertex_input::VertexFormat;
 use self::case::Prepared;
 use self::reference::References;
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
-use super::gpu::{CaptureRequest, Gpu, GpuError, VertexData};
+use super::gpu::{BoundContents, CaptureRequest, Gpu, GpuError, VertexData};
 use super::plan::{BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
 use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
@@ -48,6 +48,11 @@ pub fn run(
     mut observe: impl FnMut(Progress<'_>),
 ) {
     let start = Instant::now();
+    for subject in &plan.subjects {
+        for what in &subject.contents.made_up {
+            report.note(format!("{}: the contents of {what} are made up", subject.name));
+        }
+    }
     let groups: Vec<CaseGroup<'_>> = plan.groups().collect();
     let mut references = References::default();
     for (done, group) in groups.iter().enumerate() {
@@ -286,10 +291,27 @@ fn run_batch(
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
     group.check(batch)?;
-    let shader = group.subject.lower(group.backend, &gpu.compute_target(group.backend)?)?;
+    let contents = gpu.bind_contents(&group.subject.contents)?;
+    let result = run_bound(gpu, group, &contents, batch, references, report);
+    gpu.destroy_contents(contents);
+    result
+}
+
+/// The same, with what the shader's descriptors hold.
+fn run_bound(
+    gpu: &mut Gpu,
+    group: &CaseGroup<'_>,
+    contents: &BoundContents,
+    batch: &[(u32, u32)],
+    references: &mut References,
+    report: &mut ProbeReport,
+) -> Result<(), BatchError> {
+    let sets = group.subject.contents.set_count();
+    let target = gpu.compute_target_behind(group.backend, sets)?;
+    let shader = &Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
-    let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+    let table = references.table(gpu, group, shader, max_vertices, max_instances, report)?;
 
     // Pipelines that are specialised to a topology and pipelines that are not are both in use, so
     // both are probed.
@@ -298,12 +320,12 @@ fn run_batch(
         Backend::Vertex | Backend::Compute => &[false, true],
     };
     for specialized in forms.iter().copied() {
-        let pipeline = make_pipeline(gpu, group, &shader, group.topology, specialized)?;
+        let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
         let cases: Vec<Prepared> = batch
             .iter()
             .map(|(vertices, instances)| Prepared::new(group, *vertices, *instances))
             .collect();
-        let result = capture(gpu, &pipeline, group.subject, group.topology, &cases);
+        let result = capture(gpu, &pipeline, shader, group.subject, group.topology, &cases);
         gpu.destroy_pipeline(pipeline);
         for (prepared, buffers) in cases.iter().zip(result?) {
             prepared.judge(gpu, group, &table, &buffers, specialized, report)?;
@@ -312,25 +334,32 @@ fn run_batch(
     Ok(())
 }
 
+/// A shader as a backend takes it, and what its descriptors hold.
+struct Shaded<'a> {
+    lowered: Lowered,
+    contents: &'a BoundContents,
+}
+
 fn make_pipeline(
     gpu: &Gpu,
     group: &CaseGroup<'_>,
-    shader: &Lowered,
+    shader: &Shaded<'_>,
     topology: PrimitiveTopology,
     specialize: bool,
 ) -> Result<Pipeline, GpuError> {
     let desc = PipelineDesc {
-        shader,
+        shader: &shader.lowered,
         topology,
         provoking_vertex: group.provoking,
         primitive_restart: false,
         vertex_input: &group.subject.vertex_input,
-        set_layouts: &[],
+        set_layouts: shader.contents.set_layouts(),
         dynamic_topology: !specialize,
         render_pass: gpu.render_pass(),
         cache: ash::vk::PipelineCache::null(),
     };
-    // SAFETY: the context is of a live device, and the module was lowered for this backend.
+    // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it
+    // uses.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
@@ -338,6 +367,7 @@ fn make_pipeline(
 fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
+    shader: &Shaded<'_>,
     subject: &Subject,
     topology: PrimitiveTopology,
     cases: &[Prepared],
@@ -360,6 +390,8 @@ fn capture(
         })
         .collect();
     let draws: Vec<_> = cases.iter().map(|case| [(topology, case.draw)]).collect();
+    let push_constants = [subject.contents.push_constants.clone()];
+    let pushed = if push_constants[0].is_empty() { &[] } else { &push_constants[..] };
     let targets: Vec<_> = cases.iter().map(Prepared::targets).collect();
     let requests: Vec<CaptureRequest<'_>> = draws
         .iter()
@@ -371,8 +403,8 @@ fn capture(
             CaptureRequest {
                 pipeline,
                 vertex_data,
-                descriptor_sets: &[],
-                push_constants: &[],
+                descriptor_sets: shader.contents.sets(),
+                push_constants: pushed,
                 draws,
                 buffers: &targets[..used],
             }

@@ -4,14 +4,19 @@
 
 mod point_size;
 
+pub use self::point_size::writes_point_size;
+
 use std::path::Path;
 
-use vkxfb::capture::{CaptureError, Layout};
+use spirv::ExecutionModel;
+use vkxfb::capture::{CaptureError, CaptureList, Layout};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{ParseError, words_from_bytes};
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 
+use crate::contents::{Contents, ContentsError, Given, Missing};
 use crate::shaders::ProbeShader;
 
 /// A shader that cannot be probed.
@@ -41,13 +46,19 @@ pub enum SubjectError {
         /// Why.
         source: LowerError,
     },
-    /// The shader needs what a probe does not know.
-    #[error("{name}: the shader uses {what}, which a probe has no contents for")]
-    Resources {
+    /// The shader cannot be given what it reads.
+    #[error("{name}")]
+    Contents {
         /// The shader.
         name: String,
-        /// "descriptor set N binding M", or "push constants".
-        what: String,
+        /// Why.
+        source: ContentsError,
+    },
+    /// What the shader reads would depend on what it did before.
+    #[error("{name}: the shader stores to memory, so that no two captures of it would be alike")]
+    SideEffects {
+        /// The shader.
+        name: String,
     },
 }
 
@@ -64,7 +75,14 @@ pub struct Subject {
     pub unwritten: Vec<usize>,
     /// Whether it may use other undefined values: [`Lowered::reads_undefined`].
     pub reads_undefined: bool,
+    /// What its descriptors and push constants hold.
+    pub contents: Contents,
     words: Vec<u32>,
+    stage: Option<ExecutionModel>,
+    entry_point: Option<String>,
+    list: Option<CaptureList>,
+    /// Values of specialisation constants by `SpecId`.
+    constants: Vec<(u32, Vec<u8>)>,
     formulas: Option<ProbeShader>,
     writes_point_size: bool,
 }
@@ -89,7 +107,12 @@ impl Subject {
             unwritten: lowered.unwritten,
             reads_undefined: lowered.reads_undefined,
             vertex_input: shader.vertex_input.clone(),
+            contents: Contents::default(),
             words,
+            stage: None,
+            entry_point: None,
+            list: None,
+            constants: Vec::new(),
             formulas: Some(shader),
             writes_point_size: true,
         })
@@ -108,31 +131,55 @@ impl Subject {
         Self::from_words(&name, words)
     }
 
-    /// A SPIR-V module with capture decorations, called `name`, which is what `vkxfb probe --shader` would take
-    /// for it. Its attributes are given made-up contents; descriptors and push constants it may not use.
+    /// A SPIR-V module with capture decorations, called `name`: [`from_shader`](Self::from_shader), of which nothing
+    /// more is given.
     ///
     /// # Errors
     /// [`SubjectError`]
     pub fn from_words(name: &str, words: Vec<u32>) -> Result<Self, SubjectError> {
+        Self::from_shader(name, &Shader::new(&words), &Given::default())
+    }
+
+    /// A vertex shader, called `name`, which is what `vkxfb probe --shader` would take for it. Its attributes, and
+    /// what of its descriptors and push constants is not given, have made-up [contents](Contents::made_up).
+    ///
+    /// # Errors
+    /// [`SubjectError`]
+    pub fn from_shader(
+        name: &str,
+        shader: &Shader<'_>,
+        given: &Given,
+    ) -> Result<Self, SubjectError> {
         let name = name.to_owned();
         let lower = |source| SubjectError::Lower { name: name.clone(), source };
-        let writes_point_size = point_size::writes_point_size(&words)
+        let writes_point_size = writes_point_size(shader.words)
             .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
-        let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
+        let lowered = native::lower(shader).map_err(lower)?;
         // It may be captured, but there would be nothing to look at.
         if lowered.layout.outputs.is_empty() {
             return Err(lower(CaptureError::NothingCaptured.into()));
         }
-        let reads = vertex_reads(&Shader::new(&words)).map_err(lower)?;
-        if let Some(what) = reads.resources.first().cloned() {
-            return Err(SubjectError::Resources { name, what });
+        let reads = vertex_reads(shader).map_err(lower)?;
+        let contents = Contents::of(shader, given, Missing::MakeUp)
+            .map_err(|source| SubjectError::Contents { name: name.clone(), source })?;
+        if lowered.has_side_effects {
+            return Err(SubjectError::SideEffects { name });
         }
+        let constants = shader.specialization.iter();
         Ok(Self {
             vertex_input: reads.packed_vertex_input(),
             layout: lowered.layout,
             unwritten: lowered.unwritten,
             reads_undefined: lowered.reads_undefined,
-            words,
+            contents,
+            words: shader.words.to_vec(),
+            stage: shader.stage,
+            entry_point: shader.entry_point.map(str::to_owned),
+            list: match shader.captures {
+                Captures::Decorations => None,
+                Captures::List(list) => Some(list.clone()),
+            },
+            constants: constants.map(|value| (value.constant_id, value.data.to_vec())).collect(),
             formulas: None,
             writes_point_size,
             name,
@@ -148,7 +195,17 @@ impl Subject {
         backend: Backend,
         target: &compute::Target,
     ) -> Result<Lowered, SubjectError> {
-        let shader = Shader::new(&self.words);
+        let values = self.constants.iter();
+        let values = values
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data });
+        let values: Vec<_> = values.collect();
+        let shader = Shader {
+            words: &self.words,
+            stage: self.stage,
+            entry_point: self.entry_point.as_deref(),
+            captures: self.list.as_ref().map_or(Captures::Decorations, Captures::List),
+            specialization: &values,
+        };
         match backend {
             Backend::Native => native::lower(&shader),
             Backend::Vertex => vertex::lower(&shader),

@@ -16,11 +16,14 @@ mod panel;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod wireframe;
 
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
+pub use wireframe::{Drawing, wireframe};
+
 use panel::Panel;
 use stage::Stage;
 use vkxfb::lower::Backend;

@@ -57,8 +57,8 @@ impl Case {
     }
 }
 
-/// Quotes a path as one word of a shell command.
-fn shell_word(text: &str) -> Cow<'_, str> {
+/// Quotes a path or an option as one word of a shell command.
+pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),

@@ -1,7 +1,7 @@
 //! The reference for the captures of a batch: the records that the shader writes for each vertex.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::lower::{Backend, Lowered};
+use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::Gpu;
@@ -10,7 +10,7 @@ use crate::records::{Records, compare};
 use crate::report::ProbeReport;
 
 use super::case::{GUARD, Prepared};
-use super::{BatchError, capture, make_pipeline};
+use super::{BatchError, Shaded, capture, make_pipeline};
 
 /// The records of a shader for each vertex of the largest draw of a batch.
 pub(super) struct RecordTable {
@@ -56,7 +56,7 @@ impl References {
         &mut self,
         gpu: &mut Gpu,
         group: &CaseGroup<'_>,
-        shader: &Lowered,
+        shader: &Shaded<'_>,
         vertices: u32,
         instances: u32,
         report: &mut ProbeReport,
@@ -78,7 +78,7 @@ impl References {
         let list = CaseGroup { topology, provoking, ..*group };
         let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
         let prepared = [Prepared::new(&list, vertices, instances)];
-        let captured = capture(gpu, &pipeline, group.subject, list.topology, &prepared);
+        let captured = capture(gpu, &pipeline, shader, group.subject, list.topology, &prepared);
         gpu.destroy_pipeline(pipeline);
         let mut buffers = captured?.pop().unwrap_or_default();
         // If a step did nothing, there is no capture that could be a reference.

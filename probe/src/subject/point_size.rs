@@ -11,7 +11,10 @@ use vkxfb::spirv::{Id, Module, ParseError, Section};
 
 /// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
 /// it does not count, as it does not for the rule.
-pub(super) fn writes_point_size(words: &[u32]) -> Result<bool, ParseError> {
+///
+/// # Errors
+/// [`ParseError`]: the words are no module.
+pub fn writes_point_size(words: &[u32]) -> Result<bool, ParseError> {
     let module = Module::parse(words)?;
     let declarations = Declarations::of(&module);
     let is_size = |parameters: Option<&[u32]>| parameters == Some(&[BuiltIn::PointSize as u32]);

@@ -1,0 +1,248 @@
+//! `vkxfb capture`
+
+mod attributes;
+mod device;
+mod drawn;
+mod mesh;
+mod output;
+mod picture;
+mod records;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use spirv::{ExecutionModel, StorageClass};
+use vkxfb::capture::{InterfaceVariable, interface_variables};
+use vkxfb::lower::{Backend, Captures, Shader};
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::topology::ProvokingVertex;
+use vkxfb_probe::contents::{Contents, Missing};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_probe::report::{Outcome, check_writable};
+
+use self::attributes::Chosen;
+use self::device::{Job, Taken};
+use self::drawn::DrawArguments;
+use self::mesh::Mesh;
+use self::output::{Format, Shown};
+use self::records::Records;
+
+/// Arguments of `vkxfb capture`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    shader: PathBuf,
+    #[command(flatten)]
+    captured: super::Captured,
+    #[command(flatten)]
+    draw: DrawArguments,
+    /// Which column of the mesh an input reads, where its name does not tell: 0=position, 1=color:R8G8B8A8_UNORM. The
+    /// format is what the numbers are made into; without it, what the shader declares
+    #[arg(long = "attribute", value_name = "LOCATION=COLUMN[:FORMAT],...", value_delimiter = ',',
+        value_parser = attributes::parse_chosen, requires = "mesh")]
+    attributes: Vec<Chosen>,
+    #[command(flatten)]
+    supplied: super::supplied::Supplied,
+    /// Who captures: native, vertex or compute
+    #[arg(long, value_parser = super::parse_backend, default_value = "compute")]
+    backend: Backend,
+    /// Capture by the driver as well, and compare; exit status 1 where they differ
+    #[arg(long)]
+    compare: bool,
+    /// The device: its index, or a part of its name; by default the first
+    #[arg(long)]
+    device: Option<DeviceSelector>,
+    /// Use no more of the device than this
+    #[arg(long, value_enum, default_value_t)]
+    profile: super::ProfileName,
+    /// How captures by compute reach memory
+    #[arg(long, value_enum, default_value_t)]
+    resources: super::ResourcesName,
+    /// Run under the validation layer; its messages are errors
+    #[arg(long)]
+    validate: bool,
+    /// Which vertex of a primitive provokes: first or last
+    #[arg(long, value_parser = super::probe::parse_provoking, default_value = "first")]
+    provoking: ProvokingVertex,
+    /// Bytes of each capture buffer, to see what does not fit; by default there is room for everything
+    #[arg(long, value_name = "BYTES")]
+    buffer_size: Option<u64>,
+    /// How vertices are shown; by default as the extension of --output says, otherwise as a table
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the vertices here
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Draw the captured primitives: an .svg
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb capture my.wgsl --vertices 6 --varyings @Position
+                                                    a shader that makes its vertices of their numbers
+  vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin --push model.bin -o out.ply
+                                                    what its decorations capture, as a mesh
+  vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
+      --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
+  vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
+
+A mesh has columns: OBJ has position, normal, texcoord and color; PLY and CSV have those whose
+scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of
+their scalars: speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name,
+whatever stands before it: inPosition, a_pos and in.var.POSITION0 take position.
+
+Files of --uniform and --push are bytes as the shader reads them: blocks in their std140, std430 or
+scalar layout. vkxfb inspect shows a shader's inputs, outputs and push constants.
+
+Exit status: 0 captured; 1 the driver captured something else (--compare); 2 something kept it from
+running, or the validation layer objected.";
+
+impl Arguments {
+    /// Whether it is said beside the shader what to capture.
+    pub(super) fn has_list(&self) -> bool {
+        self.captured.has_list()
+    }
+}
+
+/// Runs `vkxfb capture`.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if let Some(file) = &arguments.picture {
+        picture::check_name(file)?;
+    }
+    for file in [&arguments.output, &arguments.picture].into_iter().flatten() {
+        check_writable(file).with_context(|| super::cannot_write(file))?;
+    }
+    let stage = arguments.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
+    if stage != ExecutionModel::Vertex {
+        bail!(
+            "only vertex shaders are captured here; the probe's library and a driver's own capture take others"
+        );
+    }
+    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
+    let file = || arguments.shader.display().to_string();
+    let values = arguments.captured.constants.values(&words).with_context(file)?;
+    let specialization = values.specialization();
+    let shader = arguments.captured.shader(&words, &specialization);
+    let shader = Shader { stage: Some(ExecutionModel::Vertex), ..shader };
+    let list = arguments.captured.list(&shader).with_context(file)?;
+    let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
+    capture(arguments, &Shader { captures, ..shader }).with_context(file)
+}
+
+fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {
+    let mesh = arguments.draw.mesh.as_deref().map(Mesh::read).transpose()?;
+    let vertex_data = attributes::vertex_data(shader, mesh.as_ref(), &arguments.attributes)?;
+    let reads_mesh = !vertex_data.buffers.is_empty();
+    let drawn = arguments.draw.drawn(mesh.as_ref(), reads_mesh)?;
+    let contents = Contents::of(shader, &arguments.supplied.read()?, Missing::Refuse)?;
+    let job = Job {
+        shader,
+        vertex_data: &vertex_data,
+        contents: &contents,
+        drawn: &drawn,
+        topology: arguments.draw.topology,
+        provoking: arguments.provoking,
+        buffer_size: arguments.buffer_size,
+    };
+    let mut gpu = Gpu::open(&OpenOptions {
+        device: arguments.device.clone(),
+        profile: arguments.profile.into(),
+        resources: arguments.resources.into(),
+        validation: arguments.validate,
+        ..OpenOptions::default()
+    })?;
+    let taken = device::take(&mut gpu, arguments.backend, &job)?;
+    let native = match arguments.compare {
+        true => Some(device::take(&mut gpu, Backend::Native, &job).context("--compare")?),
+        false => None,
+    };
+    let device = gpu.capabilities().device_name.clone();
+    let messages = super::once_each(&gpu.close());
+
+    let variables = outputs(shader)?;
+    let per_primitive = job.topology.vertices_per_primitive();
+    let records = Records::of(&taken, &variables, per_primitive);
+    let shown = Shown {
+        device: &device,
+        backend: arguments.backend.name(),
+        topology: job.topology,
+        primitives_written: taken.primitives_written,
+        primitives_needed: taken.primitives_needed,
+        records: &records,
+    };
+    show(arguments, &shown)?;
+    let mut outcome = Outcome::AllRight;
+    if let Some(native) = native
+        && let Some(difference) = difference(&taken, &native, &variables, per_primitive)
+    {
+        super::complain("the driver captured something else:", difference);
+        outcome = Outcome::Mismatches;
+    }
+    for message in &messages {
+        super::complain("validation:", message);
+        outcome = Outcome::CouldNotRun;
+    }
+    Ok(outcome.exit_code())
+}
+
+/// The outputs that there are.
+fn outputs(shader: &Shader<'_>) -> Result<Vec<InterfaceVariable>> {
+    let module = shader.module()?;
+    let entry = shader.find(&module)?;
+    Ok(interface_variables(&Declarations::of(&module), &entry, StorageClass::Output))
+}
+
+/// Writes and prints what was captured.
+fn show(arguments: &Arguments, shown: &Shown<'_>) -> Result<()> {
+    if let Some(file) = &arguments.picture {
+        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
+        super::write(file, &picture::draw(shown, &name)?)?;
+    }
+    match &arguments.output {
+        Some(file) => {
+            let text = shown.render(arguments.format.unwrap_or_else(|| Format::of(file)))?;
+            super::write(file, &text)?;
+            super::show(&format!("{}\n", shown.summary()))
+        }
+        None => super::show(&shown.render(arguments.format.unwrap_or(Format::Table))?),
+    }
+}
+
+/// What of a capture the driver has otherwise, in words.
+fn difference(
+    taken: &Taken,
+    native: &Taken,
+    variables: &[InterfaceVariable],
+    per_primitive: u32,
+) -> Option<String> {
+    let (ours, theirs) = (taken.primitives_written, native.primitives_written);
+    if ours != theirs {
+        return Some(format!("{theirs} primitives, not {ours}"));
+    }
+    let ours = Records::of(taken, variables, per_primitive);
+    let theirs = Records::of(native, variables, per_primitive);
+    let bits = |numbers: &[records::Number]| -> Vec<String> {
+        numbers.iter().map(|number| format!("{number:?}")).collect()
+    };
+    let columns = || ours.columns.iter().zip(&theirs.columns);
+    let differs = |vertex: usize| {
+        columns().find_map(|(own, other)| {
+            let (a, b) = (ours.numbers(vertex, own), theirs.numbers(vertex, other));
+            (bits(&a) != bits(&b)).then_some((vertex, &own.name, a, b))
+        })
+    };
+    let different: Vec<_> = (0..ours.vertices).filter_map(differs).collect();
+    let (vertex, name, own, other) = different.first()?;
+    let list = |numbers: &[records::Number]| {
+        numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    let count = different.len();
+    let vertices = ours.vertices;
+    Some(format!(
+        "{count} of {vertices} vertices, the first is vertex {vertex}, whose {name} is {} and not {}",
+        list(other),
+        list(own)
+    ))
+}

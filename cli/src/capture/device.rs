@@ -1,0 +1,296 @@
+//! The capture itself: buffers, a pipeline, a command buffer and a recorder, as a program has them that embeds the
+//! library.
+
+use anyhow::{Context as _, Result, bail};
+use ash::vk;
+use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
+use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, native, vertex};
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
+    IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
+    VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::contents::Contents;
+use vkxfb_probe::gpu::{BoundContents, Gpu, begin_render_pass};
+use vkxfb_probe::subject::writes_point_size;
+
+use super::attributes::VertexData;
+use super::drawn::Drawn;
+
+/// Bytes of a counter.
+const COUNTER: u64 = 4;
+
+/// What is captured, and of what.
+pub(super) struct Job<'a> {
+    pub(super) shader: &'a Shader<'a>,
+    pub(super) vertex_data: &'a VertexData,
+    pub(super) contents: &'a Contents,
+    pub(super) drawn: &'a Drawn,
+    pub(super) topology: PrimitiveTopology,
+    pub(super) provoking: ProvokingVertex,
+    /// Bytes of each capture buffer; otherwise there is room for everything.
+    pub(super) buffer_size: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) layout: Layout,
+    /// By capture buffer, what was written.
+    pub(super) buffers: [Vec<u8>; MAX_XFB_BUFFERS],
+    pub(super) primitives_written: u64,
+    pub(super) primitives_needed: u64,
+}
+
+/// Buffers that live as long as the capture, and are destroyed whatever comes of it.
+#[derive(Default)]
+struct Made {
+    buffers: Vec<Buffer>,
+    pipeline: Option<Pipeline>,
+    arena: Option<Arena>,
+    contents: BoundContents,
+}
+
+/// Captures on one backend.
+pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
+    check(gpu, backend, job)?;
+    let mut made = Made::default();
+    let taken = take_with(gpu, backend, job, &mut made);
+    let Made { buffers, pipeline, arena, contents } = made;
+    buffers.into_iter().for_each(|buffer| gpu.destroy_buffer(buffer));
+    pipeline.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
+    arena.into_iter().for_each(|arena| gpu.destroy_arena(arena));
+    gpu.destroy_contents(contents);
+    taken
+}
+
+/// What Vulkan leaves undefined, and the library to its callers.
+fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
+    gpu.capabilities().availability(backend)?;
+    if !gpu.backends().contains(&backend) {
+        bail!("the profile does not include the backend {backend}");
+    }
+    if backend == Backend::Compute {
+        return Ok(());
+    }
+    if job.topology == PrimitiveTopology::PointList && !writes_point_size(job.shader.words)? {
+        bail!(
+            "the shader writes no PointSize, without which the {backend} backend may draw no points"
+        );
+    }
+    let attributes = &job.vertex_data.input.attributes;
+    match attributes.iter().find(|attribute| !gpu.has_vertex_format(attribute.format)) {
+        None => Ok(()),
+        Some(attribute) => bail!("the device has no vertex buffers of {}", attribute.format),
+    }
+}
+
+fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
+    let components = gpu.capabilities().limits.max_vertex_output_components;
+    let shader = job.shader;
+    Ok(match backend {
+        Backend::Native => match shader.captures {
+            Captures::Decorations => native::lower(shader)?,
+            Captures::List(_) => native::lower_within(shader, components)?,
+        },
+        Backend::Vertex => vertex::lower(shader)?,
+        Backend::Compute => {
+            let target = gpu.compute_target_behind(backend, job.contents.set_count())?;
+            let vertex_input = &job.vertex_data.input;
+            compute::lower(shader, &compute::Options { vertex_input, target })?
+        }
+    })
+}
+
+fn take_with(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) -> Result<Taken> {
+    let lowered = lower(gpu, backend, job)?;
+    let layout = lowered.layout.clone();
+    made.contents = gpu.bind_contents(job.contents)?;
+    make_pipeline(gpu, &lowered, job, made)?;
+    let needed = job.drawn.primitives(job.topology);
+    let vertices = needed.saturating_mul(job.topology.vertices_per_primitive().into());
+    let targets = make_targets(gpu, backend, &layout, vertices, job, made)?;
+    let captured_to = made.buffers.len();
+    let counters = make_counters(gpu, backend, &targets, made)?;
+    let inputs = make_inputs(gpu, backend, job, made)?;
+    let recorded = submit(gpu, backend, job, made, &targets, &counters, &inputs)?;
+
+    let strides: Vec<_> = layout.buffers().collect();
+    let mut written = vertices;
+    for (buffer, stride) in &strides {
+        let position = match counters[*buffer] {
+            Some(counter) => {
+                let bytes =
+                    gpu.read(&made.buffers[captured_to], counter.offset..counter.offset + COUNTER)?;
+                bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)).into()
+            }
+            None => recorded.captured.context("the counts are not known")?.positions[*buffer],
+        };
+        written = written.min(position / u64::from(*stride));
+    }
+    let mut buffers = [const { Vec::new() }; MAX_XFB_BUFFERS];
+    for ((buffer, stride), made) in strides.iter().zip(&made.buffers[..captured_to]) {
+        let size = (written * u64::from(*stride)).min(made.size());
+        buffers[*buffer] = gpu.read(made, 0..size)?;
+    }
+    let primitives_written = written / u64::from(job.topology.vertices_per_primitive());
+    Ok(Taken { layout, buffers, primitives_written, primitives_needed: needed })
+}
+
+fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Made) -> Result<()> {
+    let indices = match job.drawn {
+        Drawn::Indices { indices, restart: true, .. } => Some(indices.len() as u64),
+        _ => None,
+    };
+    let desc = PipelineDesc::new(lowered, &job.vertex_data.input)
+        .topology(job.topology)
+        .provoking_vertex(job.provoking)
+        .primitive_restart(indices.is_some())
+        .set_layouts(made.contents.set_layouts())
+        .render_pass(gpu.render_pass());
+    // SAFETY: the device is live, and everything of the description is its; the set layouts have what the shader uses,
+    // and the vertex formats were looked for.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
+    let mut arena = ArenaDesc::for_draws(1, 1).with_pipeline(&pipeline, 1);
+    arena.scratch += indices.map_or(0, ArenaDesc::restart_scratch);
+    made.pipeline = Some(pipeline);
+    made.arena = Some(gpu.create_arena(&arena)?);
+    Ok(())
+}
+
+/// Capture buffers, by number, with room for so many vertices.
+fn make_targets(
+    gpu: &mut Gpu,
+    backend: Backend,
+    layout: &Layout,
+    vertices: u64,
+    job: &Job<'_>,
+    made: &mut Made,
+) -> Result<[Option<CaptureBuffer>; MAX_XFB_BUFFERS]> {
+    let usage = gpu.context().capture_buffer_usage(backend);
+    let mut targets = [None; MAX_XFB_BUFFERS];
+    for (number, stride) in layout.buffers() {
+        // A buffer has bytes, if only for nothing; its range is of whole dwords.
+        let size = job.buffer_size.unwrap_or(vertices.saturating_mul(stride.into()));
+        let buffer = gpu.create_buffer(size.max(COUNTER), usage, MemoryLocation::Device)?;
+        targets[number] = Some(CaptureBuffer::new(buffer.raw(), size / COUNTER * COUNTER));
+        made.buffers.push(buffer);
+    }
+    Ok(targets)
+}
+
+/// A counter for each capture buffer, all in one buffer. The vertex backend has none, and knows what it writes.
+fn make_counters(
+    gpu: &mut Gpu,
+    backend: Backend,
+    targets: &[Option<CaptureBuffer>; MAX_XFB_BUFFERS],
+    made: &mut Made,
+) -> Result<[Option<CounterBuffer>; MAX_XFB_BUFFERS]> {
+    if backend == Backend::Vertex {
+        return Ok([None; MAX_XFB_BUFFERS]);
+    }
+    let usage = gpu.context().counter_buffer_usage(backend);
+    let size = COUNTER * MAX_XFB_BUFFERS as u64;
+    let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device)?;
+    let counter = |number| CounterBuffer::new(buffer.raw()).offset(COUNTER * number as u64);
+    let counters = std::array::from_fn(|number| targets[number].map(|_| counter(number)));
+    made.buffers.push(buffer);
+    Ok(counters)
+}
+
+/// What the draw reads through the input assembler.
+struct Inputs {
+    vertex_buffers: Vec<VertexBuffer>,
+    index_buffer: Option<IndexBuffer>,
+}
+
+fn make_inputs(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) -> Result<Inputs> {
+    let usage = gpu.context().vertex_buffer_usage(backend);
+    let mut vertex_buffers = Vec::new();
+    for (binding, bytes) in (0..).zip(&job.vertex_data.buffers) {
+        let raw = upload(gpu, made, bytes, usage)?;
+        vertex_buffers.push(VertexBuffer::new(binding, raw, bytes.len() as u64));
+    }
+    let Drawn::Indices { indices, .. } = job.drawn else {
+        return Ok(Inputs { vertex_buffers, index_buffer: None });
+    };
+    let bytes = bytemuck::cast_slice(indices);
+    let usage = gpu.context().index_buffer_usage(backend);
+    let raw = upload(gpu, made, bytes, usage)?;
+    let index_buffer = Some(IndexBuffer::new(raw, bytes.len() as u64, IndexType::Uint32));
+    Ok(Inputs { vertex_buffers, index_buffer })
+}
+
+/// A buffer of those bytes, rounded up to whole dwords, which is what shaders read.
+fn upload(
+    gpu: &mut Gpu,
+    made: &mut Made,
+    bytes: &[u8],
+    usage: vk::BufferUsageFlags,
+) -> Result<vk::Buffer> {
+    let size = (bytes.len() as u64).max(1).next_multiple_of(COUNTER);
+    let mut buffer = gpu.create_buffer(size, usage, MemoryLocation::Upload)?;
+    // SAFETY: the device does not use it yet.
+    if let Some(place) = unsafe { buffer.mapped_mut() }.get_mut(..bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    let raw = buffer.raw();
+    made.buffers.push(buffer);
+    Ok(raw)
+}
+
+/// Submits the draw between begin and end, and waits for it.
+fn submit(
+    gpu: &mut Gpu,
+    backend: Backend,
+    job: &Job<'_>,
+    made: &mut Made,
+    targets: &[Option<CaptureBuffer>],
+    counters: &[Option<CounterBuffer>],
+    inputs: &Inputs,
+) -> Result<Recorded> {
+    let Made { contents, arena: Some(arena), pipeline: Some(pipeline), .. } = made else {
+        bail!("no pipeline");
+    };
+    // What is bound behind the last buffer that is captured to would be refused.
+    let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    let desc =
+        CaptureDesc::new(pipeline).buffers(&targets[..used]).vertex_buffers(&inputs.vertex_buffers);
+    let counters = if backend == Backend::Vertex { &[] } else { &counters[..used] };
+    let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
+    let kernels = gpu.kernels();
+    let is_graphics = backend != Backend::Compute;
+    let recorded = gpu.submit(|context, cmd| {
+        let mut capture = Capture::new(context, &kernels);
+        // SAFETY: the command buffer is outside of a render pass, and in one where graphics are drawn; everything that
+        // is bound is of this device, outlives the submission, and holds all that the draw reads.
+        unsafe {
+            if is_graphics {
+                begin_render_pass(context, cmd, render_pass, framebuffer);
+            }
+            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+            if !contents.sets().is_empty() {
+                recorder.bind_descriptor_sets(0, contents.sets(), &[])?;
+            }
+            if !job.contents.push_constants.is_empty() {
+                recorder.push_constants(0, &job.contents.push_constants)?;
+            }
+            match (job.drawn, &inputs.index_buffer) {
+                (Drawn::Indices { draw, .. }, Some(indices)) => {
+                    recorder.bind_index_buffer(indices)?;
+                    recorder.draw_indexed(job.topology, draw)?;
+                }
+                (Drawn::Indices { .. }, None) => {}
+                (Drawn::Vertices(draw), _) => recorder.draw(job.topology, draw)?,
+            }
+            let recorded = recorder.end(counters)?;
+            if is_graphics {
+                context.device().cmd_end_render_pass(cmd);
+            }
+            context.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
+            Ok(recorded)
+        }
+    })?;
+    Ok(recorded)
+}

@@ -1,0 +1,156 @@
+//! What is drawn: vertices, or indices of them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
+use vkxfb::topology::PrimitiveTopology;
+
+use super::mesh::Mesh;
+
+/// The draw, and where its vertices come from.
+#[derive(Debug, clap::Args)]
+pub(super) struct DrawArguments {
+    /// How vertices make primitives, as Vulkan names them
+    #[arg(long, default_value = "triangle-list")]
+    pub(super) topology: PrimitiveTopology,
+    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, or .csv with a line of names
+    #[arg(long, value_name = "FILE")]
+    pub(super) mesh: Option<PathBuf>,
+    /// Draw only so many vertices, or indices; without a mesh there are none but these
+    #[arg(long, value_name = "N")]
+    vertices: Option<u32>,
+    /// Instances
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    instances: u32,
+    /// Begin with this vertex
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "indices")]
+    first_vertex: u32,
+    /// Begin with this instance
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first_instance: u32,
+    /// Draw by the indices in this file: numbers between spaces, commas or lines
+    #[arg(long, value_name = "FILE")]
+    indices: Option<PathBuf>,
+    /// Draw the vertices of a mesh one after another, whatever its faces are
+    #[arg(long, conflicts_with = "indices")]
+    no_indices: bool,
+    /// Begin primitives anew at the index 4294967295, for which --indices takes the word restart too
+    #[arg(long, requires = "indices")]
+    pub(super) restart: bool,
+}
+
+/// A draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// Vertices one after another.
+    Vertices(Draw),
+    /// By indices.
+    Indices { indices: Vec<u32>, draw: DrawIndexed, restart: bool },
+}
+
+impl Drawn {
+    /// Primitives that the draw makes, of all instances: those that there has to be room for.
+    pub(super) fn primitives(&self, topology: PrimitiveTopology) -> u64 {
+        match self {
+            Self::Vertices(draw) => {
+                topology.primitive_count(draw.vertex_count) * u64::from(draw.instance_count)
+            }
+            Self::Indices { indices, draw, restart } => {
+                let is_end = |index: &u32| *restart && *index == RESTART;
+                let count = |part: &[u32]| topology.primitive_count(part.len() as u32);
+                let drawn = &indices[..draw.index_count as usize];
+                let primitives: u64 = drawn.split(is_end).map(count).sum();
+                primitives * u64::from(draw.instance_count)
+            }
+        }
+    }
+}
+
+/// The index that restarts primitives.
+const RESTART: u32 = IndexType::Uint32.restart_index();
+
+impl DrawArguments {
+    /// The draw of a mesh, if there is one, for a shader that reads vertex attributes or does not.
+    pub(super) fn drawn(&self, mesh: Option<&Mesh>, has_attributes: bool) -> Result<Drawn> {
+        let indices = match (&self.indices, mesh) {
+            (Some(file), _) => Some(read_indices(file, self.restart)?),
+            (None, Some(mesh)) if !self.no_indices => mesh.triangles.clone(),
+            _ => None,
+        };
+        let Some(indices) = indices else { return self.vertices(mesh, has_attributes) };
+        if self.first_vertex != 0 {
+            bail!("--first-vertex is of draws without indices: --no-indices draws the mesh so");
+        }
+        if let Some(mesh) = mesh.filter(|_| has_attributes) {
+            let is_vertex =
+                |index: &&u32| **index < mesh.vertices || (self.restart && **index == RESTART);
+            if let Some(index) = indices.iter().find(|index| !is_vertex(index)) {
+                bail!("index {index} is none of the {} vertices of {}", mesh.vertices, mesh.name);
+            }
+        }
+        let all = u32::try_from(indices.len()).context("more indices than a draw takes")?;
+        let index_count = self.vertices.unwrap_or(all);
+        if index_count > all {
+            bail!("--vertices {index_count}: there are {all} indices");
+        }
+        let draw = DrawIndexed::new(index_count)
+            .instance_count(self.instances)
+            .first_instance(self.first_instance);
+        Ok(Drawn::Indices { indices, draw, restart: self.restart })
+    }
+
+    fn vertices(&self, mesh: Option<&Mesh>, has_attributes: bool) -> Result<Drawn> {
+        let first = self.first_vertex;
+        let vertices = match (mesh, self.vertices) {
+            (Some(mesh), given) => {
+                let all = mesh.vertices.saturating_sub(first);
+                if has_attributes
+                    && (given.is_some_and(|given| given > all) || first > mesh.vertices)
+                {
+                    let given = given.unwrap_or(0);
+                    let Mesh { vertices, name, .. } = mesh;
+                    bail!("{given} vertices from {first} on pass the {vertices} of {name}");
+                }
+                given.unwrap_or(all)
+            }
+            (None, Some(given)) => given,
+            (None, None) => {
+                bail!("nothing says what is drawn: --vertices N, --mesh FILE or --indices FILE")
+            }
+        };
+        let draw = Draw::new(vertices)
+            .instance_count(self.instances)
+            .first_vertex(first)
+            .first_instance(self.first_instance);
+        Ok(Drawn::Vertices(draw))
+    }
+}
+
+/// Numbers between what is none.
+fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+    let index = |word: &str| match word {
+        "restart" if restart => Ok(RESTART),
+        _ => word.parse().with_context(|| format!("{name}: '{word}' is no index")),
+    };
+    words.filter(|word| !word.is_empty()).map(index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restarts_part_a_draw() {
+        let draw = DrawIndexed::new(9).instance_count(2);
+        let indices = vec![0, 1, 2, 3, RESTART, 4, 5, 6, RESTART, 7];
+        let strip = PrimitiveTopology::TriangleStrip;
+        let drawn = |restart| Drawn::Indices { indices: indices.clone(), draw, restart };
+        assert_eq!(drawn(true).primitives(strip), 2 * 3);
+        assert_eq!(drawn(false).primitives(strip), 2 * 7);
+        assert_eq!(Drawn::Vertices(Draw::new(5)).primitives(strip), 3);
+    }
+}

@@ -1,0 +1,141 @@
+//! Meshes from files: numbers by vertex, in named columns, and triangles.
+
+mod csv;
+mod names;
+mod obj;
+mod ply;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+pub(super) use self::names::canonical;
+
+/// Numbers of vertices, and how they are joined.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Mesh {
+    /// The path of its file.
+    pub(super) name: String,
+    /// The numbers, in as many vectors of the same length as a vertex has.
+    pub(super) scalars: Vec<Scalar>,
+    /// Scalars that belong together.
+    pub(super) columns: Vec<Column>,
+    /// Vertices.
+    pub(super) vertices: u32,
+    /// Triangles, three vertices each, where the file has faces.
+    pub(super) triangles: Option<Vec<u32>>,
+}
+
+/// A number of each vertex.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scalar {
+    /// As the file names it.
+    pub(super) name: String,
+    /// By vertex.
+    pub(super) values: Values,
+}
+
+/// Numbers as a file has them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Values {
+    /// Integers, of which so many stand for 1 where a float is read, as in colours of bytes.
+    Int { values: Vec<i128>, one: u32 },
+    /// Floats.
+    Float(Vec<f64>),
+}
+
+/// A scalar, or a vector of up to four.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// Indices of its scalars.
+    pub(super) parts: Vec<usize>,
+}
+
+impl Values {
+    pub(super) fn float(&self, vertex: usize) -> f64 {
+        match self {
+            Self::Int { values, one } => values[vertex] as f64 / f64::from(*one),
+            Self::Float(values) => values[vertex],
+        }
+    }
+
+    /// The number, where it is an integer.
+    pub(super) fn int(&self, vertex: usize) -> Option<i128> {
+        match self {
+            Self::Int { values, .. } => values.get(vertex).copied(),
+            Self::Float(values) => {
+                values.get(vertex).filter(|value| value.fract() == 0.0).map(|value| *value as i128)
+            }
+        }
+    }
+}
+
+impl Mesh {
+    /// Reads a file, by its extension.
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let name = file.display().to_string();
+        let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        let mesh = match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("ply") => ply::parse(&bytes),
+            Some("obj") => obj::parse(&bytes),
+            Some("csv") => csv::parse(&bytes),
+            _ => bail!("{name}: meshes are read from .ply, .obj and .csv"),
+        };
+        let mesh = mesh.and_then(|parsed| parsed.finish(&name));
+        mesh.with_context(|| format!("cannot read the mesh {name}"))
+    }
+
+    /// The column of that name: a group, or one scalar.
+    pub(super) fn column(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Column> {
+        let group = self.columns.iter().find(|column| is_wanted(&column.name)).cloned();
+        group.or_else(|| {
+            let part = self.scalars.iter().position(|scalar| is_wanted(&scalar.name))?;
+            Some(Column { name: self.scalars[part].name.clone(), parts: vec![part] })
+        })
+    }
+
+    /// What columns there are, for messages.
+    pub(super) fn list(&self) -> String {
+        let one = |column: &Column| {
+            let parts: Vec<_> = column.parts.iter().map(|p| &*self.scalars[*p].name).collect();
+            match parts[..] {
+                [part] if part == column.name => part.to_owned(),
+                _ => format!("{} ({})", column.name, parts.join(" ")),
+            }
+        };
+        let all: Vec<String> = self.columns.iter().map(one).collect();
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, Default)]
+struct Parsed {
+    scalars: Vec<Scalar>,
+    vertices: usize,
+    triangles: Option<Vec<u32>>,
+}
+
+impl Parsed {
+    /// Puts scalars together, and looks whether all vertices of triangles are there.
+    fn finish(self, name: &str) -> Result<Mesh> {
+        let Self { scalars, vertices, triangles } = self;
+        let Ok(vertices) = u32::try_from(vertices) else {
+            bail!("{vertices} vertices, more than indices reach");
+        };
+        let outside = triangles.iter().flatten().find(|index| **index >= vertices);
+        if let Some(index) = outside {
+            bail!("a face has vertex {index}, and there are {vertices} vertices");
+        }
+        let columns = names::columns(scalars.iter().map(|scalar| &*scalar.name));
+        Ok(Mesh { name: name.to_owned(), scalars, columns, vertices, triangles })
+    }
+}
+
+/// Adds a face, as a fan of triangles.
+fn add_face(triangles: &mut Vec<u32>, face: &[u32]) {
+    let [hub, rest @ ..] = face else { return };
+    triangles.extend(rest.windows(2).flat_map(|edge| [*hub, edge[0], edge[1]]));
+}

@@ -1,0 +1,193 @@
+//! Names of columns: which scalars are a vector, and which input of a shader a vector is for.
+
+use super::Column;
+
+/// Components by their suffix. A point or brackets are as this command writes them, an underscore as many tools do.
+const SUFFIXES: [[&str; 4]; 4] = [
+    [".x", ".y", ".z", ".w"],
+    [".r", ".g", ".b", ".a"],
+    ["[0]", "[1]", "[2]", "[3]"],
+    ["_x", "_y", "_z", "_w"],
+];
+
+/// Scalars whose whole names say what they are, as PLY has them.
+const WHOLE: [(&str, &[&str]); 8] = [
+    ("position", &["x", "y", "z", "w"]),
+    ("normal", &["nx", "ny", "nz"]),
+    ("texcoord", &["u", "v"]),
+    ("texcoord", &["s", "t"]),
+    ("texcoord", &["texture_u", "texture_v"]),
+    ("color", &["red", "green", "blue", "alpha"]),
+    ("color", &["r", "g", "b", "a"]),
+    ("tangent", &["tx", "ty", "tz", "tw"]),
+];
+
+/// What inputs are called, by what meshes have.
+const ALIASES: [(&str, &[&str]); 6] = [
+    ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
+    ("normal", &["normals", "norm", "nrm"]),
+    (
+        "texcoord",
+        &[
+            "texcoords",
+            "uv",
+            "uvs",
+            "st",
+            "tex",
+            "texturecoord",
+            "texturecoords",
+            "texuv",
+            "uvcoord",
+        ],
+    ),
+    ("color", &["colors", "colour", "colours", "col", "rgb", "rgba"]),
+    ("tangent", &["tangents", "tan"]),
+    ("bitangent", &["bitangents", "binormal", "binormals"]),
+];
+
+/// What compilers and habits put before a name.
+const PREFIXES: [&str; 11] =
+    ["in", "a", "i", "v", "vs", "gl", "attr", "attribute", "input", "var", "vertex"];
+
+/// Puts scalars together: those with suffixes of one name, and those known by their whole names, as far as the
+/// components go from the first on without a hole. All others are columns of their own.
+pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
+    let mut found: Vec<(String, [Option<usize>; 4])> = Vec::new();
+    let mut alone = Vec::new();
+    for (index, name) in names.enumerate() {
+        let Some((column, component)) = component_of(name) else {
+            alone.push((index, name));
+            continue;
+        };
+        let known =
+            found.iter_mut().find(|(other, parts)| *other == column && parts[component].is_none());
+        match known {
+            Some((_, parts)) => parts[component] = Some(index),
+            None => {
+                let mut parts = [None; 4];
+                parts[component] = Some(index);
+                found.push((column, parts));
+            }
+        }
+    }
+    let whole = found.into_iter().map(|(name, parts)| {
+        let parts = parts.into_iter().map_while(|part| part).collect();
+        Column { name, parts }
+    });
+    let alone =
+        alone.into_iter().map(|(index, name)| Column { name: name.to_owned(), parts: vec![index] });
+    let mut columns: Vec<Column> = whole.filter(|c| !c.parts.is_empty()).chain(alone).collect();
+    columns.sort_by_key(|column| column.parts.first().copied());
+    columns
+}
+
+/// The column that a scalar is a component of, by its name, and which.
+fn component_of(name: &str) -> Option<(String, usize)> {
+    let name = name.trim();
+    for suffixes in SUFFIXES {
+        for (component, suffix) in suffixes.iter().enumerate() {
+            if let Some(column) = name.strip_suffix(suffix).filter(|column| !column.is_empty()) {
+                return Some((column.to_owned(), component));
+            }
+        }
+    }
+    let lower = name.to_ascii_lowercase();
+    WHOLE.iter().find_map(|(column, parts)| {
+        let component = parts.iter().position(|part| *part == lower)?;
+        Some(((*column).to_owned(), component))
+    })
+}
+
+/// A name without what says only that it is an input: `inPosition`, `a_pos` and `in.var.POSITION0` are `position`.
+pub(in crate::capture) fn canonical(name: &str) -> String {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let mut words = words(last);
+    while words.len() > 1 && PREFIXES.contains(&&*words[0]) {
+        words.remove(0);
+    }
+    if words.len() > 1 && words.last().is_some_and(|word| word == "0") {
+        words.pop();
+    }
+    let joined = words.concat();
+    let alias = ALIASES.iter().find(|(_, others)| others.contains(&&*joined));
+    alias.map_or(joined, |(name, _)| (*name).to_owned())
+}
+
+/// The words of a name in lower case: cut at what is no letter or digit, before capitals, and around numbers.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = None;
+    for c in name.chars() {
+        if !c.is_alphanumeric() {
+            before = None;
+            continue;
+        }
+        let begins = before.is_none_or(|before: char| {
+            (before.is_lowercase() && c.is_uppercase())
+                || before.is_ascii_digit() != c.is_ascii_digit()
+        });
+        if begins {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+        before = Some(c);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_inputs_come_down_to_what_meshes_have() {
+        for (name, expected) in [
+            ("position", "position"),
+            ("inPosition", "position"),
+            ("a_pos", "position"),
+            ("aPos", "position"),
+            ("in.var.POSITION0", "position"),
+            ("in_var_TEXCOORD0", "texcoord"),
+            ("vertexNormal", "normal"),
+            ("vertex", "position"),
+            ("texCoord", "texcoord"),
+            ("UV0", "texcoord"),
+            ("in_uv1", "uv1"),
+            ("gl_Position", "position"),
+            ("inputs.vColour", "color"),
+            ("a", "a"),
+        ] {
+            assert_eq!(canonical(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn scalars_are_put_together() {
+        let of = |names: &[&str]| {
+            let column = |c: Column| (c.name, c.parts);
+            columns(names.iter().copied()).into_iter().map(column).collect::<Vec<_>>()
+        };
+        let column = |name: &str, parts: &[usize]| (name.to_owned(), parts.to_vec());
+        assert_eq!(
+            of(&["x", "y", "z", "nx", "ny", "nz", "id"]),
+            [column("position", &[0, 1, 2]), column("normal", &[3, 4, 5]), column("id", &[6])]
+        );
+        assert_eq!(
+            of(&["a.y", "a.x", "m[0].x", "m[1].x", "w[1]", "w[0]"]),
+            [
+                column("m[0]", &[2]),
+                column("m[1]", &[3]),
+                column("w", &[5, 4]),
+                column("a", &[1, 0])
+            ]
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+        );
+        // A hole ends a vector.
+        assert_eq!(of(&["p.x", "p.z"]), [column("p", &[0])]);
+    }
+}

@@ -1,0 +1,96 @@
+//! PLY, as text and binary in both byte orders.
+
+use anyhow::{Context, Result, bail};
+use ply_rs_bw::parser::Parser;
+use ply_rs_bw::ply::{DefaultElement, Property, PropertyType, ScalarType};
+
+use super::{Parsed, Scalar, Values, add_face};
+
+/// What the list of a face's vertices is called.
+const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+
+/// Properties whose integers stand for 0 to 1.
+const COLORS: [&str; 4] = ["red", "green", "blue", "alpha"];
+
+pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
+    let ply = Parser::<DefaultElement>::new().read_ply(&mut bytes)?;
+    let element = |name: &str| Some((ply.header.elements.get(name)?, ply.payload.get(name)?));
+    let Some((vertex, vertices)) = element("vertex") else {
+        bail!("no element 'vertex'");
+    };
+    let mut parsed = Parsed { vertices: vertices.len(), ..Parsed::default() };
+    for (name, property) in &vertex.properties {
+        let PropertyType::Scalar(ty) = &property.data_type else { continue };
+        let values = vertices.iter().map(|vertex| vertex.get(name).and_then(Number::of));
+        let values: Vec<Number> = values
+            .collect::<Option<_>>()
+            .with_context(|| format!("a vertex without the property '{name}'"))?;
+        let values = match values.iter().map(Number::int).collect::<Option<Vec<i128>>>() {
+            Some(values) if is_integer(ty) => Values::Int { values, one: one_of(name, ty) },
+            _ => Values::Float(values.iter().map(Number::float).collect()),
+        };
+        parsed.scalars.push(Scalar { name: name.clone(), values });
+    }
+    if let Some((_, faces)) = element("face") {
+        let mut triangles = Vec::new();
+        for (number, face) in faces.iter().enumerate() {
+            let list = FACE_LISTS.iter().find_map(|name| face.get(*name));
+            let list = list.and_then(Property::to_u32_list);
+            let list = list.with_context(|| format!("face {number} has no list of vertices"))?;
+            add_face(&mut triangles, &list);
+        }
+        // A cloud of points may declare faces, and have none.
+        parsed.triangles = Some(triangles).filter(|triangles| !triangles.is_empty());
+    }
+    Ok(parsed)
+}
+
+/// A number of a property.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Int(i128),
+    Float(f64),
+}
+
+impl Number {
+    fn of(property: &Property) -> Option<Self> {
+        Some(match *property {
+            Property::Char(value) => Self::Int(value.into()),
+            Property::UChar(value) => Self::Int(value.into()),
+            Property::Short(value) => Self::Int(value.into()),
+            Property::UShort(value) => Self::Int(value.into()),
+            Property::Int(value) => Self::Int(value.into()),
+            Property::UInt(value) => Self::Int(value.into()),
+            Property::Float(value) => Self::Float(value.into()),
+            Property::Double(value) => Self::Float(value),
+            _ => return None,
+        })
+    }
+
+    fn int(&self) -> Option<i128> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Float(_) => None,
+        }
+    }
+
+    fn float(&self) -> f64 {
+        match self {
+            Self::Int(value) => *value as f64,
+            Self::Float(value) => *value,
+        }
+    }
+}
+
+const fn is_integer(ty: &ScalarType) -> bool {
+    !matches!(ty, ScalarType::Float | ScalarType::Double)
+}
+
+/// What stands for 1 where the property is read as a float.
+fn one_of(name: &str, ty: &ScalarType) -> u32 {
+    match ty {
+        ScalarType::UChar if COLORS.contains(&name) => u8::MAX.into(),
+        ScalarType::UShort if COLORS.contains(&name) => u16::MAX.into(),
+        _ => 1,
+    }
+}

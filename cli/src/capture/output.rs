@@ -1,0 +1,202 @@
+//! What was captured as a table, CSV and JSON.
+
+mod ply;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use vkxfb::topology::PrimitiveTopology;
+
+use super::records::{Column, Number, Records};
+
+/// How captured vertices are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Table,
+    /// A line of names, then a line a vertex.
+    Csv,
+    /// With the device, the types and the counts.
+    Json,
+    /// A mesh, as text.
+    Ply,
+}
+
+impl Format {
+    /// The format that a file's extension asks for.
+    pub(super) fn of(file: &Path) -> Self {
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        let format = extension.and_then(|extension| Self::from_str(extension, true).ok());
+        format.unwrap_or(Self::Table)
+    }
+}
+
+/// A capture, to be shown.
+pub(super) struct Shown<'a> {
+    pub(super) device: &'a str,
+    pub(super) backend: &'static str,
+    pub(super) topology: PrimitiveTopology,
+    pub(super) primitives_written: u64,
+    pub(super) primitives_needed: u64,
+    pub(super) records: &'a Records<'a>,
+}
+
+/// Rules above, below, and under the head.
+const RULES: TableStyle =
+    TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+impl Shown<'_> {
+    /// The text in a format, with a line break at the end.
+    pub(super) fn render(&self, format: Format) -> Result<String> {
+        match format {
+            Format::Table => Ok(self.table()),
+            Format::Csv => self.csv(),
+            Format::Json => {
+                let json = Json::of(self);
+                Ok(serde_json::to_string_pretty(&json)? + "\n")
+            }
+            Format::Ply => ply::render(self),
+        }
+    }
+
+    /// What was captured in a sentence.
+    pub(super) fn summary(&self) -> String {
+        let Self { topology, backend, device, primitives_written, primitives_needed, .. } = self;
+        let vertices = self.records.vertices;
+        let lost = match primitives_needed - primitives_written {
+            0 => String::new(),
+            lost => format!(", {lost} did not fit"),
+        };
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let vertex = if vertices == 1 { "vertex" } else { "vertices" };
+        format!(
+            "{vertices} {vertex} of {primitives_written} primitive{} ({topology}) written{lost}; backend {backend}, {device}",
+            plural(*primitives_written)
+        )
+    }
+
+    fn per_primitive(&self) -> usize {
+        self.topology.vertices_per_primitive() as usize
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.records.columns.iter().flat_map(Column::names)
+    }
+
+    fn numbers(&self, vertex: usize) -> impl Iterator<Item = Number> {
+        self.records.columns.iter().flat_map(move |column| self.records.numbers(vertex, column))
+    }
+
+    fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_style(RULES).force_no_tty();
+        table.set_header(["primitive".to_owned()].into_iter().chain(self.names()));
+        for vertex in 0..self.records.vertices {
+            let primitive = (vertex / self.per_primitive()).to_string();
+            let numbers = self.numbers(vertex).map(|number| number.to_string());
+            table.add_row([primitive].into_iter().chain(numbers));
+        }
+        for column in table.column_iter_mut() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let lines = table.trim_fmt();
+        format!("{lines}\n{}\n", self.summary())
+    }
+
+    fn csv(&self) -> Result<String> {
+        let mut writer = ::csv::Writer::from_writer(Vec::new());
+        writer.write_record(["primitive".to_owned()].into_iter().chain(self.names()))?;
+        for vertex in 0..self.records.vertices {
+            let primitive = (vertex / self.per_primitive()).to_string();
+            let numbers = self.numbers(vertex).map(|number| number.to_string());
+            writer.write_record([primitive].into_iter().chain(numbers))?;
+        }
+        let bytes = writer.into_inner().context("cannot write CSV")?;
+        Ok(String::from_utf8(bytes)?)
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    device: &'a str,
+    backend: &'static str,
+    topology: String,
+    vertices_per_primitive: usize,
+    primitives_written: u64,
+    /// Those that there would have been room for in buffers that are large enough.
+    primitives_needed: u64,
+    columns: Vec<JsonColumn<'a>>,
+    /// By captured vertex.
+    records: Vec<JsonRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonColumn<'a> {
+    name: String,
+    /// As GLSL writes it.
+    #[serde(rename = "type")]
+    ty: &'a str,
+    buffer: u32,
+    /// Bytes from the start of the record.
+    offset: u32,
+}
+
+#[derive(Serialize)]
+struct JsonRecord<'a> {
+    primitive: usize,
+    outputs: Outputs<'a>,
+}
+
+/// The numbers of a vertex by the name of the output, in its order.
+struct Outputs<'a> {
+    records: &'a Records<'a>,
+    vertex: usize,
+}
+
+impl<'a> Json<'a> {
+    fn of(shown: &'a Shown<'a>) -> Self {
+        let column = |column: &'a Column| {
+            let (buffer, offset) = column.place();
+            let name = match &column.letters[..] {
+                [_] => column.names().concat(),
+                _ => column.name.clone(),
+            };
+            JsonColumn { name, ty: &column.ty, buffer, offset }
+        };
+        let record = |vertex| JsonRecord {
+            primitive: vertex / shown.per_primitive(),
+            outputs: Outputs { records: shown.records, vertex },
+        };
+        Self {
+            device: shown.device,
+            backend: shown.backend,
+            topology: shown.topology.to_string(),
+            vertices_per_primitive: shown.per_primitive(),
+            primitives_written: shown.primitives_written,
+            primitives_needed: shown.primitives_needed,
+            columns: shown.records.columns.iter().map(column).collect(),
+            records: (0..shown.records.vertices).map(record).collect(),
+        }
+    }
+}
+
+/// A scalar is a number, a vector a list.
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let columns = &self.records.columns;
+        let mut map = serializer.serialize_map(Some(columns.len()))?;
+        for column in columns {
+            let numbers = self.records.numbers(self.vertex, column);
+            match &numbers[..] {
+                [number] => map.serialize_entry(&column.names().concat(), number)?,
+                _ => map.serialize_entry(&column.name, &numbers)?,
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,232 @@
+//! The numbers of what was captured.
+
+use serde::{Serialize, Serializer};
+use vkxfb::capture::{CapturedOutput, InterfaceVariable};
+use vkxfb::spirv::NumericClass;
+
+use super::device::Taken;
+
+/// A captured output: a scalar, a vector, or a column of a matrix.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// The output's name, or what names it by its place.
+    pub(super) name: String,
+    /// As GLSL writes it.
+    pub(super) ty: String,
+    /// Whether it is the built-in of that name.
+    pub(super) is_position: bool,
+    /// A letter for each component, nothing for a scalar.
+    pub(super) letters: Vec<char>,
+    output: CapturedOutput,
+}
+
+/// What was captured, vertex by vertex.
+pub(super) struct Records<'a> {
+    pub(super) columns: Vec<Column>,
+    /// Vertices that were written.
+    pub(super) vertices: usize,
+    taken: &'a Taken,
+}
+
+/// A number of a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    /// Of 16 bits too.
+    Float(f32),
+    Double(f64),
+    Int(i64),
+    Uint(u64),
+}
+
+impl<'a> Records<'a> {
+    /// What was captured of a shader with these outputs, whose primitives have so many vertices.
+    pub(super) fn of(
+        taken: &'a Taken,
+        variables: &[InterfaceVariable],
+        vertices_per_primitive: u32,
+    ) -> Self {
+        let columns = taken.layout.outputs.iter().map(|output| Column::of(output, variables));
+        let vertices = taken.primitives_written as usize * vertices_per_primitive as usize;
+        Self { columns: columns.collect(), vertices, taken }
+    }
+
+    /// The components of a column in the record of a vertex.
+    pub(super) fn numbers(&self, vertex: usize, column: &Column) -> Vec<Number> {
+        let output = &column.output;
+        let buffer = output.buffer as usize;
+        let stride = self.taken.layout.strides[buffer].unwrap_or(0) as usize;
+        let start = vertex * stride + output.offset as usize;
+        let bytes = self.taken.buffers[buffer].get(start..start + output.size() as usize);
+        let components = bytes.unwrap_or_default().chunks_exact(output.bits as usize / 8);
+        components.map(|bytes| Number::of(bytes, output.class)).collect()
+    }
+
+    /// The column that is a position: the built-in, otherwise the first vector of three or four floats.
+    pub(super) fn position(&self) -> Option<&Column> {
+        let is_place = |column: &&Column| {
+            column.output.class == NumericClass::Float && column.output.components >= 3
+        };
+        let built_in = self.columns.iter().find(|column| column.is_position && is_place(column));
+        built_in.or_else(|| self.columns.iter().find(is_place))
+    }
+}
+
+impl Column {
+    fn of(output: &CapturedOutput, variables: &[InterfaceVariable]) -> Self {
+        let own = variables
+            .iter()
+            .find(|v| v.variable == output.variable && output.path.starts_with(&v.path));
+        let rest = own.map_or(&[][..], |own| &output.path[own.path.len()..]);
+        // Components that are captured one by one keep their letters.
+        let component = match (own, rest) {
+            (Some(own), [component]) if is_vector(&own.ty) => Some(*component),
+            _ => None,
+        };
+        let name = match (own, component) {
+            (Some(own), Some(_)) => own.name.clone().or_else(|| own.selector.clone()),
+            // Without a name the way from what has a place.
+            (Some(own), None) => output.name.clone().or_else(|| {
+                let indices = rest.iter().map(|index| format!("[{index}]"));
+                Some(own.selector.clone()? + &indices.collect::<String>())
+            }),
+            (None, _) => output.name.clone(),
+        };
+        let per_component = (output.bits / 32).max(1);
+        let first = own.map_or(0, |own| output.component.saturating_sub(own.component));
+        let first = component.unwrap_or(first / per_component);
+        let letters = ['x', 'y', 'z', 'w'].into_iter().skip(first as usize);
+        let letters = match (output.components, component) {
+            (1, None) => Vec::new(),
+            (count, _) => letters.take(count as usize).collect(),
+        };
+        Self {
+            name: name.unwrap_or_else(|| output.variable.to_string()),
+            ty: type_name(output),
+            is_position: own.is_some_and(|own| own.built_in_name().as_deref() == Some("Position")),
+            letters,
+            output: output.clone(),
+        }
+    }
+
+    /// The names of the components.
+    pub(super) fn names(&self) -> Vec<String> {
+        match &self.letters[..] {
+            [] => vec![self.name.clone()],
+            letters => letters.iter().map(|letter| format!("{}.{letter}", self.name)).collect(),
+        }
+    }
+
+    /// Bits of a component.
+    pub(super) const fn bits(&self) -> u32 {
+        self.output.bits
+    }
+
+    /// What the components are.
+    pub(super) const fn class(&self) -> NumericClass {
+        self.output.class
+    }
+
+    /// Capture buffer, and bytes from the start of the record.
+    pub(super) const fn place(&self) -> (u32, u32) {
+        (self.output.buffer, self.output.offset)
+    }
+}
+
+/// Whether GLSL's name of a type is a vector's.
+fn is_vector(ty: &str) -> bool {
+    ty.contains("vec") && !ty.contains(['[', ' '])
+}
+
+/// As GLSL writes it.
+fn type_name(output: &CapturedOutput) -> String {
+    let (scalar, prefix) = match (output.class, output.bits) {
+        (NumericClass::Float, 16) => ("float16_t", "f16"),
+        (NumericClass::Float, 64) => ("double", "d"),
+        (NumericClass::Float, _) => ("float", ""),
+        (NumericClass::Sint, 8) => ("int8_t", "i8"),
+        (NumericClass::Sint, 16) => ("int16_t", "i16"),
+        (NumericClass::Sint, 64) => ("int64_t", "i64"),
+        (NumericClass::Sint, _) => ("int", "i"),
+        (NumericClass::Uint, 8) => ("uint8_t", "u8"),
+        (NumericClass::Uint, 16) => ("uint16_t", "u16"),
+        (NumericClass::Uint, 64) => ("uint64_t", "u64"),
+        (NumericClass::Uint, _) => ("uint", "u"),
+    };
+    match output.components {
+        1 => scalar.to_owned(),
+        count => format!("{prefix}vec{count}"),
+    }
+}
+
+impl Number {
+    fn of(bytes: &[u8], class: NumericClass) -> Self {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(wide);
+        let unused = 64 - 8 * bytes.len() as u32;
+        match (class, bytes.len()) {
+            (NumericClass::Float, 2) => Self::Float(half::f16::from_bits(bits as u16).into()),
+            (NumericClass::Float, 8) => Self::Double(f64::from_bits(bits)),
+            (NumericClass::Float, _) => Self::Float(f32::from_bits(bits as u32)),
+            (NumericClass::Sint, _) => Self::Int((bits << unused).cast_signed() >> unused),
+            (NumericClass::Uint, _) => Self::Uint(bits),
+        }
+    }
+
+    /// The number as a float, for pictures.
+    pub(super) fn to_f64(self) -> f64 {
+        match self {
+            Self::Float(value) => value.into(),
+            Self::Double(value) => value,
+            Self::Int(value) => value as f64,
+            Self::Uint(value) => value as f64,
+        }
+    }
+}
+
+/// With as few digits as tell it from its neighbours.
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Int(value) => value.fmt(f),
+            Self::Uint(value) => value.fmt(f),
+        }
+    }
+}
+
+/// What JSON has no number for is a string: "NaN", "inf", "-inf".
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Float(value) if value.is_finite() => serializer.serialize_f32(*value),
+            Self::Double(value) if value.is_finite() => serializer.serialize_f64(*value),
+            Self::Int(value) => serializer.serialize_i64(*value),
+            Self::Uint(value) => serializer.serialize_u64(*value),
+            Self::Float(_) | Self::Double(_) => serializer.collect_str(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_of_their_types() {
+        let of = |bytes: &[u8], class| Number::of(bytes, class).to_string();
+        assert_eq!(of(&(-2i32).to_le_bytes(), NumericClass::Sint), "-2");
+        assert_eq!(of(&(-2i64).to_le_bytes(), NumericClass::Sint), "-2");
+        assert_eq!(of(&[0xfe], NumericClass::Sint), "-2");
+        assert_eq!(of(&[0xfe, 0xff], NumericClass::Uint), "65534");
+        assert_eq!(of(&u64::MAX.to_le_bytes(), NumericClass::Uint), "18446744073709551615");
+        assert_eq!(of(&[0x00, 0x38], NumericClass::Float), "0.5");
+        assert_eq!(of(&0.1f32.to_le_bytes(), NumericClass::Float), "0.1");
+        assert_eq!(of(&1e300f64.to_le_bytes(), NumericClass::Float), "1e300");
+        let json = |number| serde_json::to_string(&number).unwrap();
+        assert_eq!(json(Number::Float(0.1)), "0.1");
+        assert_eq!(json(Number::Float(f32::NAN)), "\"NaN\"");
+        assert_eq!(json(Number::Double(f64::NEG_INFINITY)), "\"-inf\"");
+    }
+}

@@ -1,0 +1,580 @@
+//! `vkxfb capture` as a user runs it: what is captured of which files, and what it says of wrong ones.
+//!
+//! What is right is what the driver captures of the same draw.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod command;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use self::command::{Ran, Shaders, vkxfb};
+use serde_json::{Value, json};
+
+/// Makes its vertices of their numbers.
+const NUMBERS: &str = "
+    #version 450
+    layout(xfb_buffer = 0, xfb_stride = 28, xfb_offset = 0) out gl_PerVertex { vec4 gl_Position; };
+    layout(xfb_buffer = 0, xfb_offset = 16, location = 0) out flat uvec2 numbers;
+    layout(xfb_buffer = 1, xfb_stride = 8, xfb_offset = 4, location = 1) out float half_of;
+    void main() {
+        gl_Position = vec4(gl_VertexIndex, -0.1, 0, 1);
+        numbers = uvec2(gl_VertexIndex, gl_InstanceIndex);
+        half_of = 0.5 * gl_VertexIndex;
+    }";
+
+/// Reads all that a file can hold: attributes, a uniform buffer, a storage buffer, push constants, a constant.
+const EVERYTHING: &str = "
+    #version 450
+    layout(constant_id = 7) const int COUNT = 1;
+    layout(location = 0) in vec3 inPosition;
+    layout(location = 1) in vec3 a_normal;
+    layout(location = 2) in vec2 uv0;
+    layout(set = 0, binding = 2) uniform Camera { mat4 matrix; vec4 tint; } camera;
+    layout(std430, set = 1, binding = 0) readonly buffer Offsets { uint count; vec4 offsets[]; };
+    layout(push_constant) uniform Model { vec4 origin; } model;
+    out gl_PerVertex { vec4 gl_Position; };
+    layout(location = 0) out vec3 normal;
+    layout(location = 1) out vec2 texcoord;
+    layout(location = 2) out float sums[COUNT];
+    void main() {
+        gl_Position = camera.matrix * vec4(inPosition, 1) + model.origin + offsets[gl_InstanceIndex % count];
+        normal = a_normal * camera.tint.xyz;
+        texcoord = uv0;
+        for (int i = 0; i < COUNT; i++) sums[i] = inPosition.x + i;
+    }";
+
+const CAPTURED: &str = "gl_Position,normal,texcoord,sums";
+
+/// A square of two triangles, the second as a face of four corners could have it.
+const OBJ: &str = "
+v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 1
+vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1
+vn 0 0 1\nvn 0 1 0
+f 1/1/1 2/2/1 3/3/1 4/4/2\n";
+
+/// The same corners, in the order in which OBJ's faces have them.
+const CORNERS: [[f32; 8]; 4] = [
+    [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+    [2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0],
+    [2.0, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
+    [0.0, 2.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
+];
+
+/// Files for [`EVERYTHING`], and the arguments that name them.
+struct Files {
+    shaders: Shaders,
+    arguments: Vec<String>,
+}
+
+impl Files {
+    fn new() -> Self {
+        let shaders = Shaders::new();
+        let floats = |values: &[f32]| bytemuck::cast_slice::<f32, u8>(values).to_vec();
+        let mut camera = [0.0; 20];
+        for i in 0..4 {
+            camera[5 * i] = 0.5;
+        }
+        camera[16..].copy_from_slice(&[1.0, -1.0, 0.25, 1.0]);
+        let mut offsets = bytemuck::cast_slice::<u32, u8>(&[2, 0, 0, 0]).to_vec();
+        offsets.extend(floats(&[0.0, 0.0, 0.0, 0.5, 1.0, 2.0, 3.0, 0.5]));
+        let arguments = [
+            shaders.glsl("all.spv", EVERYTHING),
+            format!("--uniform=0.2={}", shaders.file("camera.bin", &floats(&camera))),
+            format!("--uniform=1.0={}", shaders.file("offsets.bin", &offsets)),
+            format!("--push={}", shaders.file("model.bin", &floats(&[8.0, 0.0, 0.0, 0.0]))),
+            format!("--varyings={CAPTURED}"),
+            "--constant=7=2".to_owned(),
+        ];
+        Self { arguments: arguments.to_vec(), shaders }
+    }
+
+    /// Captures, with more arguments.
+    fn run(&self, more: &[&str]) -> Ran {
+        let arguments = self.arguments.iter().map(String::as_str);
+        let all: Vec<&str> =
+            ["capture"].into_iter().chain(arguments).chain(more.iter().copied()).collect();
+        vkxfb(&all)
+    }
+
+    fn ply(
+        &self,
+        name: &str,
+        encoding: &str,
+        number: fn(f32) -> Vec<u8>,
+        index: fn(i32) -> Vec<u8>,
+    ) -> String {
+        let text = encoding == "ascii";
+        let properties = ["x", "y", "z", "nx", "ny", "nz", "s", "t"];
+        let properties = properties.map(|name| format!("property float {name}\n")).concat();
+        let mut bytes = format!(
+            "ply\nformat {encoding} 1.0\nelement vertex 4\n{properties}element face 1\n\
+             property list uchar int vertex_indices\nend_header\n"
+        )
+        .into_bytes();
+        let mut line = |values: Vec<Vec<u8>>| {
+            bytes.extend(values.join(if text { &b" "[..] } else { b"" }));
+            bytes.extend(if text { &b"\n"[..] } else { b"" });
+        };
+        for corner in CORNERS {
+            line(corner.map(number).to_vec());
+        }
+        let count = if text { b"4".to_vec() } else { vec![4] };
+        line([count].into_iter().chain((0..4).map(index)).collect());
+        self.shaders.file(name, &bytes)
+    }
+}
+
+fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no '{part}' in: {text}");
+    }
+}
+
+#[test]
+fn vertices_without_a_mesh_are_shown_in_every_format() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("numbers.spv", NUMBERS);
+    let draw =
+        ["capture", &shader, "--vertices", "4", "--topology", "triangle-strip", "--validate"];
+    let run = |more: &[&str]| vkxfb(&[&draw[..], more].concat()).exits(0);
+    for backend in ["native", "vertex", "compute"] {
+        let csv = run(&["--backend", backend, "--format", "csv"]).stdout;
+        let rows = |vertices: [u32; 6]| {
+            let row = |(at, v): (usize, &u32)| {
+                let half = f64::from(*v) / 2.0;
+                format!("{},{v}.0,-0.1,0.0,1.0,{v},0,{half:?}\n", at / 3)
+            };
+            vertices.iter().enumerate().map(row).collect::<String>()
+        };
+        let head = "primitive,gl_Position.x,gl_Position.y,gl_Position.z,gl_Position.w,numbers.x,\
+                    numbers.y,half_of\n";
+        assert_eq!(csv, format!("{head}{}", rows([0, 1, 2, 1, 3, 2])), "{backend}");
+    }
+    let last = run(&["--provoking", "last", "--format", "json"]).json();
+    let numbers = |json: &Value| -> Vec<u64> {
+        let records = json["records"].as_array().unwrap();
+        records.iter().map(|r| r["outputs"]["numbers"][0].as_u64().unwrap()).collect()
+    };
+    assert_eq!(numbers(&last), [0, 1, 2, 2, 1, 3]);
+    assert_eq!(
+        last["columns"][2],
+        json!({"name": "half_of", "type": "float", "buffer": 1, "offset": 4})
+    );
+    assert_eq!(last["records"][1]["outputs"]["gl_Position"], json!([1.0, -0.1, 0.0, 1.0]));
+    assert_eq!(last["records"][1]["outputs"]["half_of"], json!(0.5));
+
+    let parts = run(&["--varyings", "@Position.yz,@0", "--format", "csv"]).stdout;
+    let head = "primitive,gl_Position.y,gl_Position.z,numbers.x,numbers.y\n0,-0.1,0.0,0,0\n";
+    assert!(parts.starts_with(head), "{parts}");
+    let table = run(&[]).stdout;
+    assert_contains(&table, &["primitive", "gl_Position.x", "-0.1", "6 vertices of 2 primitives"]);
+    let file = shaders.path("out.csv");
+    let said = run(&["-o", file.to_str().unwrap()]).stdout;
+    assert_contains(
+        &said,
+        &["6 vertices of 2 primitives (triangle-strip) written; backend compute"],
+    );
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("primitive,gl_Position.x"));
+
+    // What does not fit is left away, whole primitives at a time.
+    let json = run(&["--buffer-size", "100", "--instances", "2", "--format", "json"]).json();
+    assert_eq!((&json["primitives_written"], &json["primitives_needed"]), (&json!(1), &json!(4)));
+    assert_eq!(json["records"].as_array().unwrap().len(), 3);
+    assert_contains(&run(&["--buffer-size", "100"]).stdout, &["1 primitive ", ", 1 did not fit;"]);
+    let offset = ["--first-vertex", "5", "--first-instance", "3", "--format", "json"];
+    assert_eq!(run(&offset).json()["records"][0]["outputs"]["numbers"], json!([5, 3]));
+}
+
+#[test]
+fn indices_come_from_a_file_and_restart() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("numbers.spv", NUMBERS);
+    let indices = shaders.file("indices.txt", b"4, 5, 6\n7 restart;8,9 10\n");
+    let mut arguments =
+        vec!["capture", &shader, "--indices", &indices, "--format", "json", "--validate"];
+    arguments.extend(["--topology", "line-strip", "--restart", "--compare"]);
+    let json = vkxfb(&arguments).exits(0).json();
+    let records = json["records"].as_array().unwrap();
+    let numbers: Vec<_> =
+        records.iter().map(|r| r["outputs"]["numbers"][0].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [4, 5, 5, 6, 6, 7, 8, 9, 9, 10]);
+    assert_eq!(json["primitives_needed"], 5);
+    vkxfb(&[&arguments[..], &["--vertices", "9"]].concat()).refuses(&["--vertices 9: there are 8"]);
+}
+
+#[test]
+fn meshes_of_every_format_capture_the_same_as_the_driver() {
+    let files = Files::new();
+    let head = "x,y,z,nx,ny,nz,u,v\n";
+    let line = |corner: &[f32; 8]| corner.map(|number| number.to_string()).join(",") + "\n";
+    let csv = format!("{head}{}", [0, 1, 2, 0, 2, 3].map(|at: usize| line(&CORNERS[at])).concat());
+    let meshes = [
+        files.shaders.file("mesh.obj", OBJ.as_bytes()),
+        files.shaders.file("mesh.csv", csv.as_bytes()),
+        files.ply("text.ply", "ascii", |n| n.to_string().into(), |i| i.to_string().into()),
+        files.ply(
+            "little.ply",
+            "binary_little_endian",
+            |n| n.to_le_bytes().into(),
+            |i| i.to_le_bytes().into(),
+        ),
+        files.ply(
+            "big.ply",
+            "binary_big_endian",
+            |n| n.to_be_bytes().into(),
+            |i| i.to_be_bytes().into(),
+        ),
+    ];
+    let of = |mesh: &str, backend| {
+        let draw = ["--mesh", mesh, "--instances", "2", "--validate", "--format", "csv"];
+        files.run(&[&draw[..], &["--backend", backend]].concat()).exits(0).stdout
+    };
+    let native = of(&meshes[0], "native");
+    for mesh in &meshes {
+        assert_eq!(of(mesh, "compute"), native, "{mesh}");
+    }
+    // Corner 1 in instance 0, and corner 3 in instance 1, which is the last of all.
+    let lines: Vec<&str> = native.lines().collect();
+    assert_eq!(lines.len(), 1 + 12);
+    assert_contains(lines[0], &["primitive,gl_Position.x", "sums[0],sums[1]"]);
+    assert_eq!(lines[2], "0,9.0,0.0,0.0,1.0,0.0,-0.0,0.25,1.0,0.0,2.0,3.0");
+    assert_eq!(lines[12], "3,9.0,3.0,3.5,1.0,0.0,-1.0,0.0,0.0,1.0,0.0,1.0");
+    files.run(&["--mesh", &meshes[0], "--compare", "--resources", "descriptors"]).exits(0);
+    let points =
+        files.run(&["--mesh", &meshes[0], "--no-indices", "--topology", "line-list"]).exits(0);
+    assert_contains(&points.stdout, &["4 vertices of 2 primitives"]);
+}
+
+#[test]
+fn columns_are_chosen_and_made_into_formats() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "shader.wgsl",
+        b"struct Out { @builtin(position) at: vec4f, @location(0) tint: vec4f, @location(1) @interpolate(flat) id: vec2i }
+        @vertex fn main(@location(0) place: vec4f, @location(3) tint: vec4f, @location(4) id: vec2i) -> Out {
+            return Out(place, tint, id);
+        }",
+    );
+    let mesh = shaders.file(
+        "mesh.ply",
+        b"ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty uchar red\n\
+          property uchar green\nproperty int first\nproperty short second\nend_header\n\
+          1 2 255 51 -7 300\n3 4 0 255 2147483647 -1\n",
+    );
+    let mut arguments = vec!["capture", &shader, "--mesh", &mesh, "--topology", "line-list"];
+    arguments.extend(["--varyings", "@Position,@0,@1", "--format", "json", "--validate"]);
+    let chosen = ["--compare", "--attribute", "0=position,3=color,4=first"];
+    let json = vkxfb(&[&arguments[..], &chosen].concat()).exits(0).json();
+    let outputs = |json: &Value, at: usize| {
+        let outputs = json["records"][at]["outputs"].as_object().unwrap();
+        outputs.values().cloned().collect::<Vec<_>>()
+    };
+    // By name: at, id, tint. What a format lacks is 0, and 1 for the fourth component.
+    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([-7, 0]), json!([1.0, 0.2, 0.0, 1.0])];
+    assert_eq!(outputs(&json, 0), expected);
+    let chosen = ["--attribute", "0=position:R16G16_SFLOAT,3=color:R8G8_UNORM,4=second:R16_SINT"];
+    let json = vkxfb(&[&arguments[..], &chosen].concat()).exits(0).json();
+    let expected = [json!([3.0, 4.0, 0.0, 1.0]), json!([-1, 0]), json!([0.0, 1.0, 0.0, 1.0])];
+    assert_eq!(outputs(&json, 1), expected);
+
+    let refuses = |chosen: &str, what: &[&str]| {
+        vkxfb(&[&arguments[..], &["--attribute", chosen]].concat()).refuses(what);
+    };
+    let of_place = [
+        "input 'place' at location 0 (vec4) has no column in",
+        "position (x y), color (red green), first, second",
+    ];
+    refuses("3=color", &of_place);
+    refuses("0=nothing,3=color", &["no column 'nothing'", "position (x y)"]);
+    refuses("0=position,0=color", &["location 0 two columns"]);
+    refuses("9=position", &["no input at location 9", "'tint' at location 3"]);
+    refuses("0=position,3=color,4=position:R32G32_UINT", &["UINT", "Sint"]);
+    refuses(
+        "0=position,3=color,4=first:R16_SINT",
+        &["column first", "vertex 1, as R16_SINT", "out of range"],
+    );
+    refuses("0=position:A2B10G10R10_UNORM_PACK32,3=color", &["formats of whole components"]);
+    refuses("0=position:R9", &["R9"]);
+}
+
+#[test]
+fn what_a_shader_lacks_is_named() {
+    let files = Files::new();
+    let mesh = files.shaders.file("mesh.obj", OBJ.as_bytes());
+    let without = |option: &str, what: &[&str]| {
+        let kept = files.arguments.iter().filter(|argument| !argument.starts_with(option));
+        let kept = kept.map(String::as_str).chain(["--mesh", &mesh]);
+        vkxfb(&["capture"].into_iter().chain(kept).collect::<Vec<_>>()).refuses(what);
+    };
+    without(
+        "--uniform=0.2",
+        &[
+            "descriptor set 0 binding 2 ('camera'",
+            "a uniform buffer of 80 bytes",
+            "hint: --uniform SET.BINDING=FILE",
+        ],
+    );
+    without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
+    without("--push", &["push constants ('model'", "16 bytes"]);
+    without("--varyings", &["execution mode Xfb", "hint: say what to capture with --varyings"]);
+
+    let with = |more: &[&str], what: &[&str]| {
+        files.run(&[&["--mesh", &mesh], more].concat()).refuses(what)
+    };
+    let short = files.shaders.file("short.bin", &[0; 12]);
+    let kept: Vec<&str> =
+        files.arguments.iter().map(String::as_str).filter(|a| !a.starts_with("--push")).collect();
+    let push = ["capture", "--mesh", &mesh, "--push", &short];
+    vkxfb(&[&push[..], &kept].concat()).refuses(&["short.bin has 12 bytes", "takes 16 bytes"]);
+    with(&["--uniform", &format!("0.2={short}")], &["0.2 two files"]);
+    with(
+        &["--uniform", &format!("3.1={short}")],
+        &["set 3 binding 1, which the shader does not use", "('camera'"],
+    );
+    with(&["--uniform", "0.2"], &["SET.BINDING=FILE"]);
+    with(&["--indices", &short], &["short.bin"]);
+    with(&["--vertices", "7"], &["--vertices 7: there are 6 indices"]);
+    with(&["--first-vertex", "1"], &["--no-indices"]);
+    with(
+        &["--no-indices", "--first-vertex", "2", "--vertices", "3"],
+        &["3 vertices from 2 on pass the 4 of"],
+    );
+    let beyond = files.shaders.file("beyond.txt", b"0 1 4");
+    with(&["--indices", &beyond], &["index 4 is none of the 4 vertices"]);
+    let words = files.shaders.file("words.txt", b"0 one");
+    with(&["--indices", &words], &["'one' is no index"]);
+    with(&["--picture", "out.gif"], &["out.gif: pictures are .svg"]);
+    with(&["--stage", "geometry"], &["only vertex shaders"]);
+    files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
+
+    let numbers = files.shaders.glsl("numbers.spv", NUMBERS);
+    vkxfb(&["capture", &numbers]).refuses(&["nothing says what is drawn"]);
+    let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];
+    vkxfb(&[&points[..], &["native"]].concat()).refuses(&["PointSize"]);
+    vkxfb(&[&points[..], &["compute"]].concat()).exits(0);
+    vkxfb(&["capture", &numbers, "--vertices", "3", "--push", &short])
+        .refuses(&["short.bin is for push constants, which the shader does not use"]);
+    let image = files.shaders.glsl(
+        "image.spv",
+        "
+        #version 450
+        layout(set = 0, binding = 1) uniform sampler2D heights;
+        layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out float height;
+        void main() { height = textureLod(heights, vec2(0.5), 0).x; }",
+    );
+    vkxfb(&["capture", &image, "--vertices", "3"]).refuses(&[
+        "set 0 binding 1 ('heights'",
+        "a combined image sampler, which cannot be given",
+    ]);
+}
+
+#[test]
+fn files_that_are_no_meshes_are_refused_by_name() {
+    let files = Files::new();
+    let refuses = |name: &str, text: &str, what: &[&str]| {
+        let mesh = files.shaders.file(name, text.as_bytes());
+        files.run(&["--mesh", &mesh]).refuses(&[&[name], what].concat());
+    };
+    refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj and .csv"]);
+    refuses("empty.csv", "", &["no line with the names"]);
+    refuses("words.csv", "x,y,z\n1,2,3\n1,two,3\n", &["line 3, column y: 'two' is no number"]);
+    refuses("short.csv", "x,y,z\n1,2\n", &["record with 2 fields"]);
+    refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3) has no column in"]);
+    refuses("empty.obj", "v 0 0 0\n", &["no faces"]);
+    refuses("bad.obj", "v 0 0 0\nf 1 2 9\n", &["out of bounds"]);
+    refuses("bad.ply", "plyish", &["cannot read the mesh"]);
+    let head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nelement face 1\n\
+                property list uchar int vertex_indices\nend_header\n";
+    refuses(
+        "outside.ply",
+        &format!("{head}0\n3 0 0 1\n"),
+        &["a face has vertex 1, and there are 1"],
+    );
+    refuses("negative.ply", &format!("{head}0\n3 0 0 -1\n"), &["face 0 has no list of vertices"]);
+    refuses(
+        "faces.ply",
+        "ply\nformat ascii 1.0\nelement face 0\nproperty int a\nend_header\n",
+        &["no element 'vertex'"],
+    );
+    let missing = files.shaders.path("missing.obj");
+    files.run(&["--mesh", missing.to_str().unwrap()]).refuses(&["cannot read", "missing.obj"]);
+}
+
+#[test]
+fn what_was_captured_is_a_mesh_again() {
+    let files = Files::new();
+    let mesh = files.shaders.file("mesh.obj", OBJ.as_bytes());
+    let out = files.shaders.path("out.ply");
+    let out = out.to_str().unwrap();
+    files.run(&["--mesh", &mesh, "-o", out]).exits(0);
+    let ply = std::fs::read_to_string(out).unwrap();
+    assert_contains(
+        &ply,
+        &[
+            "element vertex 6\nproperty float x\nproperty float y\nproperty float z\nproperty float w\n\
+         property float nx\n",
+            "property float u\nproperty float v\n",
+            "element face 2\nproperty list uchar int vertex_indices\n",
+            "\n3 0 1 2\n3 3 4 5\n",
+        ],
+    );
+    // Its positions go through an identity.
+    let again = files.shaders.glsl(
+        "again.spv",
+        "
+        #version 450
+        layout(location = 0) in vec4 position;
+        layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out gl_PerVertex { vec4 gl_Position; };
+        void main() { gl_Position = position; }",
+    );
+    let positions = |ran: Ran| -> Vec<Value> {
+        let json = ran.exits(0).json();
+        json["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["outputs"]["gl_Position"].clone())
+            .collect()
+    };
+    let first = positions(files.run(&["--mesh", &mesh, "--format", "json"]));
+    assert_eq!(positions(vkxfb(&["capture", &again, "--mesh", out, "--format", "json"])), first);
+    // The lines of CSV as well.
+    let csv = files.shaders.path("out.csv");
+    let csv = csv.to_str().unwrap();
+    files.run(&["--mesh", &mesh, "-o", csv]).exits(0);
+    assert_eq!(positions(vkxfb(&["capture", &again, "--mesh", csv, "--format", "json"])), first);
+    let lines = ["capture", &again, "--mesh", out, "--topology", "line-strip", "--format", "ply"];
+    assert_contains(&vkxfb(&lines).exits(0).stdout, &["element edge 5", "property int vertex1"]);
+
+    let wide = files.shaders.glsl(
+        "wide.spv",
+        "
+        #version 450
+        #extension GL_ARB_gpu_shader_int64 : require
+        layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out flat uint64_t wide;
+        layout(xfb_buffer = 0, xfb_offset = 8, location = 1) out flat double real;
+        void main() { wide = 0xffffffffffffff00ul + gl_VertexIndex; real = gl_VertexIndex / 4.0lf; }",
+    );
+    let wide = ["capture", &wide, "--vertices", "3"];
+    let csv = vkxfb(&[&wide[..], &["--format", "csv"]].concat()).exits(0).stdout;
+    assert_contains(&csv, &["0,18446744073709551361,0.25\n"]);
+    vkxfb(&[&wide[..], &["--format", "ply"]].concat())
+        .refuses(&["no integers of 64 bits, which 'wide' is"]);
+    vkxfb(&[&wide[..], &["--picture", files.shaders.path("w.svg").to_str().unwrap()]].concat())
+        .refuses(&["nothing that is captured is a position"]);
+}
+
+#[test]
+fn a_picture_shows_the_order_of_few_and_the_edges_of_many() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "circle.spv",
+        "
+        #version 450
+        layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out gl_PerVertex { vec4 gl_Position; };
+        void main() {
+            float at = gl_VertexIndex * 0.7;
+            gl_Position = vec4(cos(at), sin(at), 0, gl_VertexIndex == 99 ? -1 : 1);
+        }",
+    );
+    let picture = |vertices: &str| {
+        let file = shaders.path("out.svg");
+        let draw = ["capture", &shader, "--topology", "triangle-fan", "--vertices", vertices];
+        vkxfb(&[&draw[..], &["--picture", file.to_str().unwrap()]].concat()).exits(0);
+        std::fs::read_to_string(file).unwrap()
+    };
+    let few = picture("6");
+    assert_contains(
+        &few,
+        &["<svg", "circle.spv", "class=\"xf-arrow\"", "The dot is the one written first"],
+    );
+    let many = picture("200");
+    assert_contains(&many, &["class=\"xf-wire\"", "2 are not seen", "green clockwise"]);
+    assert!(!many.contains("class=\"xf-arrow\""));
+}
+
+/// A probe has the same inputs, and makes up what it is not given.
+#[test]
+fn a_shader_with_descriptors_and_push_constants_is_probed() {
+    let files = Files::new();
+    let probe = |arguments: &[String], more: &[&str]| {
+        let all = ["probe", "--device", "0", "--quick", "--validate", "--json", "--shader"];
+        let arguments = arguments.iter().map(String::as_str);
+        let all: Vec<&str> = all.into_iter().chain(arguments).chain(more.iter().copied()).collect();
+        vkxfb(&all)
+    };
+    let notes = |json: &Value| -> Vec<String> {
+        assert_eq!(json["outcome"], "all-right", "{json}");
+        let cells = json["reports"][0]["cells"].as_array().unwrap();
+        assert!(cells.iter().all(|cell| cell["run"] != 0 || cell["skipped"].is_string()), "{json}");
+        let notes = json["reports"][0]["notes"].as_array().unwrap().iter();
+        let notes = notes.map(|note| note.as_str().unwrap().to_owned());
+        notes.filter(|note| note.contains("made up")).collect()
+    };
+    assert_eq!(
+        notes(&probe(&files.arguments, &["--topology", "triangle-strip"]).exits(0).json()),
+        [""; 0]
+    );
+
+    let is_given =
+        |argument: &&String| !argument.starts_with("--uniform") && !argument.starts_with("--push");
+    let bare: Vec<String> = files.arguments.iter().filter(is_given).cloned().collect();
+    let made_up = notes(&probe(&bare, &[]).exits(0).json());
+    let parts =
+        ["set 0 binding 2 ('camera'", "set 1 binding 0", "the push constant block ('model'"];
+    assert_eq!(made_up.len(), parts.len());
+    for (note, part) in made_up.iter().zip(parts) {
+        assert_contains(note, &[part, "bytes are made up"]);
+    }
+    notes(&probe(&bare, &["--resources", "descriptors", "--backend", "compute"]).exits(0).json());
+
+    probe(&bare, &["--push", &files.shaders.file("none.bin", b"")])
+        .refuses(&["none.bin has 0 bytes"]);
+    vkxfb(&["probe", "--varyings", "@0"]).refuses(&["--varyings needs --shader FILE"]);
+    vkxfb(&["probe", "--shader", "identify", "--push", "x"])
+        .refuses(&["--push is for shaders from files"]);
+}
+
+/// What went wrong is repeated with all that the shader was given.
+#[test]
+fn a_mismatch_of_a_shader_with_inputs_can_be_repeated() {
+    let shaders = Shaders::new();
+    // What differs from draw to draw: see tests/cli.rs.
+    let shader = shaders.glsl(
+        "lane.spv",
+        "
+        #version 450
+        #extension GL_KHR_shader_subgroup_basic : require
+        layout(constant_id = 3) const int SCALE = 1;
+        layout(push_constant) uniform Block { uint offset; };
+        layout(location = 0) out flat uint lane;
+        void main() { lane = SCALE * gl_SubgroupInvocationID + offset; gl_Position = vec4(0); gl_PointSize = 1; }",
+    );
+    let push = shaders.file("my push.bin", &[5, 0, 0, 0]);
+    let mut arguments =
+        vec!["probe", "--device", "0", "--backend", "compute", "--json", "--shader", &shader];
+    arguments.extend(["--topology", "triangle-list", "--vertices", "4", "--instances", "3"]);
+    arguments.extend(["--varyings", "lane", "--push", &push, "--constant", "3=2"]);
+    let json = vkxfb(&arguments).exits(1).json();
+    let command = json["reports"][0]["mismatches"][0]["command"].as_str().unwrap().to_owned();
+    let end = format!("--varyings lane --constant 3=2 --push '{push}'");
+    assert!(command.ends_with(&end), "{command}");
+}
+
+/// What the README shows is what the command draws.
+#[test]
+fn the_picture_of_the_readme_is_what_is_drawn() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let shaders = Shaders::new();
+    let (shader, drawn) = (root.join("ribbon.wgsl"), shaders.path("ribbon.svg"));
+    let mut arguments = vec!["capture", shader.to_str().unwrap(), "--vertices", "12"];
+    arguments.extend(["--topology", "triangle-strip", "--varyings", "@Position,tint", "--compare"]);
+    arguments.extend(["--picture", drawn.to_str().unwrap()]);
+    vkxfb(&arguments).exits(0);
+    let drawn = std::fs::read_to_string(drawn).unwrap();
+    if std::env::var_os("VKXFB_REGENERATE").is_some() {
+        std::fs::write(root.join("ribbon.svg"), &drawn).unwrap();
+    }
+    assert_eq!(drawn, std::fs::read_to_string(root.join("ribbon.svg")).unwrap());
+}

@@ -1,0 +1,470 @@
+//! What the descriptors and push constants of a shader hold: bytes that somebody gives, or made-up ones.
+//!
+//! Made-up bytes depend on nothing but the shader, so that every backend reads the same: floats from 0.25 to 1, which
+//! keep roots and logarithms finite, and integers from 0 to 3, which count and index little.
+
+#![forbid(unsafe_code)]
+
+mod block;
+
+use std::collections::BTreeMap;
+
+use spirv::{Capability, Decoration, StorageClass};
+use vkxfb::lower::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
+use vkxfb::lower::{LowerError, Shader};
+use vkxfb::spirv::declarations::{Declarations, Type};
+use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::spirv::static_use::StaticUse;
+use vkxfb::spirv::{Id, Module, Section};
+
+use self::block::Block;
+
+/// Elements of an array without a length in a storage buffer whose contents are made up.
+const MADE_UP_ELEMENTS: u32 = 4096;
+
+/// Bytes of a block whose contents are made up, at most.
+const MAX_MADE_UP: u64 = 1 << 24;
+
+/// Bytes that a size without padding may be rounded up to, as compilers of blocks do.
+const ROUNDING: u64 = 16;
+
+/// Bytes, and what messages call them: the path of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenBytes {
+    /// What messages call them.
+    pub name: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Given {
+    /// Of buffers, by set and binding.
+    pub buffers: BTreeMap<(u32, u32), GivenBytes>,
+    /// Of push constants, from byte 0 on.
+    pub push_constants: Option<GivenBytes>,
+}
+
+/// What becomes of a resource that the shader uses and nothing is given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// [`ContentsError::MissingBuffer`] and [`ContentsError::MissingPushConstants`].
+    Refuse,
+    /// It holds made-up bytes.
+    MakeUp,
+}
+
+/// What a descriptor that holds bytes is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferKind {
+    /// A uniform buffer.
+    Uniform,
+    /// A storage buffer.
+    Storage,
+}
+
+/// A buffer that a shader reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BufferContents {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding in it.
+    pub binding: u32,
+    /// What it is.
+    pub kind: BufferKind,
+    /// Descriptors of the binding, each of which is the same buffer.
+    pub count: u32,
+    /// What it holds, in multiples of 4 bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What a shader's descriptors and push constants hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contents {
+    /// The buffers, by set and binding.
+    pub buffers: Vec<BufferContents>,
+    /// Push constants from byte 0 on, in multiples of 4 bytes.
+    pub push_constants: Vec<u8>,
+    /// What of it is made up, in words: "descriptor set 0 binding 1 ('lights' (%7)), 64 bytes".
+    pub made_up: Vec<String>,
+}
+
+/// A shader that cannot be given what it reads.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentsError {
+    /// The shader cannot be read.
+    #[error(transparent)]
+    Shader(#[from] LowerError),
+    /// Nothing is given for a buffer.
+    #[error(
+        "descriptor set {set} binding {binding} ({variable}) is {resource} of {size}, for which no bytes are given"
+    )]
+    MissingBuffer {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in it.
+        binding: u32,
+        /// The shader's variable, by name and id.
+        variable: String,
+        /// What it is.
+        resource: ResourceType,
+        /// Bytes that it takes, in words.
+        size: String,
+    },
+    /// Nothing is given for the push constants.
+    #[error(
+        "the shader uses push constants ({variable}, {bytes} bytes), for which no bytes are given"
+    )]
+    MissingPushConstants {
+        /// The shader's variable, by name and id.
+        variable: String,
+        /// Bytes from byte 0 on.
+        bytes: u64,
+    },
+    /// Bytes are given for what the shader does not use.
+    #[error("{name} is for {what}, which the shader does not use; it uses: {used}")]
+    Unused {
+        /// What the bytes are called.
+        name: String,
+        /// "descriptor set 0 binding 1" or "push constants".
+        what: String,
+        /// What it uses, in words.
+        used: String,
+    },
+    /// More or fewer bytes than the block has.
+    #[error("{name} has {found} bytes; {what} takes {size}")]
+    Size {
+        /// What the bytes are called.
+        name: String,
+        /// Bytes that are given.
+        found: u64,
+        /// What they are for.
+        what: String,
+        /// Bytes that it takes, in words.
+        size: String,
+    },
+    /// A descriptor that holds no bytes.
+    #[error(
+        "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here"
+    )]
+    Unsupported {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in it.
+        binding: u32,
+        /// The shader's variable, by name and id.
+        variable: String,
+        /// What it is.
+        what: String,
+    },
+    /// A block whose bytes cannot be told.
+    #[error("{what}: {problem}")]
+    Layout {
+        /// The block.
+        what: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Contents would have to be made up for device addresses.
+    #[error("{what}: the shader follows device addresses, which cannot be made up")]
+    Addresses {
+        /// What they would be in.
+        what: String,
+    },
+}
+
+impl Contents {
+    /// The contents of what a shader uses.
+    ///
+    /// # Errors
+    /// [`ContentsError`]
+    pub fn of(shader: &Shader<'_>, given: &Given, missing: Missing) -> Result<Self, ContentsError> {
+        let interface = resource_interface(shader)?;
+        let source = Source::of(shader)?;
+        let mut bindings: BTreeMap<(u32, u32), Vec<&DescriptorUse>> = BTreeMap::new();
+        for descriptor in &interface.descriptors {
+            bindings.entry((descriptor.set, descriptor.binding)).or_default().push(descriptor);
+        }
+        let mut this = Self::default();
+        for uses in bindings.values() {
+            let buffer = this.buffer(&source, uses, given, missing)?;
+            this.buffers.push(buffer);
+        }
+        for ((set, binding), bytes) in &given.buffers {
+            if !bindings.contains_key(&(*set, *binding)) {
+                let used = interface.descriptors.iter().map(place_of).collect();
+                return Err(unused(bytes, format!("descriptor set {set} binding {binding}"), used));
+            }
+        }
+        let end = u64::from(interface.push_constants.end);
+        this.push_constants = this.constants(&source, end, given, missing)?;
+        Ok(this)
+    }
+
+    /// Whether the shader reads none.
+    pub const fn is_empty(&self) -> bool {
+        self.buffers.is_empty() && self.push_constants.is_empty()
+    }
+
+    /// Descriptor sets up to the last that is used.
+    pub fn set_count(&self) -> usize {
+        self.buffers.iter().map(|buffer| buffer.set as usize + 1).max().unwrap_or(0)
+    }
+
+    fn buffer(
+        &mut self,
+        source: &Source,
+        uses: &[&DescriptorUse],
+        given: &Given,
+        missing: Missing,
+    ) -> Result<BufferContents, ContentsError> {
+        let (first, kind, count) = binding_of(uses)?;
+        let (set, binding) = (first.set, first.binding);
+        let what = place_of(first);
+        let blocks = source.blocks(set, binding);
+        let layouts = blocks.iter().map(|ty| Block::of(&source.declarations, *ty));
+        let layouts: Vec<Block> = layouts
+            .collect::<Result<_, _>>()
+            .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
+        // Variables that alias each other: there are bytes for all of them.
+        let size = layouts.iter().map(|block| block.size).max().unwrap_or(0);
+        let stride = layouts.iter().filter_map(|block| block.stride).max();
+        let words = size_in_words(size, stride);
+        let bytes = match (given.buffers.get(&(set, binding)), missing) {
+            (Some(bytes), _) => check_size(bytes, &what, size, stride)?.to_vec(),
+            (None, Missing::Refuse) => {
+                return Err(ContentsError::MissingBuffer {
+                    set,
+                    binding,
+                    variable: first.variable.clone(),
+                    resource: first.resource,
+                    size: words,
+                });
+            }
+            (None, Missing::MakeUp) => {
+                source.check_addresses(&what, &layouts)?;
+                let tail = u64::from(stride.unwrap_or(0)) * u64::from(MADE_UP_ELEMENTS);
+                let bytes = made_up(&what, &layouts, size + tail, set.rotate_left(16) ^ binding)?;
+                self.made_up.push(format!("{what}, {} bytes", bytes.len()));
+                bytes
+            }
+        };
+        Ok(BufferContents { set, binding, kind, count, bytes: dwords(bytes) })
+    }
+
+    fn constants(
+        &mut self,
+        source: &Source,
+        end: u64,
+        given: &Given,
+        missing: Missing,
+    ) -> Result<Vec<u8>, ContentsError> {
+        let Some((variable, ty)) = source.push_constants() else {
+            return match &given.push_constants {
+                Some(bytes) => Err(unused(bytes, "push constants".to_owned(), Vec::new())),
+                None => Ok(Vec::new()),
+            };
+        };
+        let what = format!("the push constant block ({variable})");
+        let bytes = match (&given.push_constants, missing) {
+            (Some(bytes), _) => check_size(bytes, &what, end, None)?.to_vec(),
+            (None, Missing::Refuse) => {
+                return Err(ContentsError::MissingPushConstants { variable, bytes: end });
+            }
+            (None, Missing::MakeUp) => {
+                let block = Block::of(&source.declarations, ty)
+                    .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
+                let layouts = [block];
+                source.check_addresses(&what, &layouts)?;
+                self.made_up.push(format!("{what}, {end} bytes"));
+                made_up(&what, &layouts, end, u32::MAX)?
+            }
+        };
+        // Padding of a file behind the block may be more than the device has room for.
+        Ok(dwords(bytes.into_iter().take(end as usize).collect()))
+    }
+}
+
+/// The module, and what the entry point uses of it.
+struct Source {
+    declarations: Declarations,
+    used: StaticUse,
+    follows_addresses: bool,
+}
+
+impl Source {
+    fn of(shader: &Shader<'_>) -> Result<Self, LowerError> {
+        let module = shader.module()?;
+        let entry = match shader.find(&module) {
+            Ok(entry) => entry,
+            Err(_) => find_vertex_shader(&module, shader.entry_point)?,
+        };
+        Ok(Self {
+            declarations: Declarations::of(&module),
+            used: StaticUse::of(&module, entry.function),
+            follows_addresses: has_addresses(&module),
+        })
+    }
+
+    fn used(&self, storage: StorageClass) -> impl Iterator<Item = (Id, Id)> {
+        let used = |variable: &Id| self.used.contains(*variable);
+        let variables = self.declarations.variables(storage).map(|v| (v.id, v.pointee));
+        variables.filter(move |(id, _)| used(id))
+    }
+
+    /// The types of blocks at a binding.
+    fn blocks(&self, set: u32, binding: u32) -> Vec<Id> {
+        let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
+        let has = |id, decoration, number| {
+            self.declarations.decoration(id, decoration) == Some(&[number])
+        };
+        storages
+            .into_iter()
+            .flat_map(|storage| self.used(storage))
+            .filter(|(id, _)| has(*id, Decoration::DescriptorSet, set))
+            .filter(|(id, _)| has(*id, Decoration::Binding, binding))
+            .map(|(_, pointee)| self.element(pointee))
+            .collect()
+    }
+
+    /// What arrays of blocks are of.
+    fn element(&self, mut ty: Id) -> Id {
+        while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) =
+            self.declarations.ty(ty)
+        {
+            ty = *element;
+        }
+        ty
+    }
+
+    /// The block of push constants, and its variable by name and id.
+    fn push_constants(&self) -> Option<(String, Id)> {
+        let (id, ty) = self.used(StorageClass::PushConstant).next()?;
+        let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
+        Some((name.map_or_else(|| id.to_string(), |name| format!("'{name}' ({id})")), ty))
+    }
+
+    /// Checks that there are no device addresses among what has to be made up.
+    fn check_addresses(&self, what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
+        // As integers of 64 bits or as pairs of 32 they are not told from numbers.
+        match self.follows_addresses || blocks.iter().any(|block| block.has_pointers) {
+            true => Err(ContentsError::Addresses { what: what.to_owned() }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a module may follow device addresses.
+fn has_addresses(module: &Module) -> bool {
+    let addresses = Capability::PhysicalStorageBufferAddresses as u32;
+    module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
+}
+
+/// What variables of one binding have in common.
+fn binding_of<'d>(
+    uses: &[&'d DescriptorUse],
+) -> Result<(&'d DescriptorUse, BufferKind, u32), ContentsError> {
+    let mut found: Option<(&DescriptorUse, BufferKind, u32)> = None;
+    for descriptor in uses.iter().copied() {
+        let refuse = |what: String| ContentsError::Unsupported {
+            set: descriptor.set,
+            binding: descriptor.binding,
+            variable: descriptor.variable.clone(),
+            what,
+        };
+        let kind = match descriptor.resource {
+            ResourceType::UniformBuffer => BufferKind::Uniform,
+            ResourceType::StorageBuffer => BufferKind::Storage,
+            other => return Err(refuse(other.to_string())),
+        };
+        let count = match descriptor.count {
+            DescriptorCount::One => 1,
+            DescriptorCount::Array(count) => count,
+            DescriptorCount::RuntimeArray => {
+                return Err(refuse(format!(
+                    "{} in an array without a length",
+                    descriptor.resource
+                )));
+            }
+        };
+        match &mut found {
+            None => found = Some((descriptor, kind, count)),
+            Some((_, other, _)) if *other != kind => {
+                return Err(refuse("a uniform buffer and a storage buffer".to_owned()));
+            }
+            Some((.., most)) => *most = count.max(*most),
+        }
+    }
+    // Bindings are made of uses: there is one.
+    found.ok_or_else(|| ContentsError::Layout {
+        what: "a binding".to_owned(),
+        problem: "no variable".to_owned(),
+    })
+}
+
+/// A descriptor in words.
+fn place_of(descriptor: &DescriptorUse) -> String {
+    let DescriptorUse { set, binding, variable, .. } = descriptor;
+    format!("descriptor set {set} binding {binding} ({variable})")
+}
+
+fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError {
+    let used = if used.is_empty() { "none".to_owned() } else { used.join(", ") };
+    ContentsError::Unused { name: bytes.name.clone(), what, used }
+}
+
+/// The size of a block as messages have it.
+fn size_in_words(size: u64, stride: Option<u32>) -> String {
+    match stride {
+        None => format!("{size} bytes"),
+        Some(stride) => format!("{size} bytes and {stride} for each element of its array"),
+    }
+}
+
+/// Checks that there are as many bytes as a block takes.
+fn check_size<'b>(
+    given: &'b GivenBytes,
+    what: &str,
+    size: u64,
+    stride: Option<u32>,
+) -> Result<&'b [u8], ContentsError> {
+    let found = given.bytes.len() as u64;
+    let most = match stride {
+        None => size.next_multiple_of(ROUNDING),
+        Some(_) => u64::MAX,
+    };
+    // A buffer of no bytes cannot be bound.
+    match (size.max(1)..=most).contains(&found) {
+        true => Ok(&given.bytes),
+        false => Err(ContentsError::Size {
+            name: given.name.clone(),
+            found,
+            what: what.to_owned(),
+            size: size_in_words(size, stride),
+        }),
+    }
+}
+
+/// Bytes for blocks that lie in the same place.
+fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>, ContentsError> {
+    if size > MAX_MADE_UP {
+        return Err(ContentsError::Layout {
+            what: what.to_owned(),
+            problem: format!("no more than {MAX_MADE_UP} bytes are made up, and it has {size}"),
+        });
+    }
+    let mut bytes = vec![0; size as usize];
+    // The first has its types right where they lie over each other.
+    for block in blocks.iter().rev() {
+        block.make_up(&mut bytes, seed);
+    }
+    Ok(bytes)
+}
+
+/// The bytes, filled up to whole dwords.
+fn dwords(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.resize(bytes.len().next_multiple_of(4).max(4 * usize::from(!bytes.is_empty())), 0);
+    bytes
+}

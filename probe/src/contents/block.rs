@@ -1,0 +1,194 @@
+//! Where the numbers of a block lie.
+
+use spirv::Decoration;
+use vkxfb::spirv::Id;
+use vkxfb::spirv::declarations::{Declarations, Type};
+
+/// Values within values that are looked at: a block of 64 KiB has 16384 dwords.
+const MAX_STEPS: u32 = 1 << 20;
+
+/// Bits of a device address.
+const POINTER_BITS: u32 = 64;
+
+/// A block of a buffer or of push constants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Bytes up to the end of the last value, without an array that has no length.
+    pub(super) size: u64,
+    /// Bytes from one element to the next of the array without a length, if there is one.
+    pub(super) stride: Option<u32>,
+    /// Whether there are device addresses in it.
+    pub(super) has_pointers: bool,
+    /// The numbers, without those of that array.
+    numbers: Vec<Number>,
+    /// Where that array begins, and the numbers of its first element.
+    array: Option<(u64, Vec<Number>)>,
+}
+
+/// A number in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Number {
+    /// Bytes from the start of the block.
+    offset: u64,
+    /// Bits.
+    width: u32,
+    is_float: bool,
+}
+
+/// How the matrices of a member lie, which the member says and not their type.
+#[derive(Debug, Clone, Copy, Default)]
+struct Matrices {
+    stride: Option<u32>,
+    is_row_major: bool,
+}
+
+struct Walk<'a> {
+    declarations: &'a Declarations,
+    steps: u32,
+    has_pointers: bool,
+    numbers: Vec<Number>,
+    array: Option<(u64, u32, Vec<Number>)>,
+}
+
+impl Block {
+    /// Reads the layout of a block, or says what is wrong with it.
+    pub(super) fn of(declarations: &Declarations, ty: Id) -> Result<Self, String> {
+        let mut walk =
+            Walk { declarations, steps: 0, has_pointers: false, numbers: Vec::new(), array: None };
+        walk.value(ty, 0, Matrices::default())?;
+        let Walk { has_pointers, numbers, array, .. } = walk;
+        let end = numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0);
+        // What lies before the array belongs to it where nothing else is there.
+        let size = array.as_ref().map_or(end, |(start, ..)| end.max(*start));
+        let stride = array.as_ref().map(|(_, stride, _)| *stride);
+        let array = array.map(|(start, _, numbers)| (start, numbers));
+        Ok(Self { size, stride, has_pointers, numbers, array })
+    }
+
+    /// Writes made-up numbers wherever one lies, as far as there are bytes.
+    pub(super) fn make_up(&self, bytes: &mut [u8], seed: u32) {
+        for number in &self.numbers {
+            number.make_up(bytes, 0, seed);
+        }
+        let (Some((start, numbers)), Some(stride @ 1..)) = (&self.array, self.stride) else {
+            return;
+        };
+        let elements = (bytes.len() as u64).saturating_sub(*start).div_ceil(stride.into());
+        for element in 0..elements {
+            for number in numbers {
+                number.make_up(bytes, element * u64::from(stride), seed);
+            }
+        }
+    }
+}
+
+impl Number {
+    /// Writes the number that lies so many bytes further.
+    fn make_up(&self, bytes: &mut [u8], behind: u64, seed: u32) {
+        let start = (self.offset + behind) as usize;
+        let Some(place) = bytes.get_mut(start..start + self.width as usize / 8) else { return };
+        let hash = (start as u32 ^ seed).wrapping_mul(0x9e37_79b1);
+        let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
+        let hash = hash ^ (hash >> 13);
+        let value = match (self.is_float, self.width) {
+            // 0.25 to 1: the sign 0, one of two exponents, a mantissa of the upper bits.
+            (true, 16) => u64::from(0x3400 + hash % 0x800),
+            (true, 32) => u64::from(0x3e80_0000 + (hash >> 8)),
+            (true, 64) => 0x3fd0_0000_0000_0000 + (u64::from(hash) << 21),
+            _ => u64::from(hash >> 30),
+        };
+        let length = place.len();
+        place.copy_from_slice(&value.to_le_bytes()[..length]);
+    }
+}
+
+impl Walk<'_> {
+    fn value(&mut self, ty: Id, offset: u64, matrices: Matrices) -> Result<(), String> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(format!("it has more than {MAX_STEPS} values"));
+        }
+        let declarations = self.declarations;
+        let number = |ty: &Type| match ty {
+            Type::Int { width, .. } => Some((*width, false)),
+            Type::Float { width } => Some((*width, true)),
+            _ => None,
+        };
+        match declarations.ty(ty) {
+            Some(scalar @ (Type::Int { .. } | Type::Float { .. })) => {
+                if let Some((width @ (8 | 16 | 32 | 64), is_float)) = number(scalar) {
+                    self.numbers.push(Number { offset, width, is_float });
+                }
+            }
+            Some(Type::Vector { component, count }) => {
+                self.vector(*component, *count, offset, None)?;
+            }
+            Some(Type::Matrix { column, count }) => {
+                let stride = matrices.stride.ok_or("a matrix has no MatrixStride")?;
+                let rows = declarations.vector(*column).ok_or("a matrix has no vectors")?;
+                for index in 0..*count {
+                    let scalar = declarations.ty(rows.0).and_then(number);
+                    let size = scalar.map_or(4, |(width, _)| width / 8);
+                    let (apart, within) = match matrices.is_row_major {
+                        false => (stride, None),
+                        true => (size, Some(stride)),
+                    };
+                    let column = offset + u64::from(index) * u64::from(apart);
+                    self.vector(rows.0, rows.1, column, within)?;
+                }
+            }
+            Some(Type::Array { element, length }) => {
+                let stride = self.array_stride(ty)?;
+                let length = declarations.constant(*length).ok_or("an array has no length")?;
+                for index in 0..u64::from(length) {
+                    self.value(*element, offset + index * u64::from(stride), matrices)?;
+                }
+            }
+            Some(Type::RuntimeArray { element }) => {
+                let stride = self.array_stride(ty)?;
+                let before = std::mem::take(&mut self.numbers);
+                self.value(*element, offset, matrices)?;
+                let numbers = std::mem::replace(&mut self.numbers, before);
+                self.array = Some((offset, stride, numbers));
+            }
+            Some(Type::Struct { members }) => {
+                for (index, member) in (0..).zip(members) {
+                    let of = |which| declarations.member_decoration(ty, index, which);
+                    let first = |which| of(which).and_then(|words| words.first().copied());
+                    let behind = first(Decoration::Offset).ok_or("a member has no Offset")?;
+                    let matrices = Matrices {
+                        stride: first(Decoration::MatrixStride),
+                        is_row_major: of(Decoration::RowMajor).is_some(),
+                    };
+                    self.value(*member, offset + u64::from(behind), matrices)?;
+                }
+            }
+            Some(Type::Pointer { .. }) => {
+                self.has_pointers = true;
+                self.numbers.push(Number { offset, width: POINTER_BITS, is_float: false });
+            }
+            Some(Type::Other(op)) => return Err(format!("it has a value of Op{op:?}")),
+            None => return Err("it has a value of an unknown type".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The components of a vector, so far apart, or side by side.
+    fn vector(&mut self, ty: Id, count: u32, start: u64, apart: Option<u32>) -> Result<(), String> {
+        let size = match self.declarations.ty(ty) {
+            Some(Type::Int { width, .. } | Type::Float { width }) => width / 8,
+            _ => return Err("a vector has no numbers".to_owned()),
+        };
+        for index in 0..u64::from(count) {
+            let offset = start + index * u64::from(apart.unwrap_or(size));
+            self.value(ty, offset, Matrices::default())?;
+        }
+        Ok(())
+    }
+
+    fn array_stride(&self, ty: Id) -> Result<u32, String> {
+        let stride = self.declarations.decoration(ty, Decoration::ArrayStride);
+        let stride = stride.and_then(|words| words.first().copied());
+        stride.ok_or_else(|| "an array has no ArrayStride".to_owned())
+    }
+}

@@ -1,0 +1,168 @@
+//! Descriptor sets for what a shader reads.
+
+use ash::vk;
+use vkxfb::internal::{check_limit, vulkan_error};
+use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::{Buffer, MemoryLocation};
+
+use super::buffers::copy_into;
+use super::{Gpu, GpuError};
+use crate::contents::{BufferContents, BufferKind, Contents};
+
+/// The buffers of a shader's [`Contents`], and descriptor sets that name them, from set 0 on: for the vertex stage and
+/// for compute. [`Gpu::destroy_contents`] destroys them.
+#[derive(Debug, Default)]
+#[must_use = "leaks what is not destroyed"]
+pub struct BoundContents {
+    layouts: Vec<vk::DescriptorSetLayout>,
+    pool: vk::DescriptorPool,
+    sets: Vec<vk::DescriptorSet>,
+    buffers: Vec<Buffer>,
+}
+
+impl BoundContents {
+    /// For [`PipelineDesc::set_layouts`](vkxfb::runtime::PipelineDesc::set_layouts).
+    pub fn set_layouts(&self) -> &[vk::DescriptorSetLayout] {
+        &self.layouts
+    }
+
+    /// For [`Recorder::bind_descriptor_sets`](vkxfb::runtime::Recorder::bind_descriptor_sets), from set 0 on.
+    pub fn sets(&self) -> &[vk::DescriptorSet] {
+        &self.sets
+    }
+}
+
+impl Gpu {
+    /// What shaders are lowered for that use so many descriptor sets, counted up to the last;
+    /// [`compute_target`](Self::compute_target) is for none.
+    ///
+    /// # Errors
+    /// Those of [`Context::compute_target`](vkxfb::runtime::Context::compute_target).
+    pub fn compute_target_behind(
+        &self,
+        backend: Backend,
+        sets: usize,
+    ) -> Result<compute::Target, GpuError> {
+        match backend {
+            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
+            Backend::Compute => {
+                let target = self.context.compute_target(sets)?;
+                Ok(compute::Target { staging: self.staging.unwrap_or(target.staging), ..target })
+            }
+        }
+    }
+
+    /// Makes buffers of contents, and descriptor sets for them.
+    ///
+    /// # Errors
+    /// [`GpuError::Runtime`] for more sets than the device takes, and for a failed command or allocation.
+    pub fn bind_contents(&mut self, contents: &Contents) -> Result<BoundContents, GpuError> {
+        let mut bound = BoundContents::default();
+        if contents.buffers.is_empty() {
+            return Ok(bound);
+        }
+        let what = || "descriptor sets of a pipeline".to_owned();
+        let (sets, max) = (contents.set_count(), self.capabilities().limits.max_descriptor_sets);
+        check_limit(what, sets as u64, "maxBoundDescriptorSets", max)?;
+        match self.fill_bound(contents, &mut bound) {
+            Ok(()) => Ok(bound),
+            Err(error) => {
+                self.destroy_contents(bound);
+                Err(error)
+            }
+        }
+    }
+
+    fn fill_bound(
+        &mut self,
+        contents: &Contents,
+        bound: &mut BoundContents,
+    ) -> Result<(), GpuError> {
+        for BufferContents { kind, bytes, .. } in &contents.buffers {
+            let usage = match kind {
+                BufferKind::Uniform => vk::BufferUsageFlags::UNIFORM_BUFFER,
+                BufferKind::Storage => vk::BufferUsageFlags::STORAGE_BUFFER,
+            };
+            let size = bytes.len() as u64;
+            let mut buffer = self.create_buffer(size, usage, MemoryLocation::Upload)?;
+            // SAFETY: the device does not use it yet.
+            copy_into(unsafe { buffer.mapped_mut() }, 0, bytes);
+            bound.buffers.push(buffer);
+        }
+        let device = self.context.device();
+        for set in 0..contents.set_count() {
+            let of_set = contents.buffers.iter().filter(|buffer| buffer.set as usize == set);
+            let bindings: Vec<_> = of_set.map(layout_binding).collect();
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            // SAFETY: the device is live, and each binding is there once.
+            let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
+            bound.layouts.push(layout.map_err(vulkan_error("vkCreateDescriptorSetLayout"))?);
+        }
+        let sizes: Vec<_> = contents
+            .buffers
+            .iter()
+            .map(|buffer| vk::DescriptorPoolSize {
+                ty: descriptor_type(buffer.kind),
+                descriptor_count: buffer.count,
+            })
+            .collect();
+        let sets = contents.set_count() as u32;
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(sets).pool_sizes(&sizes);
+        // SAFETY: the device is live.
+        bound.pool = unsafe { device.create_descriptor_pool(&info, None) }
+            .map_err(vulkan_error("vkCreateDescriptorPool"))?;
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(bound.pool)
+            .set_layouts(&bound.layouts);
+        // SAFETY: the pool has room for just these.
+        bound.sets = unsafe { device.allocate_descriptor_sets(&info) }
+            .map_err(vulkan_error("vkAllocateDescriptorSets"))?;
+        for (contents, buffer) in contents.buffers.iter().zip(&bound.buffers) {
+            let info =
+                vk::DescriptorBufferInfo { buffer: buffer.raw(), offset: 0, range: vk::WHOLE_SIZE };
+            let infos = vec![info; contents.count as usize];
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(bound.sets[contents.set as usize])
+                .dst_binding(contents.binding)
+                .descriptor_type(descriptor_type(contents.kind))
+                .buffer_info(&infos);
+            // SAFETY: nothing uses the set yet; the binding has that type and as many descriptors.
+            unsafe { device.update_descriptor_sets(&[write], &[]) };
+        }
+        Ok(())
+    }
+
+    /// Destroys what [`bind_contents`](Self::bind_contents) made, on this device.
+    pub fn destroy_contents(&mut self, bound: BoundContents) {
+        let BoundContents { layouts, pool, buffers, .. } = bound;
+        // Otherwise it may still be in use.
+        if self.state != super::State::Hung {
+            let device = self.context.device();
+            // SAFETY: nothing is in flight, and null handles may be destroyed.
+            unsafe {
+                device.destroy_descriptor_pool(pool, None);
+                for layout in layouts {
+                    device.destroy_descriptor_set_layout(layout, None);
+                }
+            }
+        }
+        for buffer in buffers {
+            self.destroy_buffer(buffer);
+        }
+    }
+}
+
+const fn descriptor_type(kind: BufferKind) -> vk::DescriptorType {
+    match kind {
+        BufferKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+        BufferKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
+    }
+}
+
+fn layout_binding(buffer: &BufferContents) -> vk::DescriptorSetLayoutBinding<'static> {
+    vk::DescriptorSetLayoutBinding::default()
+        .binding(buffer.binding)
+        .descriptor_type(descriptor_type(buffer.kind))
+        .descriptor_count(buffer.count)
+        .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)
+}

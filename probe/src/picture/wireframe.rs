@@ -1,0 +1,172 @@
+//! Primitives where a shader put them.
+
+use svg::node::element::path::Data;
+use svg::node::element::{Group, Path, Style};
+
+use super::panel::Panel;
+use super::stage::{Placed, Point, Stage};
+use super::{HEAD, LINE, Usage, document, text, translated};
+use vkxfb::topology::PrimitiveTopology;
+
+/// Primitives at places that somebody knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// Above the picture.
+    pub title: String,
+    /// Below the title.
+    pub note: String,
+    /// Of each primitive the places of its vertices, in their order, to the right and downwards; one without a place
+    /// is not drawn.
+    pub primitives: Vec<Vec<Option<[f64; 2]>>>,
+}
+
+/// What edges look like, beside [`STYLE`](super::STYLE).
+const WIRES: &str = "
+.xf-wire { fill: none; stroke-width: 1; stroke-linecap: round; stroke-linejoin: round; }
+.xf-expected .xf-wire { stroke: #2563eb; }
+.xf-captured .xf-wire { stroke: #0f766e; }
+@media (prefers-color-scheme: dark) {
+  .xf-expected .xf-wire { stroke: #60a5fa; }
+  .xf-captured .xf-wire { stroke: #2dd4bf; }
+}";
+
+const DETAILED_KEY: &str = "Vertices are numbered as they were captured. The dot is the one written first, the \
+    arrows lead to the next ones.";
+
+/// User units.
+const WIDTH: f32 = 640.0;
+const MAX_HEIGHT: f32 = 640.0;
+const MIN_HEIGHT: f32 = 160.0;
+const MARGIN: f32 = 36.0;
+/// Primitives of which each vertex and its order are drawn.
+const DETAILED: usize = 40;
+/// Between vertices whose numbers can be read.
+const APART: f32 = 26.0;
+
+/// Primitives as a file of its own. Few of them are drawn with the numbers of their vertices and the order in which
+/// each is written; of many only the edges, and which way round triangles go.
+pub fn wireframe(drawing: &Drawing) -> String {
+    let drawn: Vec<(u64, Vec<[f64; 2]>)> = (0..)
+        .zip(&drawing.primitives)
+        .filter_map(|(number, places)| {
+            Some((number, places.iter().copied().collect::<Option<_>>()?))
+        })
+        .collect();
+    let (height, scale) = fit(&drawn);
+    let places = drawn.iter().map(|(number, places)| {
+        let places = places.iter().map(|place| scale(*place)).collect();
+        (*number, places)
+    });
+    let places: Vec<(u64, Vec<Point>)> = places.collect();
+    let (panel, key) = match detailed(&places, height) {
+        Some(panel) => (panel, DETAILED_KEY),
+        None => (plain(&places), "Blue goes counter-clockwise, green clockwise."),
+    };
+    let hidden = match drawing.primitives.len() - drawn.len() {
+        0 => String::new(),
+        hidden => format!("; {hidden} are not seen"),
+    };
+    let note = format!("{}{hidden}", drawing.note);
+    document(WIDTH, HEAD + height + LINE, &drawing.title, Usage::File)
+        .add(text(16.0, 24.0, "xf-title", &drawing.title))
+        .add(text(16.0, 41.0, "xf-note", &note))
+        .add(text(16.0, HEAD + height + 4.0, "xf-note", key))
+        .add(translated(panel, 0.0, HEAD))
+        .to_string()
+}
+
+/// How high the picture is, and where a place stands in it: all as large as there is room, and in the middle.
+fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
+    let all = || drawn.iter().flat_map(|(_, places)| places);
+    let range = |axis: usize| {
+        let low = all().map(|place| place[axis]).fold(f64::INFINITY, f64::min);
+        let high = all().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max);
+        if low <= high { (low, high) } else { (0.0, 0.0) }
+    };
+    let (x, y) = (range(0), range(1));
+    let (wide, high) = (x.1 - x.0, y.1 - y.0);
+    let room = |length: f32| f64::from(length - 2.0 * MARGIN);
+    let largest = |size: f64, room: f64| if size > 0.0 { room / size } else { f64::INFINITY };
+    let factor = largest(wide, room(WIDTH)).min(largest(high, room(MAX_HEIGHT)));
+    let factor = if factor.is_finite() { factor } else { 1.0 };
+    let height = ((high * factor) as f32 + 2.0 * MARGIN).clamp(MIN_HEIGHT, MAX_HEIGHT);
+    let middle = [x.0 + wide / 2.0, y.0 + high / 2.0];
+    let scale = move |[x, y]: [f64; 2]| {
+        let to = |from: f64, middle: f64, length: f32| {
+            let at = ((from - middle) * factor) as f32 + length / 2.0;
+            // Short numbers make short files.
+            (at * 10.0).round() / 10.0
+        };
+        Point::new(to(x, middle[0], WIDTH), to(y, middle[1], height))
+    };
+    (height, scale)
+}
+
+/// With numbers and arrows, where there is room for them.
+fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
+    if places.len() > DETAILED {
+        return None;
+    }
+    let mut vertices: Vec<Placed> = Vec::new();
+    let mut numbered = Vec::new();
+    for (number, places) in places {
+        let mut own = Vec::new();
+        for (vertex, at) in (number * places.len() as u64..).zip(places) {
+            // Who shares a place has the number of the first there.
+            let known = vertices.iter().find(|other| other.at == *at).map(|other| other.vertex);
+            if known.is_none() {
+                if vertices.iter().any(|other| other.at.distance(*at) < APART) {
+                    return None;
+                }
+                vertices.push(Placed { vertex, at: *at, adjacency: false });
+            }
+            own.push(known.unwrap_or(vertex));
+        }
+        numbered.push((*number, own));
+    }
+    let stage = Stage {
+        topology: PrimitiveTopology::TriangleList,
+        first: 0,
+        primitives: numbered.len() as u64,
+        height,
+        vertices,
+        adjacency: Vec::new(),
+    };
+    let mut panel = Panel::new(&stage, "xf-captured");
+    for (number, vertices) in &numbered {
+        panel.right(*number, vertices);
+    }
+    Some(panel.finish())
+}
+
+/// Edges alone, in two colours.
+fn plain(places: &[(u64, Vec<Point>)]) -> Group {
+    let mut data = [Data::new(), Data::new()];
+    let mut is_used = [false; 2];
+    for (_, places) in places {
+        let [first, rest @ ..] = &places[..] else { continue };
+        let colour = usize::from(is_clockwise(places));
+        let mut path = std::mem::take(&mut data[colour]).move_to((first.x, first.y));
+        for place in rest {
+            path = path.line_to((place.x, place.y));
+        }
+        // A point is a line of no length, whose round ends are seen.
+        (data[colour], is_used[colour]) = (path.close(), true);
+    }
+    let mut group = Group::new().add(Style::new(WIRES));
+    for ((class, data), is_used) in
+        ["xf-expected", "xf-captured"].into_iter().zip(data).zip(is_used)
+    {
+        if is_used {
+            let path = Path::new().set("d", data).set("class", "xf-wire");
+            group = group.add(Group::new().set("class", class).add(path));
+        }
+    }
+    group
+}
+
+/// Whether a triangle is seen so; y points downwards.
+fn is_clockwise(places: &[Point]) -> bool {
+    let [a, b, c] = places else { return false };
+    (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0.0
+}
