@@ -63,7 +63,9 @@
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository.
+//! The whole program is `examples/minimal.rs` in the repository. The [`guide`] goes through it [step by
+//! step](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
+//! do](guide::limits) and how to cure its [errors](guide::errors).
 //!
 //! Above [`runtime`] nothing knows Vulkan's objects, and below it nothing knows SPIR-V. The command `vkxfb`, the
 //! probe, the benchmark and the Vulkan layer are packages of their own, and users of this API like any other.
@@ -121,6 +123,7 @@ pub mod capture;
 pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
+pub mod guide;
 #[doc(hidden)]
 pub mod internal;
 pub mod lower;
@@ -137,9 +140,9 @@ pub use lower::{Backend, Shader};
 #[doc(no_inline)]
 pub use runtime::{
     Arena, ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
-    CaptureDesc, ConsumerScope, Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
-    Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder, RequiredFeatures,
-    RuntimeError, VertexBuffer, required_features,
+    CaptureDesc, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions, Draw, DrawIndexed,
+    IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
+    RequiredFeatures, RuntimeError, VertexBuffer, required_features,
 };
 #[doc(no_inline)]
 pub use topology::{PrimitiveTopology, ProvokingVertex};

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::extensions::{self, AddressSource, ChainedFeature};
+use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
@@ -225,16 +225,16 @@ impl RequiredFeatures {
         features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
     }
 
-    /// Calls `f`, which is to create the device, with `info` extended by what is needed.
+    /// Adds what is needed to what the application creates its device with: its queues, extensions, features and
+    /// `pNext` chain.
     ///
-    /// `info` is what the application creates its device with: its queues, extensions, features and `pNext` chain.
     /// Extensions are added to its own. Features are set in the structures of the chain that have them, be it
-    /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and its like or the structure of an extension,
-    /// and other structures are added for what the chain has no structure for.
+    /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and its like or the structure of an extension;
+    /// for what the chain has no structure for, those of `additions` are put before it.
     ///
     /// ```no_run
     /// use ash::vk;
-    /// # use vkxfb::runtime::RequiredFeatures;
+    /// # use vkxfb::runtime::{CreateInfoAdditions, RequiredFeatures};
     ///
     /// # unsafe fn create(
     /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, required: &RequiredFeatures,
@@ -242,7 +242,9 @@ impl RequiredFeatures {
     /// # ) -> Result<ash::Device, vk::Result> { unsafe {
     /// let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
     /// let info = vk::DeviceCreateInfo::default().queue_create_infos(queues).push_next(&mut vulkan12);
-    /// required.with_create_info(info, |info| instance.create_device(physical_device, info, None))
+    /// let mut additions = CreateInfoAdditions::default();
+    /// let info = required.add_to(info, &mut additions);
+    /// instance.create_device(physical_device, &info, None)
     /// # } }
     /// ```
     ///
@@ -250,11 +252,11 @@ impl RequiredFeatures {
     /// `info` is valid, as for
     /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html): its
     /// pointers and its chain, whose structures nobody else uses meanwhile, as `push_next` sees to.
-    pub unsafe fn with_create_info<R>(
+    pub unsafe fn add_to<'a>(
         &self,
-        info: vk::DeviceCreateInfo<'_>,
-        f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
-    ) -> R {
+        info: vk::DeviceCreateInfo<'a>,
+        additions: &'a mut CreateInfoAdditions,
+    ) -> vk::DeviceCreateInfo<'a> {
         let mut all: Vec<&CStr> = self.extensions();
         // SAFETY: the caller's contract.
         let core = unsafe {
@@ -266,7 +268,32 @@ impl RequiredFeatures {
         let chained = self.chained_features();
         tracing::debug!(extensions = ?all, ?chained, "device creation");
         // SAFETY: the caller's contract.
-        unsafe { extensions::with_device_create_info(info, &all, &core, &chained, f) }
+        unsafe { additions.add_to(info, &all, &core, &chained) }
+    }
+
+    /// Calls `f`, which is to create the device, with what [`add_to`](Self::add_to) makes of `info`.
+    ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use vkxfb::runtime::RequiredFeatures;
+    /// # unsafe fn create(
+    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, required: &RequiredFeatures,
+    /// #     info: vk::DeviceCreateInfo<'_>,
+    /// # ) -> Result<ash::Device, vk::Result> { unsafe {
+    /// required.with_create_info(info, |info| instance.create_device(physical_device, info, None))
+    /// # } }
+    /// ```
+    ///
+    /// # Safety
+    /// As [`add_to`](Self::add_to).
+    pub unsafe fn with_create_info<R>(
+        &self,
+        info: vk::DeviceCreateInfo<'_>,
+        f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
+    ) -> R {
+        let mut additions = CreateInfoAdditions::default();
+        // SAFETY: the caller's contract.
+        f(&unsafe { self.add_to(info, &mut additions) })
     }
 }
 

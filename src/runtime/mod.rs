@@ -34,50 +34,14 @@
 //! It does not submit, wait, allocate device memory or create objects behind the caller's back: recording only
 //! records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that allocator where the
 //! caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the
-//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]); those between the
-//! kernels and the captures are listed on [`Recorder::begin`]. State of the command buffer that a function disturbs
-//! is listed on the function.
+//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]). Those between the
+//! kernels and the captures, and the state of the command buffer that is disturbed, are listed in
+//! [synchronization](crate::guide::synchronization).
 //!
 //! # Resources
 //!
-//! Captures by compute reach buffers by one of two [resource plans](crate::lower::ResourcePlan):
-//!
-//! * **device addresses**, where the device has `bufferDeviceAddress`. A lowered shader binds no descriptor
-//!   of its own, and all sets are left to the application.
-//! * **descriptors** otherwise: one descriptor set with two arrays of storage buffers
-//!   ([`RequiredFeatures::storage_buffers`]), behind the sets of the application. What a [`Recorder`] is
-//!   given gets a place in them, and the [`Arena`] has the sets ([`ArenaDesc::descriptor_sets`]).
-//!
-//! [`Capabilities::availability`] and [`required_features`] choose; without
-//! [`Capabilities::buffer_device_address`] they choose descriptors. From then on [`Context`] knows: shaders
-//! are lowered for [`Context::compute_target`], and buffers made with [`Context::capture_buffer_usage`] and
-//! its like. What is drawn and recorded is the same, with one difference: the kernels that some captures
-//! need bind their own set 0 ([`Recorder::bind_descriptor_sets`]).
-//!
-//! Shaders read whole dwords, by address and by descriptor: a vertex or index buffer is made with a size that is
-//! a multiple of 4 bytes, however few of them are bound
-//! ([`vkGetBufferDeviceAddress`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetBufferDeviceAddress.html):
-//! what shaders access lies within a buffer's size). Its handle does not tell that size, but where it does not
-//! even have memory for the rest of the last dword, [`RuntimeError::PartialDword`] says so.
-//!
-//! A descriptor names what the draws reach and nothing else, so that synchronization validation, which takes
-//! all that a descriptor names for touched, reports what lacks a barrier and only that, as far as that goes:
-//!
-//! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword. Ranges
-//!   of a buffer that are written and used without a barrier between should lie that far apart.
-//! * Where draws reach more ranges than there are descriptors, the closest ranges of a buffer share one descriptor,
-//!   which also covers the bytes between them. [Barriers](Recorder::begin) then order such a capture after every
-//!   earlier capture and before every later one. Synchronization validation may report the application's own commands
-//!   that touch the bytes between.
-//!
-//! Different buffers share none, and neither do parts of one that `maxStorageBufferRange` does not span. All of
-//! them that are bound from [`Recorder::begin`] to [`Recorder::end`] count, whatever was
-//! [flushed](Recorder::flush) or replaced since: for more than there are descriptors
-//! [`RuntimeError::TooManyBuffers`] is returned, and a new recording begins anew.
-//!
-//! Captures touch their ranges alone all the same.
-//!
-//! The vertex backend takes device addresses only.
+//! Captures by compute reach buffers by device addresses, or by descriptors where the device has none: see
+//! [resource plans](crate::guide::resource_plans).
 
 mod arena;
 mod barrier;
@@ -113,7 +77,8 @@ pub use context::{Context, RawDevice};
 pub use draw_arguments::DrawCommands;
 pub use error::RuntimeError;
 pub use extensions::{
-    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+    AddressSource, CreateInfoAdditions, ProvokingVertexSupport, TransformFeedbackSupport,
+    VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
 pub use kernels::Kernels;

@@ -333,7 +333,7 @@ impl Capture {
     /// are [reset](crate::runtime::QueryPool::reset) between, or add up what each time counts: a host that polls may
     /// then see a value of which the first part is of one time and the second of another.
     ///
-    /// What is disturbed and which barriers are recorded is said at [`Recorder::begin`]; those towards other captures
+    /// What is disturbed and which barriers are recorded is said in [synchronization](crate::guide::synchronization); those towards other captures
     /// of the same buffers, also of the same capture played before, are the application's. Descriptor sets that were
     /// not bound by [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
     ///

@@ -15,29 +15,8 @@ use crate::topology::ProvokingVertex;
 impl<'a> Recorder<'a> {
     /// Begins a capture.
     ///
-    /// State that is disturbed:
-    /// * native: the graphics pipeline, the vertex buffers of the given bindings, the transform
-    ///   feedback buffers of the given numbers; the index buffer once one is bound, and the push constants of the
-    ///   vertex stage once some are pushed.
-    /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push constants
-    ///   of the vertex stage.
-    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute stage, and at
-    ///   the compute bind point the descriptor sets that
-    ///   [`bind_descriptor_sets`](Self::bind_descriptor_sets) bound. Nothing of the graphics state. Where
-    ///   descriptors take the place of device addresses, also the compute bind point's descriptor set behind
-    ///   those of the pipeline, and all of them where kernels are recorded.
-    ///
-    /// # Barriers
-    /// On the native and vertex backends none is recorded: see
-    /// [`Context::write_scope`](crate::runtime::Context::write_scope) for what the application orders before, and
-    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. On the compute backend
-    /// none either as long as the CPU knows everything. Captures that use counters, indirect arguments, predicates,
-    /// restarts or queries record global barriers between compute shaders, which also order them behind all earlier
-    /// captures; so between a capture that ends in a counter and one that resumes from it the application needs none.
-    /// Behind the ends of queries, one makes their values available to the host, and another one their availability.
-    /// Where the draws reach more places than there are
-    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also before, between and
-    /// behind the captures.
+    /// Which state of the command buffer is disturbed, and which barriers are recorded, is said in
+    /// [synchronization](crate::guide::synchronization).
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
