@@ -40,6 +40,17 @@ impl BoundBuffer {
 }
 
 /// The counts of one draw, clamped to the room in the capture buffers.
+///
+/// ```
+/// use vkxfb::PrimitiveTopology;
+/// use vkxfb::counts::{BoundBuffer, DrawCounts};
+///
+/// // Two instances of a strip of 5 vertices are 6 triangles. Behind the first 100 bytes there is room for 4.
+/// let buffer = BoundBuffer { size: 100 + 4 * 3 * 16, position: 100, stride: 16 };
+/// let counts = DrawCounts::new(PrimitiveTopology::TriangleStrip, 5, 2, [buffer]);
+/// assert_eq!((counts.primitives_needed, counts.primitives_written), (6, 4));
+/// assert_eq!(counts.bytes_written(buffer.stride), 4 * 3 * 16);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawCounts {
     /// Primitives of all instances: the second integer of

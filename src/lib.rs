@@ -68,7 +68,9 @@
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository.
+//! The whole program is `examples/minimal.rs` in the repository. The [`guide`] goes through it [step by
+//! step](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
+//! do](guide::limits) and how to cure its [errors](guide::errors).
 //!
 //! Only [`runtime`] uses Vulkan objects, and [`runtime`] does not parse SPIR-V. The command
 //! `vkxfb`, the probe, the benchmark and the Vulkan layer are packages of their own, which use this
@@ -156,6 +158,7 @@ pub mod capture;
 pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
+pub mod guide;
 #[doc(hidden)]
 pub mod internal;
 pub mod lower;
@@ -172,9 +175,9 @@ pub use lower::{Backend, Shader};
 #[doc(no_inline)]
 pub use runtime::{
     Arena, ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
-    CaptureDesc, ConsumerScope, Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType,
-    Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder, RequiredFeatures,
-    RuntimeError, VertexBuffer, required_features,
+    CaptureDesc, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions, Draw, DrawIndexed,
+    IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
+    RequiredFeatures, RuntimeError, VertexBuffer, required_features,
 };
 #[doc(no_inline)]
 pub use topology::{PrimitiveTopology, ProvokingVertex};

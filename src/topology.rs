@@ -45,6 +45,23 @@ pub enum TopologyError {
 }
 
 /// `VkPrimitiveTopology` without `PATCH_LIST`, with the same values.
+///
+/// ```
+/// use vkxfb::{PrimitiveTopology, ProvokingVertex};
+///
+/// // Five vertices in a strip are three triangles, of which the second is turned.
+/// let strip = PrimitiveTopology::TriangleStrip;
+/// let records = strip.output_count(5);
+/// let vertices: Vec<u64> =
+///     (0..records).map(|record| strip.gather(ProvokingVertex::First, record)).collect();
+/// assert_eq!(vertices, [0, 1, 2, 1, 3, 2, 2, 3, 4]);
+///
+/// // The same the other way round: vertex 1 is in two of them.
+/// let places = strip.scatter(ProvokingVertex::First, 5, 1);
+/// let mut places: Vec<_> = places.map(|place| (place.primitive, place.slot)).collect();
+/// places.sort();
+/// assert_eq!(places, [(0, 1), (1, 0)]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(i32)]
 pub enum PrimitiveTopology {

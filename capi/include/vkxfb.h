@@ -2,6 +2,14 @@
  *
  * vkxfb: transform feedback for every Vulkan device, by compute.
  *
+ * A program calls, in this order:
+ * 1. vkxfb_required_features_create and vkxfb_required_features_add_to, before vkCreateDevice;
+ * 2. vkxfb_context_create with the device. Buffers get the usage vkxfb_context_buffer_usage, too;
+ * 3. vkxfb_pipeline_create for each graphics pipeline that captures, and vkxfb_capture_create for each frame in flight;
+ * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
+ *    the functions that bind and draw, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are read;
+ * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
+ *
  * Functions that return a VkxfbResult leave a message for their thread where they fail: vkxfb_last_error. Members and
  * arguments are not NULL, and handles not VK_NULL_HANDLE, unless it is said that they may be.
  */

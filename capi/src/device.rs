@@ -5,10 +5,11 @@ use std::ffi::c_char;
 
 use ash::vk;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError, required_features};
+use vkxfb::runtime::{
+    Capabilities, CreateInfoAdditions, RequiredFeatures, RuntimeError, required_features,
+};
 
-use crate::arguments::{owned, required, required_mut};
-use crate::create_info::Additions;
+use crate::arguments::{array, owned, required, required_mut};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
 /// `PFN_vkGetInstanceProcAddr`, which may be null.
@@ -40,7 +41,7 @@ pub struct VkxfbRequiredFeatures {
     pub(crate) physical_device: vk::PhysicalDevice,
     pub(crate) capabilities: Capabilities,
     pub(crate) features: RequiredFeatures,
-    additions: Additions,
+    additions: CreateInfoAdditions,
 }
 
 /// Finds out whether a physical device can capture by compute, and which extensions and features
@@ -95,8 +96,11 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
         unsafe {
             let required = required_mut(required_features, "requiredFeatures")?;
             let info = required_mut(p_create_info, "pCreateInfo")?;
-            required.additions.add_to(&required.features, info)
+            let (names, count) = (info.pp_enabled_extension_names, info.enabled_extension_count);
+            array(names, count, "ppEnabledExtensionNames")?;
+            *info = required.features.add_to(*info, &mut required.additions);
         }
+        Ok(())
     })
 }
 
@@ -140,7 +144,7 @@ impl VkxfbRequiredFeatures {
             physical_device: info.physical_device,
             capabilities,
             features,
-            additions: Additions::default(),
+            additions: CreateInfoAdditions::default(),
         })
     }
 }

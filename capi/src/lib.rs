@@ -11,7 +11,6 @@
 mod arguments;
 mod capture;
 mod context;
-mod create_info;
 mod device;
 mod draw;
 mod error;

@@ -84,6 +84,30 @@ impl CapturedOutput {
 }
 
 /// Which captured outputs are written where.
+///
+/// ```
+/// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Layout, Selector};
+/// # use vkxfb::lower::{Shader, native};
+/// # use vkxfb::spirv::declarations::Declarations;
+/// # let plain = vkxfb::frontend::wgsl::vertex_shader(
+/// #     "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }", None)?;
+/// # let built_in = BuiltIn::Position;
+/// # let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };
+/// # let captures = vec![CaptureEntry { selector, buffer: 1, offset: 4 }];
+/// # let list = CaptureList { captures, strides: [None, Some(20), None, None] };
+/// # let spirv = native::lower(&Shader::new(&plain).captures(&list))?.words;
+/// // `spirv` has `layout(xfb_buffer = 1, xfb_stride = 20, xfb_offset = 4)` for gl_Position.
+/// let shader = Shader::new(&spirv);
+/// let module = shader.module()?;
+/// let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
+/// let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+///
+/// assert_eq!(layout.buffers().collect::<Vec<_>>(), [(1, 20)]);
+/// for output in layout.outputs_of(1) {
+///     assert_eq!((output.offset, output.size()), (4, 16));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     /// `XfbStride` in bytes of each buffer that is captured to.

@@ -119,6 +119,38 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 
 /// Lowers a vertex shader.
 ///
+/// ```
+/// # use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+/// use vkxfb::lower::compute;
+/// use vkxfb::vertex_input::{
+///     InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+/// };
+/// use vkxfb::{Backend, Shader};
+///
+/// # let spirv = vkxfb::frontend::wgsl::vertex_shader(
+/// #     "@vertex fn main(@location(0) at: vec3f) -> @builtin(position) vec4f { return vec4f(at, 1.0); }",
+/// #     None,
+/// # )?;
+/// # let selector = Selector::Name("@Position".to_owned());
+/// # let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
+/// # let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+/// // `spirv` is a vertex shader that reads location 0, and `list` captures its position.
+/// let (location, binding, offset) = (0, 0, 0);
+/// let format = VertexFormat::R32G32B32_SFLOAT;
+/// let vertex_input = VertexInput {
+///     bindings: vec![VertexBinding { binding, stride: 12, input_rate: InputRate::Vertex }],
+///     attributes: vec![VertexAttribute { location, binding, format, offset }],
+/// };
+/// let shader = Shader::new(&spirv).captures(&list);
+/// // On a device: `compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? }`.
+/// let lowered = compute::lower(&shader, &compute::Options::new(&vertex_input))?;
+///
+/// assert_eq!(lowered.backend(), Backend::Compute);
+/// let attributes = &lowered.compute().unwrap().attributes;
+/// assert_eq!((attributes[0].location, attributes[0].format), (location, format));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
 /// match the shader, the workgroup size is 0, values of specialisation constants are invalid, an

@@ -66,6 +66,31 @@ use crate::spirv::static_use::StaticUse;
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
 /// A shader to lower, and what to capture from it.
+///
+/// ```
+/// use vkxfb::Shader;
+/// use vkxfb::capture::{BufferMode, CaptureList};
+/// use vkxfb::frontend::wgsl;
+/// use vkxfb::lower::native;
+/// use vkxfb::spirv::declarations::Declarations;
+///
+/// let spirv = wgsl::vertex_shader(
+///     "struct Output { @builtin(position) position: vec4f, @location(0) colour: vec3f }
+///     @vertex fn shade(@location(0) at: vec4f) -> Output { return Output(at, at.xyz); }",
+///     None,
+/// )?;
+/// // What is captured of a shader without decorations, as OpenGL names it.
+/// let shader = Shader::new(&spirv).entry_point("shade");
+/// let module = shader.module()?;
+/// let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
+/// let names = ["@0", "@Position"];
+/// let list =
+///     CaptureList::from_varyings(&declarations, &entry, &names, BufferMode::Interleaved)?;
+///
+/// let lowered = native::lower(&shader.captures(&list))?;
+/// assert_eq!(lowered.layout.strides, [Some(12 + 16), None, None, None]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shader<'a> {
     /// The SPIR-V words.

@@ -8,7 +8,8 @@ mod chain;
 mod functions;
 mod query;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
+use std::fmt;
 
 use ash::vk;
 
@@ -79,61 +80,104 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
-/// Calls `f` with `info` and the given extensions and features enabled. Features are set in the
-/// structures of the chain that contain them; structures are added for the others.
-///
-/// # Safety
-/// `info` is valid, and the structures of its chain may be written.
-pub(super) unsafe fn with_device_create_info<R>(
-    info: vk::DeviceCreateInfo<'_>,
-    extensions: &[&CStr],
-    core: &vk::PhysicalDeviceFeatures,
-    features: &[ChainedFeature],
-    f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
-) -> R {
-    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let mut info = info.enabled_extension_names(&names);
-    // SAFETY: the caller's contract.
-    match unsafe { chain::find_core_features(info.p_next) } {
-        // SAFETY: as above.
-        Some(chained) => unsafe { *chained = *core },
-        None => info = info.enabled_features(core),
-    }
-    // SAFETY: as above.
-    let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
-    let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
-    let has = |feature| missing.contains(&feature);
+/// What a `VkDeviceCreateInfo` points to after [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to): the
+/// extensions, and the structures of features that its own chain does not contain.
+#[derive(Default)]
+pub struct CreateInfoAdditions {
+    names: Vec<*const c_char>,
+    /// Boxed, so that the chain stays valid if the additions are moved.
+    structures: Box<Structures>,
+}
 
-    let mut xfb =
-        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-    let mut bda =
-        vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
-    let (last, preserved) =
-        (has(ChainedFeature::ProvokingVertexLast), has(ChainedFeature::PreserveProvokingVertex));
-    let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
-        .provoking_vertex_last(last)
-        .transform_feedback_preserves_provoking_vertex(preserved);
-    let mut draw_parameters =
-        vk::PhysicalDeviceShaderDrawParametersFeatures::default().shader_draw_parameters(true);
-    let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
-        .vertex_attribute_instance_rate_divisor(true)
-        .vertex_attribute_instance_rate_zero_divisor(has(ChainedFeature::VertexZeroDivisor));
-    if has(ChainedFeature::TransformFeedback) {
-        info = info.push_next(&mut xfb);
+// SAFETY: as ash's structures, it holds pointers and follows none.
+unsafe impl Send for CreateInfoAdditions {}
+// SAFETY: as above.
+unsafe impl Sync for CreateInfoAdditions {}
+
+impl fmt::Debug for CreateInfoAdditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreateInfoAdditions").finish_non_exhaustive()
     }
-    if has(ChainedFeature::BufferDeviceAddress) {
-        info = info.push_next(&mut bda);
+}
+
+#[derive(Default)]
+struct Structures {
+    core: vk::PhysicalDeviceFeatures,
+    transform_feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
+    buffer_device_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
+    provoking_vertex: vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>,
+    draw_parameters: vk::PhysicalDeviceShaderDrawParametersFeatures<'static>,
+    vertex_divisor: vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR<'static>,
+}
+
+impl CreateInfoAdditions {
+    /// `info` with those extensions and features enabled: in the structures of its chain that have them, otherwise in
+    /// structures before them.
+    ///
+    /// # Safety
+    /// `info` is valid, and the structures of its chain may be written.
+    pub(super) unsafe fn add_to<'a>(
+        &'a mut self,
+        info: vk::DeviceCreateInfo<'a>,
+        extensions: &[&CStr],
+        core: &vk::PhysicalDeviceFeatures,
+        features: &[ChainedFeature],
+    ) -> vk::DeviceCreateInfo<'a> {
+        self.names = extensions.iter().map(|name| name.as_ptr()).collect();
+        let mut info = info.enabled_extension_names(&self.names);
+        // SAFETY: the caller's contract.
+        let chained_core = unsafe { chain::find_core_features(info.p_next) };
+        // SAFETY: as above.
+        let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
+        let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
+        let has = |feature| missing.contains(&feature);
+
+        let structures = &mut *self.structures;
+        match chained_core {
+            // SAFETY: as above.
+            Some(chained) => unsafe { *chained = *core },
+            None => {
+                structures.core = *core;
+                info = info.enabled_features(&structures.core);
+            }
+        }
+        // Each is made anew: one that an earlier call chained still points into that chain.
+        if has(ChainedFeature::TransformFeedback) {
+            structures.transform_feedback =
+                vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+            info = info.push_next(&mut structures.transform_feedback);
+        }
+        if has(ChainedFeature::BufferDeviceAddress) {
+            structures.buffer_device_address =
+                vk::PhysicalDeviceBufferDeviceAddressFeatures::default()
+                    .buffer_device_address(true);
+            info = info.push_next(&mut structures.buffer_device_address);
+        }
+        let (last, preserved) = (
+            has(ChainedFeature::ProvokingVertexLast),
+            has(ChainedFeature::PreserveProvokingVertex),
+        );
+        if last || preserved {
+            structures.provoking_vertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
+                .provoking_vertex_last(last)
+                .transform_feedback_preserves_provoking_vertex(preserved);
+            info = info.push_next(&mut structures.provoking_vertex);
+        }
+        if has(ChainedFeature::ShaderDrawParameters) {
+            structures.draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default()
+                .shader_draw_parameters(true);
+            info = info.push_next(&mut structures.draw_parameters);
+        }
+        if has(ChainedFeature::VertexDivisor) {
+            let zero = has(ChainedFeature::VertexZeroDivisor);
+            structures.vertex_divisor =
+                vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
+                    .vertex_attribute_instance_rate_divisor(true)
+                    .vertex_attribute_instance_rate_zero_divisor(zero);
+            info = info.push_next(&mut structures.vertex_divisor);
+        }
+        info
     }
-    if last || preserved {
-        info = info.push_next(&mut provoking);
-    }
-    if has(ChainedFeature::ShaderDrawParameters) {
-        info = info.push_next(&mut draw_parameters);
-    }
-    if has(ChainedFeature::VertexDivisor) {
-        info = info.push_next(&mut divisor);
-    }
-    f(&info)
 }
 
 /// Calls `f` with the vertex input state.

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::extensions::{self, AddressSource, ChainedFeature};
+use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
@@ -231,18 +231,18 @@ impl RequiredFeatures {
         features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
     }
 
-    /// Calls `f`, which must create the device, with `info` extended by the required extensions and
-    /// features.
+    /// Extends `info`, with which the application creates its device, by the required extensions
+    /// and features.
     ///
     /// `info` contains the application's own queues, extensions, features and `pNext` chain. The
     /// required extensions are added to its extensions. A required feature is set in the structure
     /// of the chain that contains it, such as `VkPhysicalDeviceFeatures2`,
     /// `VkPhysicalDeviceVulkan12Features` or the structure of an extension. If the chain has no
-    /// such structure, one is added.
+    /// such structure, one of `additions` is put before it.
     ///
     /// ```no_run
     /// use ash::vk;
-    /// # use vkxfb::runtime::RequiredFeatures;
+    /// # use vkxfb::runtime::{CreateInfoAdditions, RequiredFeatures};
     ///
     /// # unsafe fn create(
     /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, required: &RequiredFeatures,
@@ -250,20 +250,22 @@ impl RequiredFeatures {
     /// # ) -> Result<ash::Device, vk::Result> { unsafe {
     /// let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
     /// let info = vk::DeviceCreateInfo::default().queue_create_infos(queues).push_next(&mut vulkan12);
-    /// required.with_create_info(info, |info| instance.create_device(physical_device, info, None))
+    /// let mut additions = CreateInfoAdditions::default();
+    /// let info = required.add_to(info, &mut additions);
+    /// instance.create_device(physical_device, &info, None)
     /// # } }
     /// ```
     ///
     /// # Safety
     /// `info` is valid, as for
     /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html):
-    /// its pointers and its chain. Nothing else accesses the structures of the chain during the
-    /// call, as `push_next` guarantees.
-    pub unsafe fn with_create_info<R>(
+    /// its pointers and its chain. Nothing else accesses the structures of the chain while the
+    /// result is in use, as `push_next` guarantees.
+    pub unsafe fn add_to<'a>(
         &self,
-        info: vk::DeviceCreateInfo<'_>,
-        f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
-    ) -> R {
+        info: vk::DeviceCreateInfo<'a>,
+        additions: &'a mut CreateInfoAdditions,
+    ) -> vk::DeviceCreateInfo<'a> {
         let mut all: Vec<&CStr> = self.extensions();
         // SAFETY: the caller's contract.
         let core = unsafe {
@@ -275,7 +277,32 @@ impl RequiredFeatures {
         let chained = self.chained_features();
         tracing::debug!(extensions = ?all, ?chained, "device creation");
         // SAFETY: the caller's contract.
-        unsafe { extensions::with_device_create_info(info, &all, &core, &chained, f) }
+        unsafe { additions.add_to(info, &all, &core, &chained) }
+    }
+
+    /// Calls `f`, which is to create the device, with what [`add_to`](Self::add_to) makes of `info`.
+    ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use vkxfb::runtime::RequiredFeatures;
+    /// # unsafe fn create(
+    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, required: &RequiredFeatures,
+    /// #     info: vk::DeviceCreateInfo<'_>,
+    /// # ) -> Result<ash::Device, vk::Result> { unsafe {
+    /// required.with_create_info(info, |info| instance.create_device(physical_device, info, None))
+    /// # } }
+    /// ```
+    ///
+    /// # Safety
+    /// As [`add_to`](Self::add_to).
+    pub unsafe fn with_create_info<R>(
+        &self,
+        info: vk::DeviceCreateInfo<'_>,
+        f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
+    ) -> R {
+        let mut additions = CreateInfoAdditions::default();
+        // SAFETY: the caller's contract.
+        f(&unsafe { self.add_to(info, &mut additions) })
     }
 }
 

@@ -32,59 +32,17 @@
 //!
 //! # What the runtime never does
 //!
-//! The runtime does not submit, wait, allocate device memory or create objects without being asked:
-//! recording only records. Memory comes from an [`Arena`], which is made before recording through a
-//! [`MemoryAllocator`]; an arena allocates more only if the caller lets it [grow](Arena::growing).
-//! Every object has an explicit `destroy`. Barriers towards the application's own commands are
-//! recorded only by [`Context::capture_barrier`]; [`Recorder::begin`] lists the barriers between
-//! kernels and captures. Each function documents which state of the command buffer it disturbs.
+//! It does not submit, wait, allocate device memory or create objects behind the caller's back: recording only
+//! records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that allocator where the
+//! caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the
+//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]). Those between the
+//! kernels and the captures, and the state of the command buffer that is disturbed, are listed in
+//! [synchronization](crate::guide::synchronization).
 //!
 //! # Resources
 //!
-//! Compute captures reach buffers by one of two [resource plans](crate::lower::ResourcePlan):
-//!
-//! * **device addresses**, if the device has `bufferDeviceAddress`. A lowered shader binds no
-//!   descriptors of its own, and all descriptor sets belong to the application.
-//! * **descriptors** otherwise: one descriptor set with two arrays of storage buffers
-//!   ([`RequiredFeatures::storage_buffers`]), after the sets of the application. Each buffer that a
-//!   [`Recorder`] uses gets an element of these arrays. The [`Arena`] has the descriptor sets
-//!   ([`ArenaDesc::descriptor_sets`]).
-//!
-//! [`Capabilities::availability`] and [`required_features`] choose the plan: descriptors if
-//! [`Capabilities::buffer_device_address`] is `None`. [`Context`] then returns what depends on the
-//! plan: shaders are lowered for [`Context::compute_target`], and buffers are created with
-//! [`Context::capture_buffer_usage`] and the similar functions. Draws are recorded in the same way
-//! under both plans, with one difference: the kernels that some captures need bind their own
-//! descriptor set 0 ([`Recorder::bind_descriptor_sets`]).
-//!
-//! Shaders read whole dwords, by device address and by descriptor. The size of a vertex or index
-//! buffer must therefore be a multiple of 4 bytes, even if a smaller range is bound
-//! ([`vkGetBufferDeviceAddress`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetBufferDeviceAddress.html):
-//! what shaders access lies within a buffer's size). A handle does not tell the size of its buffer,
-//! but the runtime returns [`RuntimeError::PartialDword`] if the memory requirements of the buffer
-//! are too small for the last dword.
-//!
-//! Synchronization validation takes all bytes of a bound descriptor as accessed. A descriptor
-//! therefore covers only the ranges that the draws reach, so that validation reports real missing
-//! barriers only. There are two exceptions:
-//!
-//! * A descriptor begins at a multiple of `minStorageBufferOffsetAlignment`, and ends with a dword.
-//!   Ranges of a buffer that are written and read without a barrier between them should be at least
-//!   that far apart.
-//! * If draws reach more ranges than there are descriptors, the closest ranges of a buffer share
-//!   one descriptor, which also covers the bytes between them. [Barriers](Recorder::begin) then
-//!   order such a capture after every earlier capture and before every later one. Synchronization
-//!   validation may report commands of the application that access the bytes between the ranges.
-//!
-//! Ranges of different buffers never share a descriptor, nor do ranges of one buffer that span more
-//! than `maxStorageBufferRange`. All ranges that are bound between [`Recorder::begin`] and
-//! [`Recorder::end`] count, also those that were [flushed](Recorder::flush) or replaced.
-//! [`RuntimeError::TooManyBuffers`] is returned if they need more descriptors than there are; a new
-//! recording starts from zero.
-//!
-//! In all cases captures write to their own ranges only.
-//!
-//! The vertex backend takes device addresses only.
+//! Captures by compute reach buffers by device addresses, or by descriptors where the device has none: see
+//! [resource plans](crate::guide::resource_plans).
 
 mod arena;
 mod barrier;
@@ -121,7 +79,8 @@ pub use context::{Context, RawDevice};
 pub use draw_arguments::DrawCommands;
 pub use error::RuntimeError;
 pub use extensions::{
-    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+    AddressSource, CreateInfoAdditions, ProvokingVertexSupport, TransformFeedbackSupport,
+    VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
 pub use kernels::Kernels;

@@ -52,6 +52,29 @@ impl QueryKind {
 }
 
 /// Queries of one kind.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::runtime::*;
+/// # use vkxfb::topology::PrimitiveTopology;
+/// # unsafe fn record(
+/// #     context: &Context, capture: &mut Capture, arena: &mut Arena, cmd: vk::CommandBuffer,
+/// #     desc: &CaptureDesc<'_>, pool: &QueryPool,
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// // `pool` has queries of QueryKind::TransformFeedbackStream.
+/// pool.reset(context, cmd, 0, 1)?;
+/// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
+/// recorder.begin_query(pool, 0)?;
+/// recorder.draw(PrimitiveTopology::PointList, &Draw::new(1000))?;
+/// recorder.end_query(pool.kind())?;
+/// recorder.end(&[])?;
+/// // At any time after the submission, with or without a fence:
+/// if let Some(QueryResult { first: written, second: needed }) = pool.result(0)? {
+///     println!("{written} of {needed} points fit");
+/// }
+/// # Ok(())
+/// # } }
+/// ```
 #[derive(Debug)]
 pub struct QueryPool {
     buffer: Buffer,

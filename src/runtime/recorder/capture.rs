@@ -341,10 +341,10 @@ impl Capture {
     /// between two executions, their values add up, and a host that polls may see a first integer
     /// of one execution with a second integer of another.
     ///
-    /// [`Recorder::begin`] lists the state that is disturbed and the barriers that are recorded.
-    /// The application must record barriers between this and other captures to the same buffers,
-    /// including earlier plays of the same capture. Descriptor sets that were not bound by
-    /// [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
+    /// [Synchronization](crate::guide::synchronization) lists the state that is disturbed and the
+    /// barriers that are recorded. The application must record barriers between this and other
+    /// captures to the same buffers, including earlier plays of the same capture. Descriptor sets
+    /// that were not bound by [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
     ///
     /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
     /// same command buffer.

@@ -131,6 +131,28 @@ pub struct Recorded {
 /// pipeline at the bind point of the capture's pipeline, and must not change the push constants of
 /// its stage.
 ///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::runtime::*;
+/// # use vkxfb::topology::PrimitiveTopology;
+/// # unsafe fn record(
+/// #     capture: &mut Capture, arena: &mut Arena, cmd: vk::CommandBuffer, desc: &CaptureDesc<'_>,
+/// #     indices: vk::Buffer, set: vk::DescriptorSet, colour: [u8; 16],
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// // `desc` has the pipeline, capture buffers and vertex buffers.
+/// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
+/// recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5).instance_count(2))?;
+/// // What is bound from here on holds for the draws that follow. They append to what was captured before.
+/// recorder.bind_descriptor_sets(0, &[set], &[])?;
+/// recorder.push_constants(0, &colour)?;
+/// recorder.bind_index_buffer(&IndexBuffer::new(indices, 2 * 300, IndexType::Uint16))?;
+/// recorder.draw_indexed(PrimitiveTopology::TriangleList, &DrawIndexed::new(300))?;
+/// let recorded = recorder.end(&[])?;
+/// println!("{:?}", recorded.captured.map(|captured| captured.primitives_written));
+/// # Ok(())
+/// # } }
+/// ```
+///
 /// # Descriptor sets
 /// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds apply to the draws after
 /// it, on every backend. An application may also record `vkCmdBindDescriptorSets` itself, with

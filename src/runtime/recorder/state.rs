@@ -15,31 +15,8 @@ use crate::topology::ProvokingVertex;
 impl<'a> Recorder<'a> {
     /// Begins a capture.
     ///
-    /// The following state is disturbed:
-    /// * native: the graphics pipeline, the vertex buffers of the given bindings, the transform
-    ///   feedback buffers of the given numbers; the index buffer if one is bound, and the push
-    ///   constants of the vertex stage if some are pushed.
-    /// * vertex: the graphics pipeline, the vertex buffers of the given bindings, the push
-    ///   constants of the vertex stage.
-    /// * compute, at `end` and `flush`: the compute pipeline, the push constants of the compute
-    ///   stage, and the descriptor sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets)
-    ///   bound at the compute bind point. No graphics state is disturbed. Under the descriptor plan
-    ///   also the compute bind point's descriptor set after those of the pipeline, and all its sets
-    ///   if kernels are recorded.
-    ///
-    /// # Barriers
-    /// The native and vertex backends record none: see
-    /// [`Context::write_scope`](crate::runtime::Context::write_scope) for what the application must
-    /// order before the capture, and
-    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) for afterwards. The
-    /// compute backend records none if the CPU knows all counts and positions. Captures that use
-    /// counters, indirect arguments, predicates, restarts or queries record global barriers between
-    /// compute shaders, which also order them after all earlier captures. The application therefore
-    /// needs no barrier between a capture that ends with a counter and one that resumes from it.
-    /// After the ends of queries, one barrier makes their values available to the host, and another
-    /// one their availability. If the draws reach more ranges than there are
-    /// [descriptors](crate::runtime::RequiredFeatures::storage_buffers), such barriers are also
-    /// recorded before, between and after the captures.
+    /// [Synchronization](crate::guide::synchronization) lists the state of the command buffer that
+    /// is disturbed, and the barriers that are recorded.
     ///
     /// # Errors
     /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
