@@ -10,8 +10,9 @@
  *    the functions that bind and draw, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are read;
  * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
  *
- * Functions that return a VkxfbResult leave a message for their thread where they fail: vkxfb_last_error. Members and
- * arguments are not NULL, and handles not VK_NULL_HANDLE, unless it is said that they may be.
+ * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
+ * thread. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
+ * documentation allows it.
  */
 
 #ifndef VKXFB_H
@@ -24,21 +25,21 @@
 #include <vulkan/vulkan_core.h>
 
 /**
- * The most capture buffers that a shader can have.
+ * The maximum number of capture buffers of a shader.
  */
 #define VKXFB_MAX_BUFFERS 4
 
 /**
- * What a function returns. `vkxfb_last_error` says the rest.
+ * The result of a function. `vkxfb_last_error` returns a message with details.
  */
 typedef enum {
   /**
-   * Done.
+   * The function succeeded.
    */
   VKXFB_SUCCESS = 0,
   /**
-   * An argument that has to be there is a null pointer, has a value that it cannot have, or contradicts what it
-   * is used with. Nothing was done.
+   * An argument is NULL that must not be, has an invalid value, or contradicts another argument.
+   * The function did nothing.
    */
   VKXFB_ERROR_INVALID_ARGUMENT = -1,
   /**
@@ -46,8 +47,8 @@ typedef enum {
    */
   VKXFB_ERROR_UNAVAILABLE = -2,
   /**
-   * The shader is invalid, captures nothing, has something that cannot be captured, or does not fit the rest of its
-   * pipeline.
+   * The shader is invalid, captures nothing, contains something that cannot be captured, or does
+   * not match the rest of its pipeline.
    */
   VKXFB_ERROR_SHADER = -3,
   /**
@@ -55,48 +56,50 @@ typedef enum {
    */
   VKXFB_ERROR_VULKAN = -4,
   /**
-   * There is no memory for it.
+   * Out of host or device memory.
    */
   VKXFB_ERROR_OUT_OF_MEMORY = -5,
   /**
-   * A defect of the library, which is not to be trusted with the objects that were passed any further: destroy
-   * them.
+   * A defect of the library. The objects that were passed must not be used any more, except to
+   * destroy them.
    */
   VKXFB_ERROR_INTERNAL = -6,
 } VkxfbResult;
 
 /**
- * A capture, and the memory that it takes from the library: what stands between `vkCmdBeginTransformFeedbackEXT` and
- * `vkCmdEndTransformFeedbackEXT`.
+ * A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
+ * `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
  *
- * It is begun and ended as often as there are captures. The memory that each takes is taken until
- * `vkxfb_capture_reset`: an application with frames in flight has one for each of them, and resets it where it resets
- * the command buffers. A capture is used by one thread at a time.
+ * It can be begun and ended many times. The memory that this needs stays in use until
+ * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
+ * them, and resets it when it resets the command buffers. Only one thread at a time may use a
+ * capture.
  */
 typedef struct VkxfbCapture VkxfbCapture;
 
 /**
- * A device that captures: its commands, the pipelines that prepare captures, and an allocator of device memory.
+ * A device that captures: its commands, internal pipelines that prepare captures, and an allocator
+ * of device memory.
  *
- * It may be used by several threads at once. Pipelines and captures keep what they need of it: the order in which
- * all of them are destroyed does not matter, as long as the device outlives them.
+ * Several threads may use it at the same time. Contexts, pipelines and captures can be destroyed
+ * in any order, as long as the device outlives them all.
  */
 typedef struct VkxfbContext VkxfbContext;
 
 /**
  * A pipeline that captures.
  *
- * It may be used by several threads at once.
+ * Several threads may use it at the same time.
  */
 typedef struct VkxfbPipeline VkxfbPipeline;
 
 /**
- * What a device has to be created with to capture by compute: extensions and features.
+ * The extensions and features that a device needs to capture by compute.
  */
 typedef struct VkxfbRequiredFeatures VkxfbRequiredFeatures;
 
 /**
- * A physical device, and how the library gets at its commands.
+ * A physical device, and the means to find its commands.
  */
 typedef struct {
   /**
@@ -104,11 +107,12 @@ typedef struct {
    */
   PFN_vkGetInstanceProcAddr getInstanceProcAddr;
   /**
-   * The instance. Below Vulkan 1.1 it has `VK_KHR_get_physical_device_properties2` enabled.
+   * The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` must
+   * be enabled.
    */
   VkInstance instance;
   /**
-   * `VkApplicationInfo::apiVersion` that the instance was created with; 0 is Vulkan 1.0.
+   * The `VkApplicationInfo::apiVersion` with which the instance was created; 0 means Vulkan 1.0.
    */
   uint32_t apiVersion;
   /**
@@ -118,28 +122,28 @@ typedef struct {
 } VkxfbPhysicalDeviceInfo;
 
 /**
- * What a pipeline is made of: those parts of a graphics pipeline that decide what is captured.
+ * The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
  */
 typedef struct {
   /**
-   * Bytes of `pCode`, a multiple of 4.
+   * Size in bytes of `pCode`, a multiple of 4.
    */
   size_t codeSize;
   /**
-   * SPIR-V: a vertex shader with transform feedback decorations under the execution mode `Xfb`.
+   * SPIR-V: a vertex shader with transform feedback decorations and the execution mode `Xfb`.
    */
   const uint32_t *pCode;
   /**
-   * Name of the entry point. NULL: the only one for vertices.
+   * Name of the entry point. NULL if there is only one for vertex shaders.
    */
   const char *pName;
   /**
-   * Values of specialization constants. NULL: none.
+   * Values of specialization constants, or NULL.
    */
   const VkSpecializationInfo *pSpecializationInfo;
   /**
-   * The vertex input state, with `VkPipelineVertexInputDivisorStateCreateInfoKHR` in its chain if any. NULL: the
-   * shader reads no attributes.
+   * The vertex input state, whose chain may contain
+   * `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
    */
   const VkPipelineVertexInputStateCreateInfo *pVertexInputState;
   /**
@@ -147,21 +151,22 @@ typedef struct {
    */
   const VkPipelineInputAssemblyStateCreateInfo *pInputAssemblyState;
   /**
-   * Whether draws may have other topologies than `pInputAssemblyState` says. A pipeline for one is faster.
+   * Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for
+   * one topology is faster.
    */
   VkBool32 dynamicTopology;
   /**
-   * Which vertex of a primitive is the provoking one: it decides in which order the vertices of strips and fans are
-   * captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
+   * The provoking vertex mode, which decides the order in which the vertices of strips and fans
+   * are captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
    */
   VkProvokingVertexModeEXT provokingVertexMode;
   /**
-   * Number of `pSetLayouts`.
+   * Number of elements of `pSetLayouts`.
    */
   uint32_t setLayoutCount;
   /**
-   * Descriptor set layouts of the application's pipeline layout. Each binding that the shader uses has
-   * `VK_SHADER_STAGE_COMPUTE_BIT` among its stages.
+   * Descriptor set layouts of the application's pipeline layout. The stages of each binding that
+   * the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`.
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
@@ -175,35 +180,37 @@ typedef struct {
  */
 typedef struct {
   /**
-   * The buffer, with the usage that `vkxfb_context_buffer_usage` names.
+   * The buffer, with the usage that `vkxfb_context_buffer_usage` returns.
    */
   VkBuffer buffer;
   /**
-   * Bytes from its start.
+   * Offset in bytes from the start of the buffer.
    */
   VkDeviceSize offset;
   /**
-   * Bytes. Not `VK_WHOLE_SIZE`.
+   * Size in bytes. Not `VK_WHOLE_SIZE`.
    */
   VkDeviceSize size;
 } VkxfbBufferRange;
 
 /**
- * Where four bytes hold a counter: how many bytes of a capture buffer's range are written.
+ * The place of a counter: four bytes that say how many bytes of a capture buffer's range have been
+ * written.
  */
 typedef struct {
   /**
-   * The buffer, with the usage that `vkxfb_context_buffer_usage` names, or `VK_NULL_HANDLE`: no counter.
+   * The buffer, with the usage that `vkxfb_context_buffer_usage` returns, or `VK_NULL_HANDLE`
+   * for no counter.
    */
   VkBuffer buffer;
   /**
-   * Bytes from its start, a multiple of 4.
+   * Offset in bytes from the start of the buffer, a multiple of 4.
    */
   VkDeviceSize offset;
 } VkxfbCounterBuffer;
 
 /**
- * What a capture begins with.
+ * The parameters of the beginning of a capture.
  */
 typedef struct {
   /**
@@ -211,70 +218,74 @@ typedef struct {
    */
   const VkxfbPipeline *pipeline;
   /**
-   * Number of `pBuffers`.
+   * Number of elements of `pBuffers`.
    */
   uint32_t bufferCount;
   /**
-   * Capture buffers, by the number that the shader's decoration `XfbBuffer` has. Offsets are multiples of 4. Where a
-   * buffer is `VK_NULL_HANDLE` its outputs are not captured.
+   * Capture buffers: the index is the number in the shader's `XfbBuffer` decoration. Offsets are
+   * multiples of 4. If a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
    */
   const VkxfbBufferRange *pBuffers;
   /**
-   * Number of `pVertexBuffers`.
+   * Number of elements of `pVertexBuffers`.
    */
   uint32_t vertexBufferCount;
   /**
-   * Vertex buffers, by the number of their binding. Where a buffer is `VK_NULL_HANDLE` its attributes are zero.
+   * Vertex buffers: the index is the number of the binding. If a buffer is `VK_NULL_HANDLE`, its
+   * attributes are zero.
    */
   const VkxfbBufferRange *pVertexBuffers;
   /**
-   * Number of `pCounterBuffers`, at most as many as capture buffers.
+   * Number of elements of `pCounterBuffers`, at most the number of capture buffers.
    */
   uint32_t counterBufferCount;
   /**
-   * Counters, by the number of the capture buffer, which is written from where its counter says. A buffer without a
-   * counter is written from the start of its range.
+   * Counters: the index is the number of the capture buffer. A counter says where writing to its
+   * buffer starts. Writing to a buffer without a counter starts at the start of its range.
    */
   const VkxfbCounterBuffer *pCounterBuffers;
 } VkxfbCaptureBeginInfo;
 
 /**
- * What a capture writes, where the CPU knows it.
+ * What a capture writes, if the CPU knows it.
  */
 typedef struct {
   /**
-   * Whether the rest is known: the capture began with no counter, and has neither indirect draws nor primitive
-   * restart. Otherwise the rest is 0, and only the GPU knows.
+   * Whether the other members are known: if the capture began without counters, and has neither
+   * indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
+   * values.
    */
   VkBool32 isKnown;
   /**
-   * Primitives that are written.
+   * Number of primitives that are written.
    */
   uint64_t primitivesWritten;
   /**
-   * Primitives that would be written if the buffers were large enough.
+   * Number of primitives that would be written if the buffers were large enough.
    */
   uint64_t primitivesNeeded;
   /**
-   * Bytes from the start of the range of each capture buffer that are written.
+   * Number of bytes that are written, from the start of the range of each capture buffer.
    */
   uint64_t positions[VKXFB_MAX_BUFFERS];
 } VkxfbCaptured;
 
 /**
- * Draws whose arguments the GPU reads from a buffer, as `vkCmdDrawIndirect` and `vkCmdDrawIndirectCount` have them.
+ * Draws whose arguments the GPU reads from a buffer, as for `vkCmdDrawIndirect` and
+ * `vkCmdDrawIndirectCount`.
  */
 typedef struct {
   /**
-   * The buffer of the arguments, with the usage that `vkxfb_context_buffer_usage` names.
+   * The buffer with the arguments, with the usage that `vkxfb_context_buffer_usage` returns.
    */
   VkBuffer buffer;
   /**
-   * Bytes from its start to the first arguments, a multiple of 4.
+   * Offset in bytes of the arguments of the first draw, a multiple of 4.
    */
   VkDeviceSize offset;
   /**
-   * Draws, or the most draws where there is a `countBuffer`. The buffer holds the arguments of all of them.
+   * Number of draws, or the maximum number if there is a `countBuffer`. The buffer contains the
+   * arguments of so many draws.
    */
   uint32_t drawCount;
   /**
@@ -286,7 +297,7 @@ typedef struct {
    */
   VkBuffer countBuffer;
   /**
-   * Bytes from its start, a multiple of 4.
+   * Offset in bytes of the number in `countBuffer`, a multiple of 4.
    */
   VkDeviceSize countBufferOffset;
 } VkxfbIndirectDraw;
@@ -296,44 +307,51 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The version of the library, packed as by `VK_MAKE_API_VERSION` with the variant 0.
+ * Returns the version of the library, packed as by `VK_MAKE_API_VERSION` with variant 0.
  */
 uint32_t vkxfb_version(void);
 
 /**
- * What the last function of the library that failed in this thread says of it: one line of UTF-8, without a line
- * break at its end, or "" where none has failed yet. A function that succeeds leaves it as it is.
+ * Returns the message of the last function of the library that failed in this thread: one line of
+ * UTF-8, without a line break at its end, or "" if none has failed yet. A function that succeeds
+ * does not change the message.
  *
- * The string is the library's. It is valid until the next function fails in this thread, or the thread ends.
+ * The library owns the string. It is valid until the next function fails in this thread, or the
+ * thread ends.
  */
 const char *vkxfb_last_error(void);
 
 /**
- * Finds out whether a physical device can capture by compute, and what its device is to be created with.
+ * Finds out whether a physical device can capture by compute, and which extensions and features
+ * its device needs.
  *
- * `VKXFB_ERROR_UNAVAILABLE`: it cannot. `vkxfb_last_error` lists all reasons.
+ * Returns `VKXFB_ERROR_UNAVAILABLE` if it cannot capture. Then `vkxfb_last_error` lists all
+ * reasons.
  *
  * # Safety
- * `pInfo` points to a valid structure, and `pRequiredFeatures` to where a pointer can be stored. The instance outlives
- * what is returned, and all contexts made with it.
+ * `pInfo` points to a valid structure, and `pRequiredFeatures` to memory for a pointer. The
+ * instance outlives the required features and all contexts made with them.
  */
 VkxfbResult vkxfb_required_features_create(const VkxfbPhysicalDeviceInfo *pInfo,
                                            VkxfbRequiredFeatures **pRequiredFeatures);
 
 /**
- * Adds what is required to what a device is about to be created with. Then `vkCreateDevice` takes `pCreateInfo`.
+ * Adds the required extensions and features to a `VkDeviceCreateInfo`, which the application then
+ * passes to `vkCreateDevice`.
  *
- * Extensions: `ppEnabledExtensionNames` becomes a longer array. Features: those that the application enables in a
- * structure of its own are set there, so that the structures of the `pNext` chain are written to:
- * `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` and `VkPhysicalDeviceBufferDeviceAddressFeatures`.
- * Where the chain has no structure for a feature, one is put in front of it, or `pEnabledFeatures` points to another
- * structure, a copy with more features enabled.
+ * Extensions: `ppEnabledExtensionNames` is replaced by a longer array. Features: if the `pNext`
+ * chain contains a structure for a feature, this function sets the feature there, so it writes to
+ * structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`
+ * and `VkPhysicalDeviceBufferDeviceAddressFeatures`. Otherwise a structure is inserted at the
+ * start of the chain, or `pEnabledFeatures` is replaced by a copy in which more features are
+ * enabled.
  *
- * What `pCreateInfo` then points to is valid until the next call for `requiredFeatures`, or until that is destroyed.
+ * The memory that `pCreateInfo` points to afterwards is valid until the next call with
+ * `requiredFeatures`, or until that is destroyed.
  *
  * # Safety
- * `requiredFeatures` is live and used by no other thread; `pCreateInfo` points to a valid structure with a valid chain,
- * whose structures may be written to.
+ * `requiredFeatures` is live and not used by another thread. `pCreateInfo` points to a valid
+ * structure with a valid chain, whose structures may be written to.
  */
 VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatures,
                                            VkDeviceCreateInfo *pCreateInfo);
@@ -342,19 +360,19 @@ VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatur
  * Destroys required features. Contexts that were made with them stay valid. NULL is ignored.
  *
  * # Safety
- * `requiredFeatures` is live or NULL, and not used any more.
+ * `requiredFeatures` is live or NULL, and is not used any more.
  */
 void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
 
 /**
- * Makes a context for a device that was created with `requiredFeatures`. It compiles the pipelines that prepare
- * captures, and submits nothing.
+ * Creates a context for a device that was created with `requiredFeatures`. This compiles internal
+ * pipelines that prepare captures, and submits nothing.
  *
  * # Safety
- * `requiredFeatures` is live; `device` was created on its physical device with what
- * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its captures. `pipelineCache` is
- * a pipeline cache of the device that is not used meanwhile, or `VK_NULL_HANDLE`. `pContext` points to where a pointer
- * can be stored.
+ * `requiredFeatures` is live. `device` was created on its physical device with what
+ * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its
+ * captures. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+ * else uses meanwhile. `pContext` points to memory for a pointer.
  */
 VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
                                  VkDevice device,
@@ -365,17 +383,20 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  * Destroys a context. NULL is ignored.
  *
  * # Safety
- * `context` is live or NULL, and not used any more. The device has executed what was recorded with it.
+ * `context` is live or NULL, and is not used any more. The device has executed everything that was
+ * recorded with it.
  */
 void vkxfb_context_destroy(VkxfbContext *context);
 
 /**
- * The usage that the device needs of all buffers that captures read and write, beside what the application uses them
- * for: vertices, indices, draw arguments, counters, and what is captured to.
+ * Returns the usage that all buffers that captures read and write must have, in addition to the
+ * usage that the application needs: vertex buffers, index buffers, buffers of draw arguments,
+ * counter buffers and capture buffers.
  *
- * It is either `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, for which memory is allocated with
- * `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`, or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`. The size of a vertex or index
- * buffer is a multiple of 4 bytes. 0 where `context` is NULL.
+ * This is either `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, and then the memory must be
+ * allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`, or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`.
+ * The size of a vertex or index buffer must be a multiple of 4 bytes. Returns 0 if `context` is
+ * NULL.
  *
  * # Safety
  * `context` is live or NULL.
@@ -383,15 +404,16 @@ void vkxfb_context_destroy(VkxfbContext *context);
 VkBufferUsageFlags vkxfb_context_buffer_usage(const VkxfbContext *context);
 
 /**
- * Records the barrier between all captures that were recorded before and whoever reads what they wrote: one
- * `vkCmdPipelineBarrier` with one global memory barrier, which disturbs no state.
+ * Records a barrier after all captures that were recorded before, for commands that read what they
+ * wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no state of the
+ * command buffer.
  *
- * `dstStageMask` and `dstAccessMask` say who reads, for example `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and
- * `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
+ * `dstStageMask` and `dstAccessMask` are the stages and accesses that read, for example
+ * `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
  *
  * # Safety
- * `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with compute
- * and these stages, outside of a render pass instance.
+ * `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
+ * a queue with compute and these stages, outside of a render pass instance.
  */
 VkxfbResult vkxfb_context_record_barrier(const VkxfbContext *context,
                                          VkCommandBuffer commandBuffer,
@@ -399,11 +421,13 @@ VkxfbResult vkxfb_context_record_barrier(const VkxfbContext *context,
                                          VkAccessFlags dstAccessMask);
 
 /**
- * Makes a pipeline. What `pCreateInfo` points to is not needed afterwards, but for the set layouts.
+ * Creates a pipeline. Afterwards the memory that `pCreateInfo` points to is not needed any more,
+ * but the set layouts are.
  *
  * # Safety
- * `context` is live; `pCreateInfo` points to a valid structure: its SPIR-V is valid, its handles are the device's. The
- * set layouts live as long as the pipeline. `pPipeline` points to where a pointer can be stored.
+ * `context` is live. `pCreateInfo` points to a valid structure, whose SPIR-V is valid and whose
+ * handles belong to the device. The set layouts outlive the pipeline. `pPipeline` points to memory
+ * for a pointer.
  */
 VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
                                   const VkxfbPipelineCreateInfo *pCreateInfo,
@@ -413,16 +437,16 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
  * Destroys a pipeline. NULL is ignored.
  *
  * # Safety
- * `pipeline` is live or NULL, and not used any more. The device has executed what was recorded with it, and captures
- * that were begun with it have ended.
+ * `pipeline` is live or NULL, and is not used any more. The device has executed everything that
+ * was recorded with it, and captures that were begun with it have ended.
  */
 void vkxfb_pipeline_destroy(VkxfbPipeline *pipeline);
 
 /**
- * Makes a capture.
+ * Creates a capture.
  *
  * # Safety
- * `context` is live, and `pCapture` points to where a pointer can be stored.
+ * `context` is live, and `pCapture` points to memory for a pointer.
  */
 VkxfbResult vkxfb_capture_create(const VkxfbContext *context, VkxfbCapture **pCapture);
 
@@ -430,50 +454,55 @@ VkxfbResult vkxfb_capture_create(const VkxfbContext *context, VkxfbCapture **pCa
  * Destroys a capture. NULL is ignored.
  *
  * # Safety
- * `capture` is live or NULL, and not used any more. Command buffers that it was recorded into are not executed any
- * more.
+ * `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded
+ * are not executed any more.
  */
 void vkxfb_capture_destroy(VkxfbCapture *capture);
 
 /**
- * Takes back the memory of all that was recorded. Without it memory grows with each capture.
+ * Makes the memory of everything that was recorded available again. Without this, each capture
+ * needs more memory.
  *
  * # Safety
- * `capture` is live. Command buffers that it was recorded into were reset or freed, and are not being executed.
+ * `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
+ * being executed.
  */
 VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
 
 /**
- * Begins a capture. Nothing is recorded before `vkxfb_capture_end`.
+ * Begins a capture. All commands are recorded by `vkxfb_capture_end`.
  *
- * Where it fails, so do the commands up to `vkxfb_capture_end`, which returns this failure once more: it is enough to
- * look at that result.
+ * If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
+ * enough to check the result of `vkxfb_capture_end`.
  *
  * # Safety
- * `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the context of the
- * capture. Until command buffers with the capture are reset or freed, all handles are live and of the context's device,
- * and the buffers have the usage that `vkxfb_context_buffer_usage` names and hold the ranges. The ranges that are
- * captured to overlap neither each other nor what the draws read.
+ * `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
+ * context of the capture. Until command buffers with the capture are reset or freed, all handles
+ * are live and belong to the context's device. The buffers have the usage that
+ * `vkxfb_context_buffer_usage` returns, and contain the ranges. The ranges of capture buffers
+ * overlap neither each other nor memory that the draws read.
  */
-VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture,
-                                const VkxfbCaptureBeginInfo *pBeginInfo);
+VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture, const VkxfbCaptureBeginInfo *pBeginInfo);
 
 /**
  * Ends a capture, and records it into a command buffer.
  *
- * `pCounterBuffers` say where the counters go, by the number of the capture buffer. `pCaptured` may be NULL.
+ * `pCounterBuffers` are the places to which the counters are written; the index is the number of
+ * the capture buffer. `pCaptured` may be NULL.
  *
- * Of the command buffer's state, the compute pipeline, the push constants of the compute stage and the compute bind
- * point's descriptor sets are disturbed. What reads the captured bytes waits by `vkxfb_context_record_barrier`.
+ * This overwrites state of the command buffer: the compute pipeline, the push constants of the
+ * compute stage, and the descriptor sets of the compute bind point. Commands that read the
+ * captured bytes need `vkxfb_context_record_barrier` before them.
  *
- * Where a command since the beginning failed, nothing is recorded, and its result is returned. Either way another
- * capture can begin.
+ * If a command since the beginning failed, nothing is recorded, and its result is returned. In any
+ * case another capture can begin afterwards.
  *
  * # Safety
- * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
- * compute, outside of a render pass instance and of conditional rendering. What the draws read is visible to
- * `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to what is captured to
- * are ordered before its writes.
+ * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
+ * a queue with compute, outside of a render pass instance and of conditional rendering. Memory
+ * that the draws read is visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
+ * `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to the capture buffers and counters are
+ * ordered before the writes of this capture.
  */
 VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkCommandBuffer commandBuffer,
@@ -482,20 +511,20 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkxfbCaptured *pCaptured);
 
 /**
- * Binds another pipeline for the draws that follow. It captures records of the same sizes.
+ * Binds another pipeline for the draws that follow. Its records must have the same sizes as those
+ * of the first pipeline.
  *
  * # Safety
- * `capture` and `pipeline` are live and of one context, and the pipeline lives until command buffers with the capture
- * are reset or freed.
+ * `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
+ * command buffers with the capture are reset or freed.
  */
-VkxfbResult vkxfb_capture_bind_pipeline(VkxfbCapture *capture,
-                                        const VkxfbPipeline *pipeline);
+VkxfbResult vkxfb_capture_bind_pipeline(VkxfbCapture *capture, const VkxfbPipeline *pipeline);
 
 /**
  * Binds vertex buffers to the bindings from `firstBinding` on, for the draws that follow.
  *
  * # Safety
- * `capture` is live; the buffers are as those of `VkxfbCaptureBeginInfo`.
+ * `capture` is live; the requirements for the buffers are those of `VkxfbCaptureBeginInfo`.
  */
 VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
                                               uint32_t firstBinding,
@@ -503,11 +532,13 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
                                               const VkxfbBufferRange *pBuffers);
 
 /**
- * Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`, `VK_INDEX_TYPE_UINT32` or
- * `VK_INDEX_TYPE_UINT8_EXT`. The offset is a multiple of an index's size.
+ * Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
+ * `VK_INDEX_TYPE_UINT32` or `VK_INDEX_TYPE_UINT8_EXT`. The offset must be a multiple of the size
+ * of an index.
  *
  * # Safety
- * `capture` is live, and `pBuffer` points to a valid structure; the buffer is as those of `VkxfbCaptureBeginInfo`.
+ * `capture` is live, and `pBuffer` points to a valid structure; the requirements for the buffer
+ * are those of `VkxfbCaptureBeginInfo`.
  */
 VkxfbResult vkxfb_capture_bind_index_buffer(VkxfbCapture *capture,
                                             const VkxfbBufferRange *pBuffer,
@@ -517,9 +548,9 @@ VkxfbResult vkxfb_capture_bind_index_buffer(VkxfbCapture *capture,
  * Binds descriptor sets for the draws that follow.
  *
  * # Safety
- * `capture` is live; the sets fit the set layouts of the pipeline and stay as they are until command buffers with the
- * capture are reset or freed. There is one dynamic offset for each dynamic descriptor, which is as
- * `vkCmdBindDescriptorSets` has it.
+ * `capture` is live. The sets are compatible with the set layouts of the pipeline, and are not
+ * changed until command buffers with the capture are reset or freed. There is one dynamic offset
+ * for each dynamic descriptor, with the requirements of `vkCmdBindDescriptorSets`.
  */
 VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
                                                uint32_t firstSet,
@@ -529,8 +560,8 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
                                                const uint32_t *pDynamicOffsets);
 
 /**
- * Replaces push constants for the draws that follow. They stay from one draw to the next, not from one capture to
- * the next.
+ * Updates push constants for the draws that follow. Push constants stay valid until the end of the
+ * capture.
  *
  * # Safety
  * `capture` is live, and `pValues` points to `size` bytes.
@@ -551,7 +582,7 @@ VkxfbResult vkxfb_capture_draw(VkxfbCapture *capture,
                                const VkDrawIndirectCommand *pDraw);
 
 /**
- * Captures a draw with the indices that are bound.
+ * Captures a draw with the bound index buffer.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure.
@@ -561,18 +592,19 @@ VkxfbResult vkxfb_capture_draw_indexed(VkxfbCapture *capture,
                                        const VkDrawIndexedIndirectCommand *pDraw);
 
 /**
- * Captures draws whose arguments, each a `VkDrawIndirectCommand`, lie in a buffer.
+ * Captures draws whose arguments are in a buffer, as `VkDrawIndirectCommand` structures.
  *
  * # Safety
- * `capture` is live, and `pDraw` points to a valid structure, whose buffers are as those of `VkxfbCaptureBeginInfo`.
+ * `capture` is live, and `pDraw` points to a valid structure; the requirements for its buffers are
+ * those of `VkxfbCaptureBeginInfo`.
  */
 VkxfbResult vkxfb_capture_draw_indirect(VkxfbCapture *capture,
                                         VkPrimitiveTopology primitiveTopology,
                                         const VkxfbIndirectDraw *pDraw);
 
 /**
- * Captures draws with the indices that are bound, whose arguments, each a `VkDrawIndexedIndirectCommand`, lie in a
- * buffer.
+ * Captures draws with the bound index buffer, whose arguments are in a buffer, as
+ * `VkDrawIndexedIndirectCommand` structures.
  *
  * # Safety
  * As `vkxfb_capture_draw_indirect`.
