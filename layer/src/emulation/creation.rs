@@ -383,14 +383,15 @@ unsafe fn capturing(
             }
             parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
         }
-        // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
-        if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
-            parts.input = Some(Arc::new(InputPart::new(info)));
-        }
         for library in libraries {
             if let Some(library) = objects.libraries.get(*library) {
                 parts.link(&library);
             }
+        }
+        // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
+        // The shader may be that of a library, while the vertex input is the pipeline's own.
+        if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
+            parts.input = Some(Arc::new(InputPart::new(info)));
         }
         if is_library {
             return Ok(Own::Library(parts));

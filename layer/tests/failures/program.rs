@@ -47,7 +47,7 @@ pub fn expected(draws: u32) -> Vec<f32> {
 }
 
 /// The number of draws of each capture.
-pub const CAPTURES: [u32; 6] = [DRAWS, 1, 1, 1, 1, 2];
+pub const CAPTURES: [u32; 7] = [DRAWS, 1, 1, 1, 1, 2, 1];
 
 /// Calls a command, and once more if it fails. Keeps the failures.
 struct Attempts(Vec<(&'static str, vk::Result)>);
@@ -218,9 +218,9 @@ struct Bound {
     set: vk::DescriptorSet,
     layout: vk::PipelineLayout,
     pushed_layout: vk::PipelineLayout,
-    /// With static vertex input, with dynamic vertex input, linked from libraries, and with push
-    /// descriptors.
-    pipelines: [vk::Pipeline; 4],
+    /// With static vertex input, with dynamic vertex input, linked from libraries, with push
+    /// descriptors, and with a library for the shader alone.
+    pipelines: [vk::Pipeline; 5],
 }
 
 struct Program {
@@ -302,6 +302,7 @@ impl Program {
                 self.pipeline(module, layout, true, attempts),
                 self.linked(&libraries, layout, attempts),
                 self.pipeline(module, pushed_layout, false, attempts),
+                self.with_shader_library(libraries[1], layout, attempts),
             ];
 
             let info = vk::QueryPoolCreateInfo::default()
@@ -490,6 +491,32 @@ impl Program {
         unsafe { self.create(&info, attempts) }
     }
 
+    /// The vertex input is the pipeline's own, and the shader that of a library, as ANGLE has it.
+    ///
+    /// # Safety
+    /// As [`pipeline`](Self::pipeline).
+    unsafe fn with_shader_library(
+        &self,
+        library: vk::Pipeline,
+        layout: vk::PipelineLayout,
+        attempts: &mut Attempts,
+    ) -> vk::Pipeline {
+        let state = State::new(vk::ShaderModule::null());
+        let (input, assembly) = (state.input(), state.assembly());
+        let libraries = [library];
+        let mut linked = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
+        let mut own = vk::GraphicsPipelineLibraryCreateInfoEXT::default()
+            .flags(vk::GraphicsPipelineLibraryFlagsEXT::VERTEX_INPUT_INTERFACE);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .layout(layout)
+            .push_next(&mut linked)
+            .push_next(&mut own);
+        // SAFETY: the caller's contract.
+        unsafe { self.create(&info, attempts) }
+    }
+
     /// # Safety
     /// As [`pipeline`](Self::pipeline).
     unsafe fn create(
@@ -615,6 +642,7 @@ impl Program {
                 self.draw(cmd);
                 self.draw(cmd);
             });
+            self.capture(cmd, bound, 4, 6, None, || self.draw(cmd));
             let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
             device.cmd_copy_query_pool_results(
                 cmd,
