@@ -116,9 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     }
     let stage = arguments.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
     if stage != ExecutionModel::Vertex {
-        bail!(
-            "only vertex shaders are captured here; the probe's library and a driver's own capture take others"
-        );
+        bail!("only vertex shaders are captured: pipelines take no others");
     }
     let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
     let file = || arguments.shader.display().to_string();

@@ -251,7 +251,11 @@ fn columns_are_chosen_and_made_into_formats() {
     let shaders = Shaders::new();
     let shader = shaders.file(
         "shader.wgsl",
-        b"struct Out { @builtin(position) at: vec4f, @location(0) tint: vec4f, @location(1) @interpolate(flat) id: vec2i }
+        b"struct Out {
+            @builtin(position) at: vec4f,
+            @location(0) tint: vec4f,
+            @location(1) @interpolate(flat) id: vec2i,
+        }
         @vertex fn main(@location(0) place: vec4f, @location(3) tint: vec4f, @location(4) id: vec2i) -> Out {
             return Out(place, tint, id);
         }",
@@ -289,7 +293,7 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=nothing,3=color", &["no column 'nothing'", "position (x y)"]);
     refuses("0=position,0=color", &["location 0 two columns"]);
     refuses("9=position", &["no input at location 9", "'tint' at location 3"]);
-    refuses("0=position,3=color,4=position:R32G32_UINT", &["UINT", "Sint"]);
+    refuses("0=position,3=color,4=position:R32G32_UINT", &["Uint", "Sint"]);
     refuses(
         "0=position,3=color,4=first:R16_SINT",
         &["column first", "vertex 1, as R16_SINT", "out of range"],

@@ -137,10 +137,13 @@ fn what_another_wrote_stays() {
     let file = home.manifest("explicit");
     for text in ["not JSON", r#"{ "layer": { "name": "VK_LAYER_OTHER" } }"#] {
         std::fs::write(&file, text).unwrap();
-        home.refuses(&["layer", "uninstall", "--user"], &[file.to_str().unwrap(), "stays"]);
+        home.refuses(
+            &["layer", "uninstall", "--user"],
+            &[file.to_str().unwrap(), "is not changed"],
+        );
         let library = home.library();
         let install = ["layer", "install", "--user", "--library", library.to_str().unwrap()];
-        home.refuses(&install, &[file.to_str().unwrap(), "stays"]);
+        home.refuses(&install, &[file.to_str().unwrap(), "is not changed"]);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     }
 }

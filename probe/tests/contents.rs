@@ -82,7 +82,7 @@ fn made_up_numbers_are_small_and_of_their_types() {
     let block = "layout(set = 2, binding = 5, scalar) readonly buffer B {
         float a[64]; int c[64]; double d[8]; f16vec4 e[4]; uvec2 f[]; } b[2];
         layout(push_constant) uniform P { layout(offset = 16) vec4 p; uint q; };";
-    let body = "b[0].a[0], b[0].c[0], float(b[1].d[0]) + p.x + q, b[1].e[0].x + b[0].f[1].y";
+    let body = "b[0].a[0], b[0].c[0], float(b[1].d[0]) + p.x + q, float(b[1].e[0].x) + b[0].f[1].y";
     let made = made_up(block, body);
     let [BufferContents { set: 2, binding: 5, kind: BufferKind::Storage, count: 2, bytes }] =
         &made.buffers[..]

@@ -9,15 +9,19 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
+    vkxfb_probe::contents {
+        BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
+    }
     vkxfb_probe::diagnose {
         CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
         Verdict, VertexRef,
     }
     vkxfb_probe::gpu {
-        CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
+        BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
         DrawFeatures, Gpu, GpuError, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
+    vkxfb_probe::picture { Drawing }
     vkxfb_probe::plan { BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {

@@ -116,7 +116,9 @@ pub enum FrontendError {
     /// naga panicked, which is always a bug in naga. The panic hook has run before, in the thread
     /// [`NAGA_THREAD`]; the default hook prints a line. If panics abort the process, this error
     /// cannot be returned.
-    #[error("naga panicked, which is a bug in naga; other compilers may accept the source: {0}")]
+    #[error(
+        "naga fails with a panic, which is a bug in naga; other compilers may accept the source: {0}"
+    )]
     Panic(String),
     /// The system cannot create a thread to compile in.
     #[error("there is no thread to compile in: {0}")]

@@ -136,7 +136,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// # let list = CaptureList { captures, strides: [Some(16), None, None, None] };
 /// // `spirv` is a vertex shader that reads location 0, and `list` captures its position.
 /// let (location, binding, offset) = (0, 0, 0);
-/// let format = VertexFormat::R32G32B32_SFLOAT;
+/// let format = VertexFormat::R32G32B32Sfloat;
 /// let vertex_input = VertexInput {
 ///     bindings: vec![VertexBinding { binding, stride: 12, input_rate: InputRate::Vertex }],
 ///     attributes: vec![VertexAttribute { location, binding, format, offset }],

@@ -72,11 +72,11 @@ impl Shown<'_> {
             0 => String::new(),
             lost => format!(", {lost} did not fit"),
         };
-        let plural = |count: u64| if count == 1 { "" } else { "s" };
         let vertex = if vertices == 1 { "vertex" } else { "vertices" };
+        let primitive = if *primitives_written == 1 { "primitive" } else { "primitives" };
         format!(
-            "{vertices} {vertex} of {primitives_written} primitive{} ({topology}) written{lost}; backend {backend}, {device}",
-            plural(*primitives_written)
+            "{vertices} {vertex} of {primitives_written} {primitive} ({topology}) written{lost}; \
+             backend {backend}, {device}"
         )
     }
 
