@@ -1,0 +1,409 @@
+//! Devices with and without the layer, and what is recorded on them.
+
+use std::ptr::null;
+
+use ash::{Device, Entry, Instance, ext, vk};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::shader;
+
+const LAYER: &std::ffi::CStr = c"VK_LAYER_VKXFB_transform_feedback";
+/// The vertices of a draw.
+const VERTICES: u32 = 3;
+/// Bytes from the place of one capture to that of the next.
+const CAPTURE: u64 = 64;
+
+/// How a device is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setup {
+    /// Without the layer.
+    Native,
+    /// On the layer, without the feature `transformFeedback`.
+    WithoutFeature,
+    /// On the layer, with the feature.
+    WithFeature,
+    /// As before, and a buffer has the usage `INDIRECT_BUFFER`. The layer then withholds passes,
+    /// because their draws might read what they capture.
+    Withheld,
+}
+
+impl Setup {
+    pub const ALL: [Self; 4] =
+        [Self::Native, Self::WithoutFeature, Self::WithFeature, Self::Withheld];
+
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Native => "without the layer",
+            Self::WithoutFeature => "with the layer, the feature is not enabled",
+            Self::WithFeature => "the feature is enabled",
+            Self::Withheld => "passes are withheld",
+        }
+    }
+
+    fn has_layer(self) -> bool {
+        self != Self::Native
+    }
+}
+
+/// Writes the manifest of the layer that cargo built beside this benchmark.
+pub fn layer_manifest() -> TempDir {
+    let name =
+        format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = std::env::current_exe().unwrap().with_file_name(name);
+    assert!(library.is_file(), "no {}", library.display());
+    let manifest = include_str!("../../../cli/src/layer/manifest.json");
+    let mut manifest: Value = serde_json::from_str(manifest).unwrap();
+    manifest["layer"]["library_path"] = library.to_str().unwrap().into();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
+    directory
+}
+
+/// The commands of the extension.
+pub struct CaptureCommands {
+    bind_transform_feedback_buffers: vk::PFN_vkCmdBindTransformFeedbackBuffersEXT,
+    begin_transform_feedback: vk::PFN_vkCmdBeginTransformFeedbackEXT,
+    end_transform_feedback: vk::PFN_vkCmdEndTransformFeedbackEXT,
+}
+
+impl CaptureCommands {
+    fn load(instance: &Instance, device: &Device) -> Self {
+        let commands = ext::transform_feedback::Device::new(instance, device);
+        let commands = commands.fp();
+        Self {
+            bind_transform_feedback_buffers: commands.cmd_bind_transform_feedback_buffers_ext,
+            begin_transform_feedback: commands.cmd_begin_transform_feedback_ext,
+            end_transform_feedback: commands.cmd_end_transform_feedback_ext,
+        }
+    }
+}
+
+pub struct BenchDevice {
+    _entry: Entry,
+    instance: Instance,
+    name: String,
+    raw: Device,
+    captures: Option<CaptureCommands>,
+    queue: vk::Queue,
+    pool: vk::CommandPool,
+    cmd: vk::CommandBuffer,
+    fence: vk::Fence,
+    render_pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    layout: vk::PipelineLayout,
+    shader: vk::ShaderModule,
+    pipeline: vk::Pipeline,
+    memory: vk::DeviceMemory,
+    buffers: Vec<vk::Buffer>,
+    /// Bytes of vertices, captures, counters and indirect draws, in that order.
+    vertices: vk::Buffer,
+    captured: vk::Buffer,
+    counters: vk::Buffer,
+}
+
+impl BenchDevice {
+    /// Opens the first device of the machine.
+    pub fn new(setup: Setup) -> Self {
+        // SAFETY: everything is created in the order that Vulkan requires, and destroyed by
+        // `destroy`.
+        unsafe {
+            let entry = Entry::load().expect("a Vulkan loader");
+            let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+            let layers: &[_] = if setup.has_layer() { &[LAYER.as_ptr()] } else { &[] };
+            let info = vk::InstanceCreateInfo::default()
+                .application_info(&app)
+                .enabled_layer_names(layers);
+            let instance = entry.create_instance(&info, None).unwrap();
+            let physical = instance.enumerate_physical_devices().unwrap()[0];
+            let properties = instance.get_physical_device_properties(physical);
+            let name = properties.device_name_as_c_str().unwrap().to_string_lossy().into_owned();
+            let families = instance.get_physical_device_queue_family_properties(physical);
+            let graphics = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+            let family = families.iter().position(|f| f.queue_flags.contains(graphics)).unwrap();
+            let queues = [vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family as u32)
+                .queue_priorities(&[1.0])];
+            let listed = instance.enumerate_device_extension_properties(physical).unwrap();
+            let has_it = listed.iter().any(|extension| {
+                extension.extension_name_as_c_str() == Ok(ext::transform_feedback::NAME)
+            });
+            let enables = has_it && setup != Setup::WithoutFeature;
+            let extensions: &[_] =
+                if enables { &[ext::transform_feedback::NAME.as_ptr()] } else { &[] };
+            let mut feature = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
+                .transform_feedback(enables);
+            let mut info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_extension_names(extensions);
+            if enables {
+                info = info.push_next(&mut feature);
+            }
+            let raw = instance.create_device(physical, &info, None).unwrap();
+            let captures = enables.then(|| CaptureCommands::load(&instance, &raw));
+            let memories = instance.get_physical_device_memory_properties(physical);
+
+            let pool_info = vk::CommandPoolCreateInfo::default().queue_family_index(family as u32);
+            let pool = raw.create_command_pool(&pool_info, None).unwrap();
+            let cmd_info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = raw.allocate_command_buffers(&cmd_info).unwrap()[0];
+            let fence = raw.create_fence(&vk::FenceCreateInfo::default(), None).unwrap();
+
+            let subpasses = [vk::SubpassDescription::default()];
+            let pass_info = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+            let render_pass = raw.create_render_pass(&pass_info, None).unwrap();
+            let framebuffer_info = vk::FramebufferCreateInfo::default()
+                .render_pass(render_pass)
+                .width(1)
+                .height(1)
+                .layers(1);
+            let framebuffer = raw.create_framebuffer(&framebuffer_info, None).unwrap();
+
+            let (vertex, xfb, counter) = match enables {
+                true => (
+                    vk::BufferUsageFlags::VERTEX_BUFFER,
+                    vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
+                    vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT,
+                ),
+                false => (
+                    vk::BufferUsageFlags::VERTEX_BUFFER,
+                    vk::BufferUsageFlags::VERTEX_BUFFER,
+                    vk::BufferUsageFlags::VERTEX_BUFFER,
+                ),
+            };
+            let per_capture = u64::from(super::CAPTURES);
+            let mut wanted = vec![
+                (u64::from(VERTICES * shader::VERTEX), vertex),
+                (CAPTURE * per_capture, xfb),
+                (4 * per_capture, counter),
+            ];
+            if setup == Setup::Withheld {
+                wanted.push((16, vk::BufferUsageFlags::INDIRECT_BUFFER));
+            }
+            let (memory, buffers) = make_buffers(&raw, &memories, &wanted);
+
+            let words = shader::words(enables);
+            let shader_info = vk::ShaderModuleCreateInfo::default().code(&words);
+            let shader = raw.create_shader_module(&shader_info, None).unwrap();
+            let ranges = [vk::PushConstantRange::default()
+                .stage_flags(vk::ShaderStageFlags::VERTEX)
+                .size(shader::CONSTANTS)];
+            let layout_info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
+            let layout = raw.create_pipeline_layout(&layout_info, None).unwrap();
+            let pipeline = make_pipeline(&raw, shader, layout, render_pass);
+
+            Self {
+                _entry: entry,
+                instance,
+                name,
+                queue: raw.get_device_queue(family as u32, 0),
+                raw,
+                captures,
+                pool,
+                cmd,
+                fence,
+                render_pass,
+                framebuffer,
+                layout,
+                shader,
+                pipeline,
+                memory,
+                vertices: buffers[0],
+                captured: buffers[1],
+                counters: buffers[2],
+                buffers,
+            }
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The commands of the extension, where it is enabled.
+    pub fn captures(&self) -> Option<&CaptureCommands> {
+        self.captures.as_ref()
+    }
+
+    /// Frees what was recorded. What this takes is the driver's.
+    pub fn reset(&self) {
+        let flags = vk::CommandPoolResetFlags::empty();
+        // SAFETY: the command buffer is not pending.
+        unsafe { self.raw.reset_command_pool(self.pool, flags) }.unwrap();
+    }
+
+    /// Records a pass with that many draws. If `binds`, push constants and a vertex buffer are set
+    /// before each.
+    pub fn record_draws(&self, draws: u32, binds: bool) {
+        // SAFETY: the commands are valid, and the command buffer is not pending.
+        unsafe {
+            self.begin();
+            for number in 0..draws {
+                if binds {
+                    self.bind(number);
+                }
+                self.raw.cmd_draw(self.cmd, VERTICES, 1, 0, 0);
+            }
+            self.end();
+        }
+    }
+
+    /// Records, submits and finishes a pass with that many captures of one draw, each with a
+    /// counter, as programs that translate GL do.
+    pub fn capture_frame(&self, ext: &CaptureCommands, captures: u32) {
+        // SAFETY: as above, and each capture has its own part of the buffers.
+        unsafe {
+            self.begin();
+            for number in 0..captures {
+                let at = u64::from(number);
+                (ext.bind_transform_feedback_buffers)(
+                    self.cmd,
+                    0,
+                    1,
+                    &self.captured,
+                    &(at * CAPTURE),
+                    &CAPTURE,
+                );
+                self.bind(number);
+                (ext.begin_transform_feedback)(self.cmd, 0, 0, null(), null());
+                self.raw.cmd_draw(self.cmd, VERTICES, 1, 0, 0);
+                (ext.end_transform_feedback)(self.cmd, 0, 1, &self.counters, &(at * 4));
+            }
+            self.end();
+            let cmds = [self.cmd];
+            let submit = vk::SubmitInfo::default().command_buffers(&cmds);
+            self.raw.queue_submit(self.queue, &[submit], self.fence).unwrap();
+            self.raw.wait_for_fences(&[self.fence], true, u64::MAX).unwrap();
+            self.raw.reset_fences(&[self.fence]).unwrap();
+        }
+    }
+
+    unsafe fn bind(&self, number: u32) {
+        let constants = [number as u8; shader::CONSTANTS as usize];
+        let vertex = vk::ShaderStageFlags::VERTEX;
+        // SAFETY: the caller records.
+        unsafe {
+            self.raw.cmd_push_constants(self.cmd, self.layout, vertex, 0, &constants);
+            self.raw.cmd_bind_vertex_buffers(self.cmd, 0, &[self.vertices], &[0]);
+        }
+    }
+
+    unsafe fn begin(&self) {
+        let (cmd, raw) = (self.cmd, &self.raw);
+        let one_time = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let area =
+            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
+        let pass = vk::RenderPassBeginInfo::default()
+            .render_pass(self.render_pass)
+            .framebuffer(self.framebuffer)
+            .render_area(area);
+        // SAFETY: the command buffer is not pending.
+        unsafe {
+            raw.begin_command_buffer(cmd, &one_time).unwrap();
+            raw.cmd_begin_render_pass(cmd, &pass, vk::SubpassContents::INLINE);
+            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
+            self.bind(0);
+        }
+    }
+
+    unsafe fn end(&self) {
+        // SAFETY: a pass is being recorded.
+        unsafe {
+            self.raw.cmd_end_render_pass(self.cmd);
+            self.raw.end_command_buffer(self.cmd).unwrap();
+        }
+    }
+
+    pub fn destroy(self) {
+        // SAFETY: nothing is pending, and nothing is used any more.
+        unsafe {
+            let raw = &self.raw;
+            raw.destroy_pipeline(self.pipeline, None);
+            raw.destroy_pipeline_layout(self.layout, None);
+            raw.destroy_shader_module(self.shader, None);
+            for buffer in self.buffers {
+                raw.destroy_buffer(buffer, None);
+            }
+            raw.free_memory(self.memory, None);
+            raw.destroy_framebuffer(self.framebuffer, None);
+            raw.destroy_render_pass(self.render_pass, None);
+            raw.destroy_fence(self.fence, None);
+            raw.destroy_command_pool(self.pool, None);
+            raw.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}
+
+/// Creates buffers of these sizes and usages, in one allocation.
+unsafe fn make_buffers(
+    device: &Device,
+    memories: &vk::PhysicalDeviceMemoryProperties,
+    wanted: &[(u64, vk::BufferUsageFlags)],
+) -> (vk::DeviceMemory, Vec<vk::Buffer>) {
+    // SAFETY: the caller's device is live.
+    unsafe {
+        let mut places = Vec::new();
+        let (mut end, mut types) = (0u64, u32::MAX);
+        for (size, usage) in wanted {
+            let info = vk::BufferCreateInfo::default().size(*size).usage(*usage);
+            let buffer = device.create_buffer(&info, None).unwrap();
+            let needs = device.get_buffer_memory_requirements(buffer);
+            let start = end.next_multiple_of(needs.alignment);
+            (end, types) = (start + needs.size, types & needs.memory_type_bits);
+            places.push((buffer, start));
+        }
+        let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
+        let index = (0..memories.memory_type_count)
+            .find(|index| {
+                let flags = memories.memory_types[*index as usize].property_flags;
+                types & (1 << index) != 0 && flags.contains(local)
+            })
+            .expect("a memory type for all buffers");
+        let info = vk::MemoryAllocateInfo::default().allocation_size(end).memory_type_index(index);
+        let memory = device.allocate_memory(&info, None).unwrap();
+        for (buffer, start) in &places {
+            device.bind_buffer_memory(*buffer, memory, *start).unwrap();
+        }
+        (memory, places.into_iter().map(|(buffer, _)| buffer).collect())
+    }
+}
+
+/// Creates a pipeline that rasterizes nothing.
+unsafe fn make_pipeline(
+    device: &Device,
+    shader: vk::ShaderModule,
+    layout: vk::PipelineLayout,
+    render_pass: vk::RenderPass,
+) -> vk::Pipeline {
+    let stages = [vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::VERTEX)
+        .module(shader)
+        .name(c"main")];
+    let bindings =
+        [vk::VertexInputBindingDescription { stride: shader::VERTEX, ..Default::default() }];
+    let attributes = [vk::VertexInputAttributeDescription {
+        format: vk::Format::R32G32B32A32_SFLOAT,
+        ..Default::default()
+    }];
+    let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+        .vertex_binding_descriptions(&bindings)
+        .vertex_attribute_descriptions(&attributes);
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+        .rasterizer_discard_enable(true)
+        .line_width(1.0);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&vertex_input)
+        .input_assembly_state(&assembly)
+        .rasterization_state(&rasterization)
+        .layout(layout)
+        .render_pass(render_pass);
+    // SAFETY: the objects belong to the device, which is live.
+    unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }.unwrap()
+        [0]
+}

@@ -1,0 +1,92 @@
+//! Measures what the layer costs a program: the CPU time of a recorded draw, and the time of a frame
+//! of captures. Each is measured on four devices of the same GPU, in turns, and compared with the
+//! first.
+//!
+//! `cargo bench -p vkxfb-layer`
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark may panic")]
+
+mod device;
+mod shader;
+
+use std::time::Instant;
+
+use device::{BenchDevice, Setup};
+
+/// Draws of a pass.
+const DRAWS: u32 = 10_000;
+/// Captures of a frame.
+const CAPTURES: u32 = 1_000;
+/// How often each device is measured. The result is the median.
+const ROUNDS: usize = 31;
+
+/// What is measured: a name, the unit, and the time for one draw or frame in that unit.
+type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
+
+const MEASUREMENTS: [Measurement; 3] = [
+    ("a draw", "ns", |device| Some(per_draw(|| device.record_draws(DRAWS, false)))),
+    ("push constants, vertex buffer, draw", "ns", |device| {
+        Some(per_draw(|| device.record_draws(DRAWS, true)))
+    }),
+    ("a frame of 1,000 captures", "ms", |device| {
+        let captures = device.captures()?;
+        Some(seconds(|| device.capture_frame(captures, CAPTURES)) * 1e3)
+    }),
+];
+
+fn seconds(call: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    call();
+    start.elapsed().as_secs_f64()
+}
+
+fn per_draw(record: impl FnOnce()) -> f64 {
+    seconds(record) * 1e9 / f64::from(DRAWS)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let manifest = device::layer_manifest();
+    // SAFETY: no other thread runs yet.
+    unsafe {
+        std::env::set_var("VK_ADD_LAYER_PATH", manifest.path());
+        std::env::set_var("VKXFB_FORCE_ENABLE", "1");
+    }
+    let devices: Vec<_> =
+        Setup::ALL.iter().map(|setup| (setup, BenchDevice::new(*setup))).collect();
+    println!("{}", devices[0].1.name());
+    for (what, unit, measure) in MEASUREMENTS {
+        println!("\n{what}");
+        let mut times = vec![Vec::new(); devices.len()];
+        // The first round compiles pipelines and allocates memory.
+        for round in 0..=ROUNDS {
+            for ((_, device), times) in devices.iter().zip(&mut times) {
+                device.reset();
+                let time = measure(device);
+                if round > 0 {
+                    times.extend(time);
+                }
+            }
+        }
+        let base = times[0].clone();
+        for ((setup, _), times) in devices.iter().zip(times) {
+            if times.is_empty() {
+                continue;
+            }
+            // Ratios of neighbouring measurements, because machines are not equally fast at all
+            // times.
+            let ratio = match base.len() == times.len() {
+                true => median(times.iter().zip(&base).map(|(time, base)| time / base).collect()),
+                false => f64::NAN,
+            };
+            println!("  {:<44} {:>9.1} {unit}  {ratio:.2}", setup.text(), median(times));
+        }
+    }
+    for (_, device) in devices {
+        device.destroy();
+    }
+}
