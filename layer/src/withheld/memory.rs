@@ -116,15 +116,6 @@ impl Memory {
         self.bump.reset();
     }
 
-    /// Stores a value, which is never dropped.
-    pub(super) fn keep<T>(&self, value: T) -> Result<*mut T, OutOfMemory> {
-        let place =
-            self.bump.try_alloc_layout(Layout::new::<T>()).map_err(|_| OutOfMemory)?.cast::<T>();
-        // SAFETY: the memory has that layout, and nothing else refers to it.
-        unsafe { place.write(value) };
-        Ok(place.as_ptr())
-    }
-
     /// Copies values without pointers, or with pointers that the command does not dereference. Null
     /// stays null.
     ///

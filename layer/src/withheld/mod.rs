@@ -16,6 +16,7 @@ pub(crate) mod macros;
 mod memory;
 mod structures;
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use ash::vk;
@@ -34,62 +35,64 @@ trait Replay {
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// The header of a withheld command: how it is recorded, and the next command.
-#[derive(Debug)]
-struct Entry {
-    replay: unsafe fn(*const Self, &Functions, vk::CommandBuffer),
-    next: *mut Self,
-}
+/// Records a withheld command. Returns its size in words.
+type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
-/// A withheld command. Commands form a linked list, so that withholding one takes a single
-/// allocation.
+/// What the stored commands consist of. Padding is not initialized.
+type Word = MaybeUninit<u64>;
+
+/// A withheld command.
 #[repr(C)]
 struct Withheld<T> {
-    entry: Entry,
+    /// It comes first, because it says what follows.
+    replay: ReplayFn,
     arguments: T,
+}
+
+impl<T> Withheld<T> {
+    /// The size in words.
+    const WORDS: usize = {
+        assert!(align_of::<Self>() <= align_of::<Word>() && !std::mem::needs_drop::<T>());
+        size_of::<Self>().div_ceil(size_of::<Word>())
+    };
 }
 
 /// The withheld commands of a pass.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// The memory of the commands and their arguments.
+    /// The commands, one behind the other: [`Withheld`] of different arguments.
+    words: Vec<Word>,
+    /// What their arguments point to.
     memory: Memory,
-    /// The first command; null if there is none.
-    first: *mut Entry,
-    last: *mut Entry,
     len: usize,
 }
-
-// SAFETY: the pointers are into memory that the value owns.
-unsafe impl Send for WithheldCommands {}
 
 impl WithheldCommands {
     /// An empty list. `templates` are the descriptor update templates of the device.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
-        let none = std::ptr::null_mut();
-        Self { memory: Memory::new(templates), first: none, last: none, len: 0 }
+        Self { words: Vec::new(), memory: Memory::new(templates), len: 0 }
     }
 
     fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
         /// # Safety
-        /// As for [`Replay::replay`]; the entry is the header of a `Withheld<T>`.
+        /// As for [`Replay::replay`]; the words are those of a `Withheld<T>`.
         unsafe fn replay<T: Replay>(
-            entry: *const Entry,
+            words: *const Word,
             functions: &Functions,
             command_buffer: vk::CommandBuffer,
-        ) {
+        ) -> usize {
             // SAFETY: the caller's contract.
-            unsafe { (*entry.cast::<Withheld<T>>()).arguments.replay(functions, command_buffer) }
+            unsafe { (*words.cast::<Withheld<T>>()).arguments.replay(functions, command_buffer) };
+            Withheld::<T>::WORDS
         }
-        const { assert!(!std::mem::needs_drop::<T>()) };
-        let entry = Entry { replay: replay::<T>, next: std::ptr::null_mut() };
-        let withheld = self.memory.keep(Withheld { entry, arguments })?.cast::<Entry>();
-        // SAFETY: the last command is in `self.memory`, which nothing else refers to.
-        match unsafe { self.last.as_mut() } {
-            Some(last) => last.next = withheld,
-            None => self.first = withheld,
+        self.words.try_reserve(Withheld::<T>::WORDS).map_err(|_| OutOfMemory)?;
+        let end = self.words.len();
+        // SAFETY: there is room for the command, and words may be uninitialized.
+        unsafe {
+            let place = self.words.as_mut_ptr().add(end).cast::<Withheld<T>>();
+            place.write(Withheld { replay: replay::<T>, arguments });
+            self.words.set_len(end + Withheld::<T>::WORDS);
         }
-        self.last = withheld;
         self.len += 1;
         Ok(())
     }
@@ -104,18 +107,19 @@ impl WithheldCommands {
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
     pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-        let mut next = self.first.cast_const();
-        // SAFETY: the caller's contract; each entry has the function for its type.
-        while let Some(entry) = unsafe { next.as_ref() } {
-            // SAFETY: as above.
-            unsafe { (entry.replay)(next, functions, command_buffer) };
-            next = entry.next;
+        let mut at = 0;
+        while at < self.words.len() {
+            // SAFETY: the caller's contract; a command begins here, and its function is first.
+            at += unsafe {
+                let words = self.words.as_ptr().add(at);
+                (*words.cast::<ReplayFn>())(words, functions, command_buffer)
+            };
         }
     }
 
     /// Removes all commands, and keeps the memory for the next pass.
     pub(crate) fn clear(&mut self) {
-        (self.first, self.last) = (std::ptr::null_mut(), std::ptr::null_mut());
+        self.words.clear();
         self.len = 0;
         self.memory.reset();
     }
