@@ -15,7 +15,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
-use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
 use common::device::{self, PipelineOptions};
@@ -38,6 +38,9 @@ const STRIDE: u32 = 16;
 const VERTICES: u32 = 60;
 /// Bytes that are captured of what is drawn, at most.
 const DRAWN: u64 = 24 * 3 * 3 * VERTICES as u64;
+
+/// More draws than the kernel has workgroups whose draws are added later.
+const MANY: usize = 40;
 
 /// Counters, with the stride of a vertex, and the number of instances and the first instance. The
 /// first is the counter at the end of the capture.
@@ -77,6 +80,14 @@ fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
+/// When draws are given to the kernel that writes their commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Now,
+    /// After it was recorded.
+    Later,
+}
+
 /// What is captured, and the counters.
 struct Captured {
     vertices: Buffer,
@@ -105,7 +116,7 @@ impl Captured {
         let vertices = gpu.create_buffer(size, vertex_usage, MemoryLocation::Device).unwrap();
         let size = 4 * DRAWS.len() as u64;
         let counters = gpu.create_buffer(size, counter_usage, MemoryLocation::Device).unwrap();
-        let size = 4 + 20 * DRAWS.len() as u64;
+        let size = 4 + 20 * MANY as u64;
         let commands = gpu.create_buffer(size, command_usage, MemoryLocation::Device).unwrap();
         let values = DRAWS.map(|(counter, ..)| counter);
         gpu.write(&counters, 4, bytemuck::cast_slice(&values[1..])).unwrap();
@@ -161,14 +172,29 @@ impl Captured {
         gpu: &mut Gpu,
         draws: &[ByteCountDraw],
         stride: u32,
+        when: When,
     ) -> Result<Vec<[u32; 4]>, GpuError> {
         gpu.write(&self.commands, 0, &vec![0xa5; self.commands.size() as usize])?;
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws.len() as u64)).unwrap();
+        // Draws that are added later take memory for 16 draws, and for twice as many at a time.
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 48)).unwrap();
         let kernels = gpu.kernels();
         let recorded = gpu.submit(|ctx, cmd| {
-            let commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
+            let mut commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
             // SAFETY: everything outlives the submission, which is waited for.
-            unsafe { kernels.write_draw_commands(ctx, &mut arena, cmd, draws, &commands) }?;
+            unsafe {
+                match when {
+                    When::Now => {
+                        kernels.write_draw_commands(ctx, &mut arena, cmd, draws, &commands)?;
+                    }
+                    When::Later => {
+                        let mut late = kernels.write_draw_commands_later(ctx, &mut arena, cmd)?;
+                        for draw in draws {
+                            late.push(ctx, &mut arena, draw, &commands)?;
+                            commands.offset += u64::from(stride);
+                        }
+                    }
+                }
+            }
             Ok(())
         });
         gpu.destroy_arena(arena);
@@ -242,7 +268,7 @@ fn what_was_captured_is_drawn_as_by_byte_count() {
     for topology in PrimitiveTopology::ALL {
         let pipeline = echo_pipeline(&gpu, topology);
         let draws = captured.draws(0);
-        captured.commands(&mut gpu, &draws, 20).unwrap();
+        captured.commands(&mut gpu, &draws, 20, When::Now).unwrap();
         for (offset, draw) in (4..).step_by(20).zip(&draws) {
             // SAFETY: as `draw` says.
             let expected = captured.draw(&mut gpu, &pipeline, |recorder| unsafe {
@@ -281,18 +307,33 @@ fn commands_are_what_the_formula_says() {
         let captured = Captured::new(&mut gpu);
         for (counter_offset, stride) in [(0, 16), (16, 20), (104, 16), (u32::MAX - 3, 16)] {
             let draws = captured.draws(counter_offset);
-            let found = captured.commands(&mut gpu, &draws, stride).unwrap();
+            let found = captured.commands(&mut gpu, &draws, stride, When::Now).unwrap();
             let expected = DRAWS.map(|(counter, vertex_stride, [instances, first])| {
                 [counter.saturating_sub(counter_offset) / vertex_stride, instances, 0, first]
             });
             assert_eq!(found, expected, "{resources:?} {counter_offset} {stride}");
         }
-        assert_eq!(captured.commands(&mut gpu, &[], 0).unwrap(), [[0; 4]; 0]);
-        let one = captured.commands(&mut gpu, &captured.draws(0)[..1], 0).unwrap();
+        assert_eq!(captured.commands(&mut gpu, &[], 0, When::Now).unwrap(), [[0; 4]; 0]);
+        let one = captured.commands(&mut gpu, &captured.draws(0)[..1], 0, When::Now).unwrap();
         assert_eq!(one, [[VERTICES, 2, 0, 0]]);
         captured.destroy(&mut gpu);
         device::close(gpu);
     }
+}
+
+/// As many draws as have to move twice to more memory.
+#[test]
+fn draws_can_be_added_after_the_kernel() {
+    let mut gpu = device::open(Profile::Full);
+    let captured = Captured::new(&mut gpu);
+    let draws: Vec<_> = captured.draws(4).into_iter().cycle().take(MANY).collect();
+    for count in [0, 1, 16, 17, MANY] {
+        let now = captured.commands(&mut gpu, &draws[..count], 16, When::Now).unwrap();
+        let later = captured.commands(&mut gpu, &draws[..count], 16, When::Later).unwrap();
+        assert_eq!(now, later, "{count}");
+    }
+    captured.destroy(&mut gpu);
+    device::close(gpu);
 }
 
 #[test]
@@ -300,16 +341,36 @@ fn what_cannot_be_drawn_is_refused() {
     let mut gpu = device::open(Profile::Full);
     let captured = Captured::new(&mut gpu);
     let draws = captured.draws(0);
-    let mut text = |draws: &[ByteCountDraw], stride| {
-        captured.commands(&mut gpu, draws, stride).unwrap_err().to_string()
+    let mut text_of = |draws: &[ByteCountDraw], stride, when| {
+        captured.commands(&mut gpu, draws, stride, when).unwrap_err().to_string()
     };
+    let mut text = |draws: &[ByteCountDraw], stride| text_of(draws, stride, When::Now);
     assert_eq!(text(&draws, 12), "the stride of draw commands is 12 bytes: each takes 16");
     assert_eq!(
         text(&draws, 18),
         "the stride of draw commands is 18 bytes: it must be a multiple of 4"
     );
     let wrong = [ByteCountDraw { vertex_stride: 0, ..draws[0] }];
-    assert_eq!(text(&wrong, 16), "vertexStride, a divisor, is 0 bytes: it must be a multiple of 4");
+    let vertex_stride = "vertexStride, a divisor, is 0 bytes: it must be a multiple of 4";
+    assert_eq!(text(&wrong, 16), vertex_stride);
+    assert_eq!(text_of(&wrong, 16, When::Later), vertex_stride);
+    assert_eq!(
+        text_of(&draws, 18, When::Later),
+        "the offset of draw commands is 22 bytes: it must be a multiple of 4"
+    );
+    captured.destroy(&mut gpu);
+    device::close(gpu);
+
+    // Descriptors must be written before the draws are known.
+    let resources = Resources::Descriptors;
+    let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+    let captured = Captured::new(&mut gpu);
+    let error = captured.commands(&mut gpu, &[], 16, When::Later).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a draw that is added later needs the feature bufferDeviceAddress, which the device was created \
+         without"
+    );
     captured.destroy(&mut gpu);
     device::close(gpu);
 

@@ -173,6 +173,16 @@ fn unknown() {
     });
 }
 
+/// So many commands of a pass are withheld that it is worth an attempt to withhold no more.
+///
+/// # Safety
+/// As [`with`].
+#[cold]
+pub(crate) unsafe fn settle(handle: vk::CommandBuffer) {
+    // SAFETY: the caller's contract; the driver has not seen the pass, because it is withheld.
+    unsafe { with(handle, |found| found.settle(handle)) };
+}
+
 /// Recording. `command` either withholds a command or calls the driver, depending on its argument.
 impl Recorded {
     /// A pass begins. If captures are to be recorded before it, its commands are withheld from here
@@ -237,6 +247,27 @@ impl Recorded {
             unsafe { self.withheld.replay(&self.functions, handle) };
         }
         self.forget();
+    }
+
+    /// Lets the pass that is withheld go to the driver, with its captures after it, if that is
+    /// possible.
+    ///
+    /// # Safety
+    /// As [`replay`](Self::replay).
+    unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
+        // SAFETY: the caller's contract.
+        let settle = |captures: &mut Captures| unsafe { captures.settle(handle) };
+        let settled = self.failed.is_none() && self.observe(settle) == Some(true);
+        if settled {
+            tracing::trace!(commands = self.withheld.len(), "a long pass is not withheld further");
+            // SAFETY: the caller's contract.
+            unsafe { self.withheld.replay(&self.functions, handle) };
+            self.withheld.clear();
+            self.is_withheld = false;
+            self.update_destination();
+        } else {
+            self.withheld.withhold_all();
+        }
     }
 
     /// Records commands before the pass that is withheld. Does nothing if no pass is withheld or if

@@ -3,15 +3,19 @@
 
 use ash::vk;
 
+use super::arena::{Suballocation, aligned};
 use super::checks::multiple_of_4;
-use super::descriptors::Purpose;
+use super::descriptors::{Purpose, Table};
 use super::job::{Job, Placing};
 use super::parameters::{ByteCountDraw, IndirectDraw};
-use super::recorder::check_byte_count;
+use super::recorder::{address, check_byte_count};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
-use crate::sysval::Address;
 use crate::sysval::draw_arguments::{CountedDraw, DrawArguments};
+use crate::sysval::{Address, join, split};
+
+/// The size of a `VkDrawIndirectCommand` in bytes.
+const COMMAND_SIZE: u32 = IndirectDraw::command_size(false);
 
 /// The destination of [`Kernels::write_draw_commands`]: an array of `VkDrawIndirectCommand`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Kernels {
         draws.iter().try_for_each(check_byte_count)?;
         let DrawCommands { buffer, offset, stride } = *commands;
         multiple_of_4(|| "the offset of draw commands".to_owned(), offset)?;
-        let size = IndirectDraw::command_size(false);
+        let size = COMMAND_SIZE;
         let Some(last) = draws.len().checked_sub(1) else { return Ok(()) };
         if last > 0 {
             multiple_of_4(|| "the stride of draw commands".to_owned(), stride)?;
@@ -98,26 +102,147 @@ impl Kernels {
                 reached.push(job.address(Purpose::State, what, buffer, offset, 4)?);
             }
             let place = |placing: &mut Placing<'_, '_>| {
+                let commands = join(placing.resolve(target));
                 let counters = reached.iter().skip(1);
-                let counted =
-                    draws.iter().zip(counters).map(|(draw, counter): (_, &Address)| CountedDraw {
-                        counter: placing.resolve(*counter),
-                        counter_offset: draw.counter_offset,
-                        vertex_stride: draw.vertex_stride,
-                        instance_count: draw.instance_count,
-                        first_instance: draw.first_instance,
-                        reserved: [0; 2],
-                    });
+                let counted = (0..).zip(draws).zip(counters).map(|((number, draw), counter)| {
+                    let command = split(commands + number * u64::from(stride));
+                    counted_draw(draw, placing.resolve(*counter), command)
+                });
                 let counted: Vec<CountedDraw> = counted.collect();
-                let draws = crate::sysval::split(placing.push(&counted)?.address);
-                let commands = placing.resolve(target);
-                let count = counted.len() as u32;
-                placing.push(&[DrawArguments { draws, commands, stride, count, reserved: [0; 2] }])
+                let (draws, count) = (split(placing.push(&counted)?.address), counted.len() as u32);
+                placing.push(&[DrawArguments { draws, count, reserved: 0 }])
             };
             let (kernel, behind) = (Kernel::DrawArguments, Barrier::ArgumentsToDraw);
             let upload = [size_of::<CountedDraw>() * draws.len(), size_of::<DrawArguments>()]
                 .map(|size| size as u64);
-            job.record(kernel, &reached, &upload, place, draws.len() as u64, behind)
+            job.record(kernel, &reached, &upload, place, draws.len() as u64, behind).map(drop)
         }
+    }
+
+    /// As [`write_draw_commands`](Self::write_draw_commands), for draws that are not known yet: they
+    /// are [added](LateDraws::push) until the command buffer is submitted. So a render pass can be
+    /// recorded in which draws need arguments that must be computed before the pass.
+    ///
+    /// The function takes 16 bytes of upload memory from `arena`.
+    ///
+    /// # Errors
+    /// Those of `write_draw_commands` that do not come from a draw; [`RuntimeError::FeatureNotEnabled`]
+    /// under the descriptor plan, where the buffers must be known.
+    ///
+    /// # Safety
+    /// As `write_draw_commands`.
+    pub unsafe fn write_draw_commands_later<'a>(
+        &'a self,
+        ctx: &'a Context,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+    ) -> Result<LateDraws, RuntimeError> {
+        if !ctx.has_indirect_draws() {
+            return Err(RuntimeError::NoIndirectDraws);
+        }
+        if !ctx.has_addresses() {
+            let (what, feature) = ("a draw that is added later".to_owned(), "bufferDeviceAddress");
+            return Err(RuntimeError::FeatureNotEnabled { what, feature });
+        }
+        let (kernel, behind) = (Kernel::DrawArguments, Barrier::ArgumentsToDraw);
+        let upload = [size_of::<DrawArguments>() as u64];
+        let place = |placing: &mut Placing<'_, '_>| placing.push(&[DrawArguments::default()]);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let job = Job::begin(ctx, arena.into(), self, cmd)?;
+            let parameters = job.record(kernel, &[], &upload, place, LATE_WORKGROUPS, behind)?;
+            Ok(LateDraws { parameters, draws: Vec::new(), memory: None })
+        }
+    }
+}
+
+/// The workgroups of a kernel whose draws are added later.
+const LATE_WORKGROUPS: u64 = 16;
+
+/// The draws that a list has room for when the first is added. The room doubles where it is too
+/// small.
+const FIRST_LATE_DRAWS: usize = 16;
+
+/// Draws that are added to a kernel after it was recorded
+/// ([`Kernels::write_draw_commands_later`]).
+#[derive(Debug)]
+pub struct LateDraws {
+    /// A [`DrawArguments`] in upload memory.
+    parameters: Suballocation,
+    draws: Vec<CountedDraw>,
+    /// Upload memory for draws, and how many it holds.
+    memory: Option<(Suballocation, usize)>,
+}
+
+impl LateDraws {
+    /// Adds a draw: the kernel writes the command at the offset of `commands`, whose stride is
+    /// ignored. The function takes 32 bytes of upload memory per draw, and as much again where
+    /// memory must be replaced by more of it.
+    ///
+    /// # Errors
+    /// Those of [`Kernels::write_draw_commands`] that come from a draw, and
+    /// [`RuntimeError::ArenaFull`]. The draw is not added in case of an error.
+    ///
+    /// # Safety
+    /// As `write_draw_commands`, of which `ctx` and `arena` were the arguments; the arena was not
+    /// reset since. The command buffer is not pending execution.
+    pub unsafe fn push<'a>(
+        &mut self,
+        ctx: &Context,
+        arena: impl Into<ArenaAccess<'a>>,
+        draw: &ByteCountDraw,
+        commands: &DrawCommands,
+    ) -> Result<(), RuntimeError> {
+        check_byte_count(draw)?;
+        let DrawCommands { buffer, offset, .. } = *commands;
+        multiple_of_4(|| "the offset of draw commands".to_owned(), offset)?;
+        let mut arena = arena.into();
+        // SAFETY: the caller's contract.
+        let [counter, command] = unsafe {
+            let mut table = Table::default();
+            let mut address = |what, range| address(ctx, &mut table, Purpose::State, what, range);
+            let (from, at) = (draw.counter.buffer, draw.counter.offset);
+            [
+                address(format_args!("the counter of a draw"), (from, at, 4))?,
+                address(format_args!("the draw commands"), (buffer, offset, COMMAND_SIZE.into()))?,
+            ]
+        };
+        let number = self.draws.len();
+        let memory = match self.memory {
+            Some((memory, room)) if number < room => memory,
+            _ => {
+                let room = (2 * number).max(FIRST_LATE_DRAWS);
+                let size = (room * size_of::<CountedDraw>()) as u64;
+                // SAFETY: the caller's contract.
+                unsafe { arena.reserve(ctx, aligned(size), 0) }?;
+                let memory = arena.upload().take(size)?;
+                // SAFETY: the memory was just taken.
+                unsafe { arena.upload().write(memory, 0, bytemuck::cast_slice(&self.draws)) };
+                self.memory = Some((memory, room));
+                memory
+            }
+        };
+        let counted = counted_draw(draw, split(counter), split(command));
+        self.draws.push(counted);
+        let (draws, count) = (split(memory.address), self.draws.len() as u32);
+        let parameters = DrawArguments { draws, count, reserved: 0 };
+        let (upload, at) = (arena.upload(), number * size_of::<CountedDraw>());
+        // SAFETY: the command buffer is not pending execution.
+        unsafe {
+            upload.write(memory, at, bytemuck::bytes_of(&counted));
+            upload.write(self.parameters, 0, bytemuck::bytes_of(&parameters));
+        }
+        Ok(())
+    }
+}
+
+fn counted_draw(draw: &ByteCountDraw, counter: Address, command: Address) -> CountedDraw {
+    CountedDraw {
+        counter,
+        command,
+        counter_offset: draw.counter_offset,
+        vertex_stride: draw.vertex_stride,
+        instance_count: draw.instance_count,
+        first_instance: draw.first_instance,
     }
 }

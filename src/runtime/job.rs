@@ -91,8 +91,8 @@ impl<'a> Job<'a> {
 
     /// Records the kernel between two barriers: one orders it after all earlier captures, kernels
     /// and transfers, `behind` comes after it. `place` writes what the kernel reads, at most
-    /// `upload` bytes, and returns the address of the parameters. `reached` are all addresses that
-    /// the kernel accesses.
+    /// `upload` bytes, and returns the memory of the parameters, as the function does. `reached` are
+    /// all addresses that the kernel accesses.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`] and those of [`ArenaAccess::reserve`]. Nothing is
@@ -108,7 +108,7 @@ impl<'a> Job<'a> {
         place: impl FnOnce(&mut Placing<'_, '_>) -> Result<Suballocation, RuntimeError>,
         workgroups: u64,
         behind: Barrier,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<Suballocation, RuntimeError> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
         let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
@@ -141,6 +141,6 @@ impl<'a> Job<'a> {
             kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups);
             ctx.kernel_barrier(cmd, behind);
         }
-        Ok(())
+        Ok(parameters)
     }
 }

@@ -76,7 +76,7 @@ pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
-pub use draw_arguments::DrawCommands;
+pub use draw_arguments::{DrawCommands, LateDraws};
 pub use error::RuntimeError;
 pub use extensions::{
     AddressSource, CreateInfoAdditions, ProvokingVertexSupport, TransformFeedbackSupport,

@@ -9,6 +9,8 @@ use super::Address;
 pub struct CountedDraw {
     /// The address of the counter.
     pub counter: Address,
+    /// The address at which the `VkDrawIndirectCommand` is written.
+    pub command: Address,
     /// Bytes that are subtracted from the counter.
     pub counter_offset: u32,
     /// Size of a vertex in bytes, not 0.
@@ -17,8 +19,6 @@ pub struct CountedDraw {
     pub instance_count: u32,
     /// `firstInstance`.
     pub first_instance: u32,
-    /// Padding.
-    pub reserved: [u32; 2],
 }
 
 /// Parameters of the kernel.
@@ -27,12 +27,8 @@ pub struct CountedDraw {
 pub struct DrawArguments {
     /// The address of an array of [`CountedDraw`].
     pub draws: Address,
-    /// The address at which the first `VkDrawIndirectCommand` is written.
-    pub commands: Address,
-    /// Bytes from one command to the next.
-    pub stride: u32,
     /// The number of draws.
     pub count: u32,
     /// Padding.
-    pub reserved: [u32; 2],
+    pub reserved: u32,
 }

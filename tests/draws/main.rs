@@ -75,6 +75,19 @@ fn random_direct_draws_hold_on_the_layer() {
     assert!(said.contains("captures are recorded after their pass"), "{said}");
 }
 
+/// The same with passes that are withheld for a single command, so that captures come after most of
+/// them.
+#[test]
+fn random_draws_hold_on_the_layer_in_long_passes() {
+    let test = "random_draws_capture_what_the_model_says";
+    let variables =
+        [("VKXFB_DRAWS", "200"), ("VKXFB_LONG_PASS", "1"), ("VKXFB_LOG", "vkxfb_layer=trace")];
+    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
+    for what in ["a long pass is not withheld further", "captures are recorded after their pass"] {
+        assert!(said.contains(what), "{said}");
+    }
+}
+
 /// The same with the validation layer above it, too: to see what programs are told.
 #[test]
 fn random_draws_hold_on_the_layer_below_validation() {

@@ -111,16 +111,17 @@ impl Objects {
         }
     }
 
-    /// Whether captures have to come before every pass, for one of these reasons:
-    ///
-    /// * A draw may take the count of its vertices [from a
-    ///   buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
-    ///   for indirect draws, and its arguments are computed among the captures.
-    /// * A vertex shader that stores to memory must be captured before it runs for the draw itself,
-    ///   so that the capture sees memory as it was before.
-    pub(super) fn order_captures(&self) -> bool {
+    /// Whether a draw may take the count of its vertices [from a
+    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    /// for indirect draws. Its arguments are computed before its pass, among the captures.
+    pub(super) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
-            || self.side_effects.load(Ordering::Relaxed)
+    }
+
+    /// Whether a vertex shader that stores to memory may run for a capture and for the draw itself.
+    /// The capture has to come first, so that it sees memory as it was before.
+    pub(super) fn repeats_side_effects(&self) -> bool {
+        self.side_effects.load(Ordering::Relaxed)
     }
 
     /// Returns a set layout, or the empty layout if it is unknown.

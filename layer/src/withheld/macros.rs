@@ -154,8 +154,13 @@ macro_rules! direct {
             // SAFETY: the application's arguments are valid, and it synchronizes access to the
             // command buffer.
             unsafe {
-                if withheld.$name($($parameter),*).is_err() {
-                    crate::command_buffers::fail($command_buffer, crate::withheld::OutOfMemory::RESULT);
+                match withheld.$name($($parameter),*) {
+                    Ok(()) if withheld.is_long() => crate::command_buffers::settle($command_buffer),
+                    Ok(()) => {}
+                    Err(_) => crate::command_buffers::fail(
+                        $command_buffer,
+                        crate::withheld::OutOfMemory::RESULT,
+                    ),
                 }
             }
         }

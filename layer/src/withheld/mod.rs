@@ -17,7 +17,7 @@ mod memory;
 mod structures;
 
 use std::mem::MaybeUninit;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ash::vk;
 
@@ -65,12 +65,28 @@ pub(crate) struct WithheldCommands {
     /// What their arguments point to.
     memory: Memory,
     len: usize,
+    /// At how many commands the pass [is long](Self::is_long).
+    long: usize,
+}
+
+/// At how many commands a pass is long. Withholding a command costs about as much as a quarter of a
+/// draw, and what settles a pass about as much as a hundred draws.
+const LONG: usize = 512;
+
+/// [`LONG`], or what tests want (`VKXFB_LONG_PASS`).
+fn long() -> usize {
+    static OF_TEST: LazyLock<Option<usize>> = LazyLock::new(|| {
+        let commands = std::env::var("VKXFB_LONG_PASS").ok()?.parse().ok();
+        tracing::warn!(?commands, "VKXFB_LONG_PASS is for tests");
+        commands
+    });
+    OF_TEST.unwrap_or(LONG)
 }
 
 impl WithheldCommands {
     /// An empty list. `templates` are the descriptor update templates of the device.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
-        Self { words: Vec::new(), memory: Memory::new(templates), len: 0 }
+        Self { words: Vec::new(), memory: Memory::new(templates), len: 0, long: long() }
     }
 
     fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
@@ -102,6 +118,16 @@ impl WithheldCommands {
         self.len
     }
 
+    /// Whether there are so many commands that it would be cheaper not to withhold more.
+    pub(crate) const fn is_long(&self) -> bool {
+        self.len >= self.long
+    }
+
+    /// The pass must be withheld until it ends, however long it is.
+    pub(crate) const fn withhold_all(&mut self) {
+        self.long = usize::MAX;
+    }
+
     /// Records the withheld commands.
     ///
     /// # Safety
@@ -121,6 +147,7 @@ impl WithheldCommands {
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.len = 0;
+        self.long = long();
         self.memory.reset();
     }
 }

@@ -280,6 +280,26 @@ impl Part {
         Ok(place)
     }
 
+    /// Writes to upload memory that was taken, `offset` bytes from its start.
+    ///
+    /// # Safety
+    /// The device does not access the bytes.
+    pub(in crate::runtime) unsafe fn write(
+        &mut self,
+        place: Suballocation,
+        offset: usize,
+        bytes: &[u8],
+    ) {
+        let block = self.blocks.iter_mut().find(|block| block.buffer.raw() == place.buffer);
+        let (start, size) = (place.offset + offset as u64, bytes.len() as u64);
+        let target = match block {
+            // SAFETY: the caller's contract.
+            Some(block) => unsafe { block.buffer.mapped_part_mut(start, size) },
+            None => &mut [],
+        };
+        target.iter_mut().zip(bytes).for_each(|(target, source)| *target = *source);
+    }
+
     /// Takes mapped memory.
     fn take_mapped(&mut self, bytes: usize) -> Result<(Suballocation, &mut [u8]), RuntimeError> {
         let place = self.take(bytes as u64)?;

@@ -304,7 +304,7 @@ impl QueryPool {
             let workgroups = u64::from(count.div_ceil(RESULTS_WIDTH));
             let upload = [size_of::<Results>() as u64];
             let (kernel, behind) = (Kernel::Results, Barrier::ResultsToTransfer);
-            job.record(kernel, &[queries, copies], &upload, place, workgroups, behind)
+            job.record(kernel, &[queries, copies], &upload, place, workgroups, behind).map(drop)
         }
     }
 }

@@ -345,10 +345,10 @@ impl Captures {
         if forward == Forward::No {
             return forward;
         }
-        self.refuse_after_pass();
         match self.place_command() {
             Ok(commands) => {
-                self.hoisted.push(Hoisted::Commands(draw, commands));
+                // SAFETY: the caller's contract; the commands were just made.
+                unsafe { self.hoist_draw(draw, commands) };
                 Forward::DrawIndirect(commands.buffer, commands.offset)
             }
             Err(error) => {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Once, PoisonError};
 
 use ash::vk;
-use vkxfb::runtime::{ConditionalRendering, RuntimeError};
+use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use super::{Captures, Hoisted};
 use crate::emulation::pipelines::PipelineError;
@@ -23,6 +23,9 @@ pub(super) struct Pass {
     pub(super) suspends: bool,
     /// Whether something was captured in the pass.
     pub(super) has_captures: bool,
+    /// The kernel, recorded before the pass, that computes the arguments of its
+    /// `vkCmdDrawIndirectByteCountEXT`. Only a pass that was [settled](Captures::settle) has it.
+    pub(super) late_draws: Option<LateDraws>,
 }
 
 /// Where the captures of a pass are recorded.
@@ -65,7 +68,9 @@ impl Captures {
     }
 
     fn placement(&self, orders_captures: bool) -> Placement {
-        match orders_captures || self.emulation.objects().order_captures() {
+        let objects = self.emulation.objects();
+        let byte_counts = objects.has_indirect_buffers();
+        match orders_captures || objects.repeats_side_effects() || byte_counts {
             true => Placement::BeforePass,
             false => Placement::AfterPass,
         }
@@ -86,6 +91,51 @@ impl Captures {
     /// Whether the pass has to be withheld, because captures come before it.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
+    }
+
+    /// Lets captures come after the pass, whose commands were withheld so far, and returns whether
+    /// that is possible: if nothing was captured yet, and the only reason to withhold the pass is
+    /// that it may draw by `vkCmdDrawIndirectByteCountEXT`. A kernel is recorded before the pass to
+    /// which such draws are added as they come.
+    ///
+    /// # Safety
+    /// As [`end_pass`](Self::end_pass).
+    pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
+        let emulation = Arc::clone(&self.emulation);
+        let is_waiting = self.is_active() || !self.hoisted.is_empty();
+        if is_waiting
+            || emulation.objects().repeats_side_effects()
+            || !emulation.context().has_addresses()
+        {
+            return false;
+        }
+        let settles = |pass: &mut Pass| {
+            pass.placement == Placement::BeforePass
+                && !pass.around.orders_captures
+                && !pass.suspends
+        };
+        let Some(mut pass) = self.pass.take_if(settles) else { return false };
+        let mut late_draws = None;
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.record_around(cmd, &pass, |this| {
+                let recorded = this.with_arena(|emulation, arena| {
+                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                    late_draws = Some(kernels.write_draw_commands_later(ctx, arena, cmd)?);
+                    Ok(())
+                });
+                if let Err(error) = recorded {
+                    this.refuse("a render pass instance", error);
+                }
+            });
+        }
+        let settled = late_draws.is_some();
+        if settled {
+            self.state.disturbed.end_pass();
+            (pass.placement, pass.late_draws) = (Placement::AfterPass, late_draws);
+        }
+        self.pass = Some(pass);
+        settled
     }
 
     /// A pass is about to end. Captures that come before it are recorded, unless it is only
@@ -159,46 +209,61 @@ impl Captures {
                 );
             });
         }
-        let emulation = Arc::clone(&self.emulation);
-        let Pass { around, condition, .. } = pass;
+        let placement = pass.placement;
         // SAFETY: the caller's contract.
         unsafe {
-            if condition.is_some() {
+            self.record_around(cmd, pass, |this| {
+                let hoisted = std::mem::take(&mut this.hoisted);
+                let captures = hoisted.len();
+                match placement {
+                    Placement::BeforePass => {
+                        tracing::trace!(captures, "captures are recorded before their pass");
+                    }
+                    Placement::AfterPass => {
+                        tracing::trace!(captures, "captures are recorded after their pass");
+                    }
+                }
+                for item in &hoisted {
+                    if matches!(item, Hoisted::Capture(_)) {
+                        this.emulation.order_captures(cmd);
+                    }
+                    if let Err(error) = this.play_one(cmd, item) {
+                        this.refuse("a capture", error);
+                        break;
+                    }
+                }
+                this.hoisted = hoisted;
+                let barrier = this.emulation.pipeline_barrier();
+                pass.around.after_captures.record(Kind::AfterCaptures, barrier, cmd);
+            });
+        }
+        self.forget();
+    }
+
+    /// Records work before or after a pass: behind the barrier that its render pass asks for,
+    /// without conditional rendering, and with what it disturbs restored.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass.
+    unsafe fn record_around(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        pass: &Pass,
+        work: impl FnOnce(&mut Self),
+    ) {
+        let emulation = Arc::clone(&self.emulation);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if pass.condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
-            let hoisted = std::mem::take(&mut self.hoisted);
-            match pass.placement {
-                Placement::BeforePass => {
-                    tracing::trace!(
-                        captures = hoisted.len(),
-                        "captures are recorded before their pass"
-                    );
-                }
-                Placement::AfterPass => {
-                    tracing::trace!(
-                        captures = hoisted.len(),
-                        "captures are recorded after their pass"
-                    );
-                }
-            }
-            for item in &hoisted {
-                if matches!(item, Hoisted::Capture(_)) {
-                    emulation.order_captures(cmd);
-                }
-                if let Err(error) = self.play_one(cmd, item) {
-                    self.refuse("a capture", error);
-                    break;
-                }
-            }
-            self.hoisted = hoisted;
-            around.after_captures.record(Kind::AfterCaptures, emulation.pipeline_barrier(), cmd);
+            pass.around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
+            work(self);
             self.state.disturbed.before().restore(&emulation, cmd);
-            if let Some(condition) = condition {
+            if let Some(condition) = &pass.condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
         }
-        self.forget();
     }
 
     /// # Safety
@@ -225,18 +290,46 @@ impl Captures {
 
     /// Secondary command buffers are executed. Their captures become captures of this command
     /// buffer.
-    pub(in crate::emulation) fn execute(&mut self, hoisted: Vec<Hoisted>) {
-        if hoisted.iter().any(|hoisted| matches!(hoisted, Hoisted::Commands(..))) {
-            self.refuse_after_pass();
+    ///
+    /// # Safety
+    /// What they capture is valid.
+    pub(in crate::emulation) unsafe fn execute(&mut self, hoisted: Vec<Hoisted>) {
+        for hoisted in hoisted {
+            match hoisted {
+                // SAFETY: the caller's contract.
+                Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
+                capture @ Hoisted::Capture(_) => self.hoisted.push(capture),
+            }
         }
-        self.hoisted.extend(hoisted);
     }
 
-    /// Fails if captures come after the pass: `vkCmdDrawIndirectByteCountEXT` needs its arguments
-    /// before the pass.
-    pub(super) fn refuse_after_pass(&mut self) {
-        if self.pass.as_ref().is_some_and(|pass| pass.placement == Placement::AfterPass) {
-            self.refuse("vkCmdDrawIndirectByteCountEXT", PipelineError::LateByteCount);
+    /// The arguments of a `vkCmdDrawIndirectByteCountEXT` have to be computed before the pass.
+    /// Fails if captures come after the pass, unless it was [settled](Self::settle).
+    ///
+    /// # Safety
+    /// The draw is valid, and so are the commands.
+    pub(super) unsafe fn hoist_draw(&mut self, draw: ByteCountDraw, commands: DrawCommands) {
+        let what = "vkCmdDrawIndirectByteCountEXT";
+        let after = |pass: &&mut Pass| pass.placement == Placement::AfterPass;
+        let Some(pass) = self.pass.as_mut().filter(after) else {
+            self.hoisted.push(Hoisted::Commands(draw, commands));
+            return;
+        };
+        let Some(mut late_draws) = pass.late_draws.take() else {
+            return self.refuse(what, PipelineError::LateByteCount);
+        };
+        tracing::trace!("{what}: its arguments are computed before the pass");
+        // SAFETY: the caller's contract; the command buffer is being recorded.
+        let added = unsafe {
+            self.with_arena(|emulation, arena| {
+                late_draws.push(emulation.context(), arena, &draw, &commands)
+            })
+        };
+        if let Some(pass) = &mut self.pass {
+            pass.late_draws = Some(late_draws);
+        }
+        if let Err(error) = added {
+            self.refuse(what, error);
         }
     }
 
