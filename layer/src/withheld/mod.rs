@@ -69,9 +69,10 @@ pub(crate) struct WithheldCommands {
     long: usize,
 }
 
-/// At how many commands a pass is long. Withholding a command costs about as much as a quarter of a
-/// draw, and what settles a pass about as much as a hundred draws.
-const LONG: usize = 512;
+/// At how many commands a pass is long. To withhold a command costs about a quarter of what a driver
+/// takes for a draw; what is recorded to withhold no more takes the CPU, and the GPU, as long as a
+/// few hundred draws.
+const LONG: usize = 256;
 
 /// [`LONG`], or what tests want (`VKXFB_LONG_PASS`).
 fn long() -> usize {

@@ -21,6 +21,8 @@ pub(super) struct Pass {
     /// commands are allowed between the parts of suspended and resumed dynamic rendering, so all
     /// the parts are one pass here.
     pub(super) suspends: bool,
+    /// Whether queries of the driver are active when the pass begins.
+    pub(super) is_counted: bool,
     /// Whether something was captured in the pass.
     pub(super) has_captures: bool,
     /// The kernel, recorded before the pass, that computes the arguments of its
@@ -69,7 +71,8 @@ impl Captures {
 
     fn placement(&self, orders_captures: bool) -> Placement {
         let objects = self.emulation.objects();
-        let byte_counts = objects.has_indirect_buffers();
+        let byte_counts =
+            self.emulation.context().has_indirect_draws() && objects.has_indirect_buffers();
         match orders_captures || objects.repeats_side_effects() || byte_counts {
             true => Placement::BeforePass,
             false => Placement::AfterPass,
@@ -80,7 +83,8 @@ impl Captures {
         if pass.placement == Placement::BeforePass {
             self.state.disturbed.begin_pass();
         }
-        self.pass = Some(Pass { condition: self.state.conditional_rendering, ..pass });
+        let condition = self.state.conditional_rendering;
+        self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
     }
 
     /// Whether the pass is suspended at the end of the part that is being recorded.
@@ -96,7 +100,8 @@ impl Captures {
     /// Lets captures come after the pass, whose commands were withheld so far, and returns whether
     /// that is possible: if nothing was captured yet, and the only reason to withhold the pass is
     /// that it may draw by `vkCmdDrawIndirectByteCountEXT`. A kernel is recorded before the pass to
-    /// which such draws are added as they come.
+    /// which such draws are added as they come. A query that counts invocations of compute shaders
+    /// must not count those of the kernel, as nothing may be captured at all.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -112,6 +117,7 @@ impl Captures {
         let settles = |pass: &mut Pass| {
             pass.placement == Placement::BeforePass
                 && !pass.around.orders_captures
+                && !pass.is_counted
                 && !pass.suspends
         };
         let Some(mut pass) = self.pass.take_if(settles) else { return false };
