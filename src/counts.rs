@@ -1,5 +1,5 @@
-//! Counts of one direct draw, clamped to the room in the capture buffers, computed on the CPU
-//! during recording.
+//! How many primitives a draw generates, and how many of them fit into the capture buffers, computed
+//! on the CPU during recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
 //!
 //! Whole records overflow ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
@@ -10,11 +10,47 @@
 
 #![forbid(unsafe_code)]
 
-use crate::topology::PrimitiveTopology;
+use crate::topology::{PrimitiveTopology, Shape};
 
 /// The largest bound range of a capture buffer in bytes: the largest multiple of 4 that a 32-bit
 /// counter can have.
 pub const MAX_BUFFER_SIZE: u64 = u32::MAX as u64 - 3;
+
+impl PrimitiveTopology {
+    /// The number of primitives of one instance with `vertex_count` vertices, without incomplete
+    /// ones.
+    pub const fn primitive_count(self, vertex_count: u32) -> u64 {
+        let n = vertex_count as u64;
+        match self {
+            Self::PointList => n,
+            Self::LineList => n / 2,
+            Self::LineStrip => n.saturating_sub(1),
+            Self::TriangleList => n / 3,
+            Self::TriangleStrip | Self::TriangleFan => n.saturating_sub(2),
+            Self::LineListWithAdjacency => n / 4,
+            Self::LineStripWithAdjacency => n.saturating_sub(3),
+            Self::TriangleListWithAdjacency => n / 6,
+            Self::TriangleStripWithAdjacency => n.saturating_sub(4) / 2,
+        }
+    }
+
+    /// The number of records of one instance with `vertex_count` vertices.
+    pub const fn output_count(self, vertex_count: u32) -> u64 {
+        self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
+    }
+
+    /// The number of items in the first `primitives` primitives of an instance.
+    pub const fn item_count(self, primitives: u64) -> u64 {
+        if primitives == 0 {
+            return 0;
+        }
+        match self.shape() {
+            Shape::List => primitives * self.vertices_per_primitive() as u64,
+            Shape::LineStrip | Shape::TriFan => primitives + 1,
+            Shape::TriStrip => primitives + 2,
+        }
+    }
+}
 
 /// A capture buffer that is bound and that the shader captures to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

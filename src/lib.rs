@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in
-//! which order) and [`counts`] (how many primitives fit into the buffers). `shaders/*.wgsl`
+//! which order) and [`counts`] (how many primitives there are, and how many fit into the buffers). `shaders/*.wgsl`
 //! implements the same rules for the GPU; the functions there are linked into the rewritten shader.
 //! [`sysval`] defines the data that the CPU passes to the GPU for each draw.
 //!
@@ -83,11 +83,14 @@
 //! which uses the same words.
 //!
 //! * *arena*: memory that recording takes from. It has two parts: *upload*, which the host writes,
-//!   and *scratch*, which only the device uses (`runtime/arena.rs`).
+//!   and *scratch*, which only the device uses (`runtime/arena.rs`). Each part grows by itself
+//!   (`runtime/arena/part.rs`).
 //! * *attribute*: a vertex attribute. A compute capture *pulls* it: the shader reads it from the
 //!   vertex buffer as *attribute descriptors* say (`lower/inputs/`, `runtime/pulling.rs`), and
 //!   decodes its *format* (`vertex_input/format.rs`, `shaders/formats.wgsl`).
 //! * *backend*: how a draw is captured, see [`Backend`] (`lower/{native,vertex,compute}.rs`).
+//! * *built-in*: an input that is not an attribute, such as `VertexIndex`. A compute capture sets it
+//!   from the sysvals (`lower/inputs.rs`).
 //! * *capture*: the draws between a Begin and an End, and what is bound for each of them
 //!   (`runtime/recorder/`).
 //! * *capture buffer*: a transform feedback buffer (`runtime/parameters.rs`).
@@ -103,6 +106,8 @@
 //!   Otherwise the setup kernel computes that (`runtime/recorder/{direct,gpu}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
+//! * *index*: an element of an index buffer. Its type says how large it is, and which index restarts
+//!   primitives (`runtime/parameters.rs`, `shaders/indices.wgsl`).
 //! * *item*: a vertex of a draw that contributes to the capture. Items are numbered consecutively
 //!   (`topology.rs`, `shaders/decompose.wgsl`).
 //! * *kernel*: a compute shader of this crate, not of the application: it counts primitives, places
@@ -134,7 +139,7 @@
 //! * *stub*: a function of the shader library whose body is generated when the library is linked
 //!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
 //! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
-//!   (`sysval/`, `shaders/sysvals.wgsl`).
+//!   (`sysval/`, `shaders/sysvals.wgsl`). `lower/sysvals.rs` says where a lowered shader reads them.
 //! * *variant*: a compute pipeline that replaces an application's graphics pipeline
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member

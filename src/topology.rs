@@ -242,28 +242,6 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The number of primitives of one instance with `vertex_count` vertices, without incomplete
-    /// ones.
-    pub const fn primitive_count(self, vertex_count: u32) -> u64 {
-        let n = vertex_count as u64;
-        match self {
-            Self::PointList => n,
-            Self::LineList => n / 2,
-            Self::LineStrip => n.saturating_sub(1),
-            Self::TriangleList => n / 3,
-            Self::TriangleStrip | Self::TriangleFan => n.saturating_sub(2),
-            Self::LineListWithAdjacency => n / 4,
-            Self::LineStripWithAdjacency => n.saturating_sub(3),
-            Self::TriangleListWithAdjacency => n / 6,
-            Self::TriangleStripWithAdjacency => n.saturating_sub(4) / 2,
-        }
-    }
-
-    /// The number of records of one instance with `vertex_count` vertices.
-    pub const fn output_count(self, vertex_count: u32) -> u64 {
-        self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
-    }
-
     /// The vertex that is written to record `output` of an instance (record = primitive *
     /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
     /// if the primitive does not exist; see [`output_count`](Self::output_count).
@@ -337,18 +315,6 @@ impl PrimitiveTopology {
             XfbTopology::TriFan | XfbTopology::LineStripAdj => item + 1,
             XfbTopology::LineListAdj => item / 2 * 4 + item % 2 + 1,
             XfbTopology::TriListAdj | XfbTopology::TriStripAdj => item * 2,
-        }
-    }
-
-    /// The number of items in the first `primitives` primitives of an instance.
-    pub const fn item_count(self, primitives: u64) -> u64 {
-        if primitives == 0 {
-            return 0;
-        }
-        match self.shape() {
-            Shape::List => primitives * self.vertices_per_primitive() as u64,
-            Shape::LineStrip | Shape::TriFan => primitives + 1,
-            Shape::TriStrip => primitives + 2,
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::activity::{Activity, Reason};
 use crate::advertise;
 use crate::chain;
 use crate::creation::{Creation, Wishes};
+use crate::dispatch_keys::{Key, Registry};
 use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::recording::Recording;
-use crate::registry::{Key, Registry};
 use crate::translate::Translation;
 
 /// All live devices.

@@ -10,10 +10,10 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
 use crate::chain::{self, OwnLink};
+use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
-use crate::registry::{Key, Registry};
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 

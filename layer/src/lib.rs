@@ -20,7 +20,7 @@
 //! * `hooks` has the table of the commands that the layer intercepts. Other commands go straight to
 //!   the next in the chain: once the device is created, a dormant layer costs nothing.
 //! * `instance` and `device` have the state of instances and devices, and the commands that create
-//!   and destroy them. `registry` finds that state by the dispatch key: the word that a
+//!   and destroy them. `dispatch_keys` finds that state by the dispatch key: the word that a
 //!   dispatchable object begins with, and that it shares with its child objects. The layer never
 //!   wraps handles: programs see those of the driver.
 //! * `activity` decides, once for each physical device, whether the layer is active. There,
@@ -49,8 +49,9 @@
 //! * *pass*: a render pass instance, from its beginning to its end.
 //! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it
 //!   ends, so that captures can be recorded before it (`withheld`). `commands`, `structures` and
-//!   `extensions` are generated from the registry of Vulkan; `by_hand` has the commands whose
-//!   arguments the registry does not describe completely.
+//!   `extensions` are generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has
+//!   the commands whose arguments the registry does not describe completely. A pass is *settled* if
+//!   it is found out, before it ends, that it need not be withheld further (`command_buffers`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
 //! * *around*: the barriers that are recorded around hoisted captures, because the dependencies of
@@ -75,6 +76,7 @@ mod chain;
 mod command_buffers;
 mod creation;
 mod device;
+mod dispatch_keys;
 mod emulation;
 mod error;
 mod guard;
@@ -85,7 +87,6 @@ pub mod interface;
 mod log;
 mod properties;
 mod recording;
-mod registry;
 mod settings;
 mod translate;
 mod withheld;

@@ -11,7 +11,7 @@ use spirv::{Decoration, ExecutionMode, StorageClass};
 
 use super::aggregate::{CapturedValue, Walk, size_of};
 use super::error::{label, labelled};
-use super::{CaptureError, Layout, LengthError, MAX_XFB_STRIDE};
+use super::{CaptureError, Layout, LengthError, check_stride};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::{Block, block_type, locations_of};
@@ -197,9 +197,7 @@ impl Layout {
         let Some(known_stride) = self.strides.get_mut(buffer as usize) else {
             return Err(CaptureError::BufferLimit { output, buffer });
         };
-        if stride == 0 || !stride.is_multiple_of(4) || stride > MAX_XFB_STRIDE {
-            return Err(CaptureError::Stride { output, stride });
-        }
+        check_stride(&output, stride)?;
         match *known_stride.get_or_insert(stride) {
             other if other != stride => {
                 return Err(CaptureError::StrideConflict { output, buffer, stride, other });

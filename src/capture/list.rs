@@ -12,9 +12,7 @@ use spirv::BuiltIn;
 use super::aggregate::{CapturedValue, Walk};
 use super::interface::InterfaceVariable;
 use super::outputs::{Leaf, Outputs, Space, place_of};
-use super::{
-    CaptureError, CapturedOutput, GlType, Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Varying,
-};
+use super::{CaptureError, CapturedOutput, GlType, Layout, MAX_XFB_BUFFERS, Varying, check_stride};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::locations_of;
@@ -139,9 +137,7 @@ impl Layout {
         };
         let stride =
             stride.ok_or(CaptureError::MissingStride { output: output.clone(), buffer })?;
-        if stride == 0 || !stride.is_multiple_of(4) || stride > MAX_XFB_STRIDE {
-            return Err(CaptureError::Stride { output, stride });
-        }
+        check_stride(&output, stride)?;
         if !offset.is_multiple_of(4) {
             return Err(CaptureError::Misaligned { output, offset, alignment: 4 });
         }

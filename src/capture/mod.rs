@@ -46,6 +46,14 @@ pub const MAX_XFB_BUFFERS: usize = 4;
 /// The most bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
+/// Checks the stride of a buffer that an output is captured to.
+fn check_stride(output: &str, stride: u32) -> Result<(), CaptureError> {
+    match stride {
+        4..=MAX_XFB_STRIDE if stride.is_multiple_of(4) => Ok(()),
+        _ => Err(CaptureError::Stride { output: output.to_owned(), stride }),
+    }
+}
+
 /// A scalar, a vector or a matrix column that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CapturedOutput {

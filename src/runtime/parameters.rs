@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::sysval::flags;
+
 /// The range that a capture buffer is bound with:
 /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +133,15 @@ impl IndexType {
         }
     }
 }
+
+// The size fits into the bits of the flags that have it.
+const _: () = {
+    let mut number = 0;
+    while number < IndexType::ALL.len() {
+        assert!(IndexType::ALL[number].size() <= flags::INDEX_SIZE);
+        number += 1;
+    }
+};
 
 /// The range that an index buffer is bound with:
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).

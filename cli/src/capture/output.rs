@@ -1,4 +1,4 @@
-//! What was captured as a table, CSV and JSON.
+//! What was captured as a table, CSV, JSON and PLY.
 
 mod ply;
 

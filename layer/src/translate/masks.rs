@@ -101,6 +101,10 @@ const READS: Access = accesses(&[
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
+// Each access of the extension is an access of compute shaders.
+const _: () =
+    assert!(TRANSFORM_FEEDBACK_ACCESS.as_raw() & !(READS.as_raw() | WRITES.as_raw()) == 0);
+
 /// Accesses of compute shaders that need no feature.
 const OF_COMPUTE: Access = accesses(&[
     Access::UNIFORM_READ,

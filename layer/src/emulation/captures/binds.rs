@@ -110,8 +110,10 @@ impl Captures {
         size: u64,
         ty: vk::IndexType,
     ) {
-        let index_type = IndexType::try_from(ty).unwrap_or(IndexType::Uint32);
-        self.state.index_buffer = Some(BoundIndexBuffer { buffer, offset, size, index_type });
+        let bound = IndexType::try_from(ty)
+            .map(|index_type| BoundIndexBuffer { buffer, offset, size, index_type })
+            .inspect_err(|error| tracing::error!("vkCmdBindIndexBuffer: {error}"));
+        self.state.index_buffer = bound.ok();
         self.state.changed.index_buffer = true;
     }
 
