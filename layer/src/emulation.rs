@@ -29,7 +29,7 @@ pub(crate) use self::captures::{Captures, Hoisted};
 use self::memory::Memory;
 use self::objects::{Objects, SetLayout};
 
-use crate::error::Error;
+use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
 use crate::translate::Kind;
 use crate::withheld::Templates;
@@ -154,7 +154,7 @@ impl Emulation {
             let context = Context::new(&next, &table, capabilities, required)?;
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
-                .map_err(|error| Error::Allocator(error.to_string()))?;
+                .map_err(|error| Error::Runtime(error.to_string(), FAILED))?;
             let find = |name: &CStr| get_device_proc_addr(device, name.as_ptr());
             let reset = find(c"vkResetQueryPool").or_else(|| find(c"vkResetQueryPoolEXT"));
             let push = find(c"vkCmdPushDescriptorSetKHR");

@@ -31,16 +31,13 @@ pub(crate) enum Error {
     /// The objects that captures use cannot be created on a new device.
     #[error("captures are not possible on the device: {0}")]
     Runtime(String, vk::Result),
-    /// The allocator cannot be created on a new device.
-    #[error("captures are not possible on the device: {0}")]
-    Allocator(String),
     /// The next in the chain failed. It may have logged why.
     #[error("{0}")]
     Below(vk::Result),
 }
 
 /// What a command returns for errors of the layer that have no result of their own.
-const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Self {
