@@ -18,7 +18,7 @@ use crate::{advertise, device, emulation, instance, properties, recording, trans
 /// The object that a command is called with. It decides which function finds the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// None: found without an instance, too.
+    /// None.
     Global,
     /// An instance.
     Instance,
@@ -208,12 +208,9 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
         // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         match Hook::find(command) {
-            Some(hook) if hook.level == Level::Global => Some(hook.function),
-            // The loader also asks with an instance that has not been created yet.
-            Some(hook) if data.as_ref().is_none_or(|data| (hook.is_there)(data)) => {
-                (instance != vk::Instance::null()).then_some(hook.function)
-            }
-            Some(_) => None,
+            // The loader also asks with an instance that has not been created yet, and layers above,
+            // such as Mesa's overlay and MangoHud, ask for vkCreateDevice with a null instance.
+            Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
             // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
         }
