@@ -4,7 +4,6 @@
 
 use anyhow::{Context as _, Result, ensure};
 use ash::vk;
-use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::*;
@@ -30,29 +29,18 @@ pub fn main() -> Result<()> {
             *instance.enumerate_physical_devices()?.first().context("no Vulkan device")?;
 
         // The device is created with what captures by compute need beside what the application does.
-        let capabilities =
-            Capabilities::query(&entry, &instance, application.api_version, physical_device)?;
-        let required = required_features(&capabilities, &[Backend::Compute])?;
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let device = required
-            .with_create_info(info, |info| instance.create_device(physical_device, info, None))?;
-        let context = Context::new(&instance, &device, capabilities, required)?;
-        let mut allocator = Allocator::new(&AllocatorCreateDesc {
-            instance: instance.clone(),
-            device: device.clone(),
-            physical_device,
-            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
-            buffer_device_address: context.has_addresses(),
-            allocation_sizes: gpu_allocator::AllocationSizes::default(),
-        })?;
+        let (version, backends) = (application.api_version, &[Backend::Compute]);
+        let (device, context) =
+            Context::create_device(&entry, &instance, version, physical_device, info, backends)?;
+        let mut allocator = SimpleAllocator::new(&instance, physical_device, &context);
 
         // The shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
         let words = frontend::wgsl::vertex_shader(SHADER, None)?;
         let list = CaptureList::new(16).output("@Position", 0);
         let vertex_input = VertexInput::default();
-        let target = context.compute_target(0)?;
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
         let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
         let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered, &vertex_input))?;
         let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
@@ -89,7 +77,6 @@ pub fn main() -> Result<()> {
         arena.destroy(&context, &mut allocator);
         kernels.destroy(&context);
         pipeline.destroy(&context);
-        drop(allocator);
         device.destroy_device(None);
         instance.destroy_instance(None);
     }

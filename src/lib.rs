@@ -27,9 +27,9 @@
 //!     Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexBuffer,
 //! };
 //!
-//! // Create the device with `Capabilities::query`, `required_features` and
-//! // `RequiredFeatures::with_create_info`. For an existing device call `Capabilities::restrict`.
-//! // Then call `Context::new`, and `Arena::new` with the size that `ArenaDesc::for_draws` returns.
+//! // Create the device with `Context::create_device`. For an existing device call
+//! // `Capabilities::restrict`, `required_features` and `Context::new`. Then call `Arena::new` with
+//! // the size that `ArenaDesc::for_draws` returns.
 //! /// Captures `count` vertices of 16 bytes each into a buffer that was created with the usage
 //! /// `Context::capture_buffer_usage`.
 //! # #[allow(clippy::too_many_arguments)]
@@ -47,8 +47,7 @@
 //!     let attribute = vk::VertexInputAttributeDescription::default()
 //!         .format(vk::Format::R32G32B32A32_SFLOAT);
 //!     let vertex_input = vertex_input_descriptions(&[binding], &[attribute])?;
-//!     let options =
-//!         compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? };
+//!     let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
 //!     let lowered = compute::lower(&Shader::new(spirv), &options)?;
 //!     let pipeline = Pipeline::new(context, &PipelineDesc::new(&lowered, &vertex_input))?;
 //!     let kernels = Kernels::new(context, vk::PipelineCache::null())?;
@@ -182,7 +181,7 @@ pub use runtime::{
     Arena, ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
     CaptureDesc, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions, Draw, DrawIndexed,
     IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
-    RequiredFeatures, RuntimeError, VertexBuffer, required_features,
+    RequiredFeatures, RuntimeError, SimpleAllocator, VertexBuffer, required_features,
 };
 #[doc(no_inline)]
 pub use topology::{PrimitiveTopology, ProvokingVertex};
@@ -191,3 +190,7 @@ pub use vertex_input::VertexInput;
 
 /// The version of ash whose handles and structures this crate takes.
 pub use ash;
+
+/// The version of gpu-allocator whose allocator this crate takes memory from.
+#[cfg(feature = "gpu-allocator")]
+pub use gpu_allocator;

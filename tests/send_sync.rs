@@ -34,7 +34,7 @@ send_and_sync! {
         DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
-        RequiredFeatures, ResultTarget, RuntimeError, TransformFeedbackSupport, Unavailable,
+        RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
     }
     vkxfb::runtime::vulkan {

@@ -208,7 +208,8 @@ mod tests {
     fn a_device_that_cannot_capture_is_told_apart() {
         let reasons = vec!["no feature one".to_owned(), "no feature two".to_owned()];
         let device = "Test".to_owned();
-        let error = vkxfb::runtime::Unavailable { backend: Backend::Compute, device, reasons };
+        let (backend, restricted) = (Backend::Compute, false);
+        let error = vkxfb::runtime::Unavailable { backend, device, reasons, restricted };
         let result = guard(|| Err(RuntimeError::from(error).into()));
         assert_eq!(result, VkxfbResult::VkxfbErrorUnavailable);
         let message = last_message();

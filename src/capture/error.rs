@@ -27,11 +27,13 @@ pub enum CaptureError {
     )]
     BufferLimit { output: String, buffer: u32 },
     #[error(
-        "output {output} has XfbStride {stride}; it must be a multiple of 4 from 4 to {max}",
+        "output {output} has the stride {stride} (XfbStride); it must be a multiple of 4 from 4 to {max}",
         max = MAX_XFB_STRIDE
     )]
     Stride { output: String, stride: u32 },
-    #[error("output {output} has XfbStride {stride}, but buffer {buffer} has {other} elsewhere")]
+    #[error(
+        "output {output} has the stride {stride} (XfbStride), but buffer {buffer} has {other} elsewhere"
+    )]
     StrideConflict { output: String, buffer: u32, stride: u32, other: u32 },
     #[error("output {output} has Offset {offset}, which is no multiple of {alignment}")]
     Misaligned { output: String, offset: u32, alignment: u32 },

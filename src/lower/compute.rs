@@ -52,6 +52,11 @@ impl<'a> Options<'a> {
     pub fn new(vertex_input: &'a VertexInput) -> Self {
         Self { vertex_input, target: Target::default() }
     }
+
+    /// Sets [`target`](Self::target).
+    pub const fn target(self, target: Target) -> Self {
+        Self { target, ..self }
+    }
 }
 
 /// The properties of a device that a lowered shader depends on.
@@ -142,7 +147,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 ///     attributes: vec![VertexAttribute { location, binding, format, offset }],
 /// };
 /// let shader = Shader::new(&spirv).captures(&list);
-/// // On a device: `compute::Options { vertex_input: &vertex_input, target: context.compute_target(0)? }`.
+/// // On a device: `compute::Options::new(&vertex_input).target(context.compute_target(0)?)`.
 /// let lowered = compute::lower(&shader, &compute::Options::new(&vertex_input))?;
 ///
 /// assert_eq!(lowered.backend(), Backend::Compute);

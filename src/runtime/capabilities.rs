@@ -138,6 +138,9 @@ pub struct Capabilities {
     pub synchronization2: bool,
     /// Limits.
     pub limits: Limits,
+    /// Whether this is what a device was created with ([`restrict`](Self::restrict)): the physical
+    /// device may have more.
+    pub restricted: bool,
 }
 
 /// Formats a packed Vulkan version, for example "1.3.230".
@@ -234,6 +237,7 @@ impl Capabilities {
             shader_draw_parameters: q.shader_draw_parameters,
             dynamic_rendering: q.dynamic_rendering,
             synchronization2: q.synchronization2,
+            restricted: false,
             limits: Limits {
                 max_workgroups: limits.max_compute_work_group_count,
                 max_workgroup_size: limits.max_compute_work_group_size,
@@ -378,6 +382,7 @@ pub(super) mod tests {
             shader_draw_parameters: true,
             dynamic_rendering: true,
             synchronization2: true,
+            restricted: false,
             limits: Limits {
                 max_workgroups: [u32::MAX, 65535, 65535],
                 max_workgroup_size: [1024, 1024, 64],

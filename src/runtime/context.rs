@@ -214,6 +214,15 @@ impl Context {
         self.shared.addresses.is_some()
     }
 
+    /// The flags that memory of buffers must be allocated with whose usages include those of this
+    /// context, for `VkMemoryAllocateFlagsInfo`: `DEVICE_ADDRESS`, or none.
+    pub fn memory_allocate_flags(&self) -> vk::MemoryAllocateFlags {
+        match self.has_addresses() {
+            true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
+            false => vk::MemoryAllocateFlags::empty(),
+        }
+    }
+
     /// The target to lower shaders for, for compute captures on this device with a pipeline layout
     /// that has `application_sets` descriptor set layouts of the application.
     ///

@@ -192,7 +192,7 @@ impl RequiredFeatures {
     /// The names in Vulkan of the features to enable, for an application that builds its `pNext`
     /// chain itself. For example `bufferDeviceAddress`, which is a member of
     /// `VkPhysicalDeviceVulkan12Features` and of `VkPhysicalDeviceBufferDeviceAddressFeatures`.
-    /// [`with_create_info`](Self::with_create_info) does all of that for the application.
+    /// [`add_to`](Self::add_to) does all of that for the application.
     pub fn features(&self) -> Vec<&'static str> {
         let core = self.needed_core_features().map(|(name, _)| name);
         core.chain(self.chained_features().into_iter().map(ChainedFeature::name)).collect()

@@ -31,6 +31,7 @@ pub(crate) fn capabilities() -> Capabilities {
         shader_draw_parameters: true,
         dynamic_rendering: true,
         synchronization2: true,
+        restricted: false,
         limits: Limits {
             max_workgroups: [65535; 3],
             max_workgroup_size: [256; 3],

@@ -12,7 +12,11 @@ use crate::sysval::SYSVALS_SIZE;
 
 /// A backend that a device cannot run, with everything that the device lacks for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the {backend} backend is not available on {device}: {}", .reasons.join("; "))]
+#[error(
+    "the {backend} backend is not available on {device}{}: {}",
+    if *.restricted { " as the device was created" } else { "" },
+    .reasons.join("; ")
+)]
 pub struct Unavailable {
     /// The backend.
     pub backend: Backend,
@@ -20,6 +24,10 @@ pub struct Unavailable {
     pub device: String,
     /// What is missing: the names of extensions, features or limits.
     pub reasons: Vec<String>,
+    /// Whether this is about a device as it was created, see [`Capabilities::restrict`]: one that is
+    /// created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) may run
+    /// the backend.
+    pub restricted: bool,
 }
 
 impl Capabilities {
@@ -74,7 +82,8 @@ impl Capabilities {
         if reasons.is_empty() {
             return Ok(());
         }
-        Err(Unavailable { backend, device: self.device_name.clone(), reasons })
+        let (device, restricted) = (self.device_name.clone(), self.restricted);
+        Err(Unavailable { backend, device, reasons, restricted })
     }
 
     /// Every backend that the device cannot run, with what the device lacks for it.

@@ -48,6 +48,7 @@ impl Capabilities {
             unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
         // SAFETY: as above.
         let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
+        self.restricted = true;
         self.extensions.retain(|name| names.contains(&name.as_c_str()));
 
         if !has(ChainedFeature::TransformFeedback)
@@ -115,10 +116,11 @@ mod tests {
         assert_eq!(
             caps.unavailable().iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
-                "the native backend is not available on Test: no extension VK_EXT_transform_feedback",
-                "the vertex backend is not available on Test: no feature vertexPipelineStoresAndAtomics; \
+                "the native backend is not available on Test as the device was created: no extension VK_EXT_transform_feedback",
+                "the vertex backend is not available on Test as the device was created: \
+                 no feature vertexPipelineStoresAndAtomics; \
                  no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address)",
-                "the compute backend is not available on Test: \
+                "the compute backend is not available on Test as the device was created: \
                  no feature bufferDeviceAddress (Vulkan 1.2 or VK_KHR_buffer_device_address), \
                  and for descriptors in its place no feature shaderStorageBufferArrayDynamicIndexing",
             ]

@@ -1,0 +1,66 @@
+//! A device and its context in one step, for an application that has no other use for the steps between.
+
+use ash::vk;
+
+use super::{Capabilities, Context, CreateInfoAdditions, RuntimeError, required_features};
+use crate::lower::Backend;
+
+impl Context {
+    /// Creates a device with all that captures need beside what `info` contains, and its context:
+    /// [`Capabilities::query`], [`required_features`], [`RequiredFeatures::add_to`],
+    /// `vkCreateDevice` and [`new`](Self::new). The application destroys the device.
+    ///
+    /// `instance_api_version` is the `apiVersion` that the instance was created with.
+    ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use vkxfb::{Backend, Context, RuntimeError};
+    /// # unsafe fn create(
+    /// #     entry: &ash::Entry, instance: &ash::Instance, physical_device: vk::PhysicalDevice,
+    /// #     info: vk::DeviceCreateInfo<'_>,
+    /// # ) -> Result<(), RuntimeError> { unsafe {
+    /// let (version, backends) = (vk::API_VERSION_1_2, &[Backend::Compute]);
+    /// let (device, context) =
+    ///     Context::create_device(entry, instance, version, physical_device, info, backends)?;
+    /// # Ok(())
+    /// # } }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device cannot run; a
+    /// failed `vkCreateDevice`; the errors of the functions above.
+    ///
+    /// # Safety
+    /// As [`RequiredFeatures::add_to`] for `info`. `instance` is live, came from `entry` and has
+    /// that version, and `physical_device` is one of its devices. The device outlives the context
+    /// and all clones of it, including those that captures hold.
+    ///
+    /// [`RequiredFeatures::add_to`]: super::RequiredFeatures::add_to
+    pub unsafe fn create_device(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+        info: vk::DeviceCreateInfo<'_>,
+        backends: &[Backend],
+    ) -> Result<(ash::Device, Self), RuntimeError> {
+        // SAFETY: the caller's contract; the device is used by nobody else where it is destroyed.
+        unsafe {
+            let capabilities =
+                Capabilities::query(entry, instance, instance_api_version, physical_device)?;
+            let required = required_features(&capabilities, backends)?;
+            let mut additions = CreateInfoAdditions::default();
+            let info = required.add_to(info, &mut additions);
+            let device = instance
+                .create_device(physical_device, &info, None)
+                .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
+            match Self::new(instance, &device, capabilities, required) {
+                Ok(context) => Ok((device, context)),
+                Err(error) => {
+                    device.destroy_device(None);
+                    Err(error)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Memory for an application that has no allocator.
+
+use std::ptr::NonNull;
+
+use ash::vk;
+
+use super::{
+    Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation, RuntimeError,
+};
+
+/// A [`MemoryAllocator`] that makes a `VkDeviceMemory` for each buffer.
+///
+/// It is for an application without an allocator of its own. An [`Arena`](super::Arena) takes two
+/// allocations, and two more each time it grows. A device has at most `maxMemoryAllocationCount`
+/// in all, often 4096.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::{Arena, ArenaDesc, Context, RuntimeError, SimpleAllocator};
+/// # unsafe fn make(
+/// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, context: &Context,
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// let mut allocator = SimpleAllocator::new(instance, physical_device, context);
+/// let arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 100))?;
+/// # Ok(())
+/// # } }
+/// ```
+///
+/// Dropping it frees nothing: what was allocated belongs to the buffers and arenas.
+#[derive(Debug, Clone)]
+pub struct SimpleAllocator {
+    context: Context,
+    memory: vk::PhysicalDeviceMemoryProperties,
+}
+
+/// Tells the allocations of a [`SimpleAllocator`] from those of others.
+struct Own;
+
+impl SimpleAllocator {
+    /// An allocator for the device of `context`.
+    ///
+    /// # Safety
+    /// The device of `context` is one of `physical_device`, which is one of `instance`. It outlives
+    /// the allocator.
+    pub unsafe fn new(
+        instance: &ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        context: &Context,
+    ) -> Self {
+        // SAFETY: the caller's contract.
+        let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };
+        Self { context: context.clone(), memory }
+    }
+
+    /// The first memory type with the properties that are wanted most. Vulkan lists types with
+    /// fewer properties first, so that none has properties which take a feature to be used.
+    fn memory_type(
+        &self,
+        type_bits: u32,
+        location: MemoryLocation,
+    ) -> Option<(u32, vk::MemoryPropertyFlags)> {
+        use vk::MemoryPropertyFlags as Flags;
+        let upload = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
+        let wanted: &[Flags] = match location {
+            MemoryLocation::Device => &[Flags::DEVICE_LOCAL, Flags::empty()],
+            MemoryLocation::Upload => &[upload],
+            MemoryLocation::Readback => {
+                &[upload | Flags::HOST_CACHED, Flags::HOST_VISIBLE | Flags::HOST_CACHED, upload]
+            }
+        };
+        let types = self.memory.memory_types_as_slice();
+        wanted.iter().find_map(|&wanted| {
+            (0..)
+                .zip(types)
+                .map(|(index, of_type)| (index, of_type.property_flags))
+                .find(|&(index, flags)| type_bits & (1 << index) != 0 && flags.contains(wanted))
+        })
+    }
+
+    /// Maps all of a memory object.
+    ///
+    /// # Safety
+    /// The memory is live, not mapped, and of a type that is visible to the host.
+    unsafe fn map(&self, memory: vk::DeviceMemory) -> Result<Option<NonNull<u8>>, vk::Result> {
+        let flags = vk::MemoryMapFlags::empty();
+        // SAFETY: the memory was just allocated from a type that is visible to the host.
+        let mapped = unsafe { self.context.device().map_memory(memory, 0, vk::WHOLE_SIZE, flags) }?;
+        Ok(NonNull::new(mapped.cast()))
+    }
+}
+
+// SAFETY: each allocation is a memory object of its own, of a type and a size that fit, mapped as a
+// whole until it is freed.
+unsafe impl MemoryAllocator for SimpleAllocator {
+    unsafe fn allocate(
+        &mut self,
+        request: &AllocationRequest<'_>,
+    ) -> Result<Allocation, RuntimeError> {
+        let AllocationRequest { name, requirements, location, device_address } = *request;
+        let size = requirements.size;
+        let failed = |source| RuntimeError::Allocation { name: name.to_owned(), size, source };
+        let (index, properties) = self
+            .memory_type(requirements.memory_type_bits, location)
+            .ok_or_else(|| failed("no memory type fits".into()))?;
+        let mut flags = vk::MemoryAllocateFlagsInfo::default();
+        if device_address {
+            flags = flags.flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        }
+        let mut info =
+            vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(index);
+        if device_address {
+            info = info.push_next(&mut flags);
+        }
+        let device = self.context.device();
+        // SAFETY: the caller's contract.
+        let memory =
+            unsafe { device.allocate_memory(&info, None) }.map_err(|error| failed(error.into()))?;
+        let mapped = match location {
+            MemoryLocation::Device => Ok(None),
+            // SAFETY: the memory was just allocated, from a type that is visible to the host.
+            MemoryLocation::Upload | MemoryLocation::Readback => unsafe { self.map(memory) },
+        };
+        let mapped = mapped.map_err(|error| {
+            // SAFETY: nothing uses it yet.
+            unsafe { device.free_memory(memory, None) };
+            failed(error.into())
+        })?;
+        let coherent = properties.contains(vk::MemoryPropertyFlags::HOST_COHERENT);
+        Ok(Allocation { memory, offset: 0, size, mapped, coherent, backing: Box::new(Own) })
+    }
+
+    unsafe fn free(&mut self, allocation: Allocation) {
+        if allocation.backing.is::<Own>() {
+            // SAFETY: the caller's contract; this also unmaps it.
+            unsafe { self.context.device().free_memory(allocation.memory, None) };
+        } else {
+            tracing::warn!("device memory of another allocator is leaked");
+        }
+    }
+}
