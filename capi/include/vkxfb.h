@@ -5,14 +5,17 @@
  * A program calls, in this order:
  * 1. vkxfb_required_features_create and vkxfb_required_features_add_to, before vkCreateDevice;
  * 2. vkxfb_context_create with the device. Buffers get the usage vkxfb_context_buffer_usage, too;
- * 3. vkxfb_pipeline_create for each graphics pipeline that captures, and vkxfb_capture_create for each frame in flight;
+ * 3. vkxfb_pipeline_create for each graphics pipeline that captures, with the names of the outputs that are captured,
+ *    and vkxfb_capture_create for each frame in flight;
  * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
- *    the functions that bind and draw, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are read;
+ *    the functions that bind and draw, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are read.
+ *    The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn by the
+ *    program's own pipeline, as without vkxfb;
  * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
  *
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
  * thread. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
- * documentation allows it.
+ * documentation allows it. An array of which the count is 0 may be NULL.
  */
 
 #ifndef VKXFB_H
@@ -69,6 +72,9 @@ typedef enum {
 /**
  * A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
  * `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
+ *
+ * Nothing that is drawn in it is rasterized: what has to appear is drawn by the application, too,
+ * in its render pass and with its own pipeline.
  *
  * It can be begun and ended many times. The memory that this needs stays in use until
  * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
@@ -130,7 +136,8 @@ typedef struct {
    */
   size_t codeSize;
   /**
-   * SPIR-V: a vertex shader with transform feedback decorations and the execution mode `Xfb`.
+   * SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code of
+   * the graphics pipeline's own shader.
    */
   const uint32_t *pCode;
   /**
@@ -141,6 +148,24 @@ typedef struct {
    * Values of specialization constants, or NULL.
    */
   const VkSpecializationInfo *pSpecializationInfo;
+  /**
+   * Number of elements of `ppVaryings`. If it is 0, the shader has transform feedback decorations
+   * and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
+   * `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+   * created without the feature `transformFeedback`.
+   */
+  uint32_t varyingCount;
+  /**
+   * Names of the outputs that are captured, as for `glTransformFeedbackVaryings` with
+   * `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+   * `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
+   * `gl_NextBuffer` begins the record of the next capture buffer.
+   *
+   * `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
+   * output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
+   * decorations are ignored.
+   */
+  const char *const *ppVaryings;
   /**
    * The vertex input state, whose chain may contain
    * `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
@@ -166,7 +191,8 @@ typedef struct {
   uint32_t setLayoutCount;
   /**
    * Descriptor set layouts of the application's pipeline layout. The stages of each binding that
-   * the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`.
+   * the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
+   * that the shader declares.
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
@@ -222,8 +248,13 @@ typedef struct {
    */
   uint32_t bufferCount;
   /**
-   * Capture buffers: the index is the number in the shader's `XfbBuffer` decoration. Offsets are
-   * multiples of 4. If a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
+   * Capture buffers: the index is the number in the shader's `XfbBuffer` decoration, or how many
+   * times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
+   * a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
+   *
+   * A range gets one record for each vertex of each point, line or triangle that is drawn, so a
+   * strip of N vertices has up to 3 * (N - 2) records. Primitives that do not fit into the ranges
+   * of all buffers are not written, and are no error.
    */
   const VkxfbBufferRange *pBuffers;
   /**
@@ -501,8 +532,8 @@ VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture, const VkxfbCaptureBeginIn
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
  * a queue with compute, outside of a render pass instance and of conditional rendering. Memory
  * that the draws read is visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
- * `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to the capture buffers and counters are
- * ordered before the writes of this capture.
+ * `VK_ACCESS_SHADER_READ_BIT`, as is all that the host wrote before `vkQueueSubmit`, and earlier
+ * accesses to the capture buffers and counters are ordered before the writes of this capture.
  */
 VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkCommandBuffer commandBuffer,
@@ -560,8 +591,9 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
                                                const uint32_t *pDynamicOffsets);
 
 /**
- * Updates push constants for the draws that follow. Push constants stay valid until the end of the
- * capture.
+ * Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
+ * block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture; what
+ * `vkCmdPushConstants` sets is not seen.
  *
  * # Safety
  * `capture` is live, and `pValues` points to `size` bytes.
@@ -572,7 +604,8 @@ VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
                                          const void *pValues);
 
 /**
- * Captures a draw without indices.
+ * Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
+ * unless the pipeline was made with `dynamicTopology`.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure.

@@ -64,6 +64,22 @@ pub(crate) unsafe fn string<'a>(
     text.to_str().map(Some).map_err(|error| Error::Argument(format!("{name}: {error}")))
 }
 
+/// Strings, none of which is null.
+///
+/// # Safety
+/// As [`array`], and its elements as [`string`].
+pub(crate) unsafe fn strings<'a>(
+    start: *const *const c_char,
+    count: u32,
+    name: &'static str,
+) -> Result<Vec<&'a str>, Error> {
+    // SAFETY: the caller's contract.
+    let pointers = unsafe { array(start, count, name) }?;
+    // SAFETY: as above.
+    let text = |&start| unsafe { string(start, name) }?.ok_or(Error::NullElement(name));
+    pointers.iter().map(text).collect()
+}
+
 /// Takes ownership of a pointer from `Box::into_raw`. `None` if the pointer is null.
 ///
 /// # Safety

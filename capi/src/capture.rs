@@ -54,8 +54,13 @@ pub struct VkxfbCaptureBeginInfo {
     pub pipeline: *const VkxfbPipeline,
     /// Number of elements of `pBuffers`.
     pub buffer_count: u32,
-    /// Capture buffers: the index is the number in the shader's `XfbBuffer` decoration. Offsets are
-    /// multiples of 4. If a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
+    /// Capture buffers: the index is the number in the shader's `XfbBuffer` decoration, or how many
+    /// times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
+    /// a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
+    ///
+    /// A range gets one record for each vertex of each point, line or triangle that is drawn, so a
+    /// strip of N vertices has up to 3 * (N - 2) records. Primitives that do not fit into the ranges
+    /// of all buffers are not written, and are no error.
     pub p_buffers: *const VkxfbBufferRange,
     /// Number of elements of `pVertexBuffers`.
     pub vertex_buffer_count: u32,
@@ -87,6 +92,9 @@ pub struct VkxfbCaptured {
 
 /// A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
 /// `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
+///
+/// Nothing that is drawn in it is rasterized: what has to appear is drawn by the application, too,
+/// in its render pass and with its own pipeline.
 ///
 /// It can be begun and ended many times. The memory that this needs stays in use until
 /// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
@@ -197,8 +205,8 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
 /// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
 /// a queue with compute, outside of a render pass instance and of conditional rendering. Memory
 /// that the draws read is visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
-/// `VK_ACCESS_SHADER_READ_BIT`, and earlier accesses to the capture buffers and counters are
-/// ordered before the writes of this capture.
+/// `VK_ACCESS_SHADER_READ_BIT`, as is all that the host wrote before `vkQueueSubmit`, and earlier
+/// accesses to the capture buffers and counters are ordered before the writes of this capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_end(
     capture: *mut VkxfbCapture,

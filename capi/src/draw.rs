@@ -123,8 +123,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
     }
 }
 
-/// Updates push constants for the draws that follow. Push constants stay valid until the end of the
-/// capture.
+/// Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
+/// block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture; what
+/// `vkCmdPushConstants` sets is not seen.
 ///
 /// # Safety
 /// `capture` is live, and `pValues` points to `size` bytes.
@@ -144,7 +145,8 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
     }
 }
 
-/// Captures a draw without indices.
+/// Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
+/// unless the pipeline was made with `dynamicTopology`.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure.

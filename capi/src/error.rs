@@ -39,6 +39,8 @@ pub enum VkxfbResult {
 pub(crate) enum Error {
     #[error("{0} is NULL")]
     Null(&'static str),
+    #[error("an element of {0} is NULL")]
+    NullElement(&'static str),
     #[error("{0}")]
     Argument(String),
     #[error("the shader cannot be captured")]
@@ -56,7 +58,9 @@ impl Error {
     fn result(&self) -> VkxfbResult {
         use gpu_allocator::AllocationError;
         match self {
-            Self::Null(_) | Self::Argument(_) => VkxfbResult::VkxfbErrorInvalidArgument,
+            Self::Null(_) | Self::NullElement(_) | Self::Argument(_) => {
+                VkxfbResult::VkxfbErrorInvalidArgument
+            }
             Self::Lower(_) => VkxfbResult::VkxfbErrorShader,
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,

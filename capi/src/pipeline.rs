@@ -1,15 +1,18 @@
 //! A pipeline that captures: a vertex shader, and the state of a graphics pipeline that affects
 //! captures.
 
+use std::ffi::c_char;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::lower::{Shader, compute};
+use vkxfb::capture::{BufferMode, CaptureList};
+use vkxfb::lower::{LowerError, Shader, compute};
 use vkxfb::runtime::{Pipeline, PipelineDesc, vulkan};
+use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
-use crate::arguments::{array, owned, required, required_mut, string, topology};
+use crate::arguments::{array, owned, required, required_mut, string, strings, topology};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
@@ -18,12 +21,27 @@ use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 pub struct VkxfbPipelineCreateInfo<'a> {
     /// Size in bytes of `pCode`, a multiple of 4.
     pub code_size: usize,
-    /// SPIR-V: a vertex shader with transform feedback decorations and the execution mode `Xfb`.
+    /// SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code of
+    /// the graphics pipeline's own shader.
     pub p_code: *const u32,
     /// Name of the entry point. NULL if there is only one for vertex shaders.
-    pub p_name: *const std::ffi::c_char,
+    pub p_name: *const c_char,
     /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
+    /// Number of elements of `ppVaryings`. If it is 0, the shader has transform feedback decorations
+    /// and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
+    /// `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+    /// created without the feature `transformFeedback`.
+    pub varying_count: u32,
+    /// Names of the outputs that are captured, as for `glTransformFeedbackVaryings` with
+    /// `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+    /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
+    /// `gl_NextBuffer` begins the record of the next capture buffer.
+    ///
+    /// `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
+    /// output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
+    /// decorations are ignored.
+    pub pp_varyings: *const *const c_char,
     /// The vertex input state, whose chain may contain
     /// `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
@@ -38,7 +56,8 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// Number of elements of `pSetLayouts`.
     pub set_layout_count: u32,
     /// Descriptor set layouts of the application's pipeline layout. The stages of each binding that
-    /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`.
+    /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
+    /// that the shader declares.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
     /// A pipeline cache, or `VK_NULL_HANDLE`.
     pub pipeline_cache: vk::PipelineCache,
@@ -101,10 +120,11 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 /// As [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
     // SAFETY: the caller's contract.
-    let (words, entry_point, assembly, set_layouts) = unsafe {
+    let (words, entry_point, varyings, assembly, set_layouts) = unsafe {
         (
             words(info)?,
             string(info.p_name, "pName")?,
+            strings(info.pp_varyings, info.varying_count, "ppVaryings")?,
             required(info.p_input_assembly_state, "pInputAssemblyState")?,
             array(info.p_set_layouts, info.set_layout_count, "pSetLayouts")?,
         )
@@ -124,7 +144,12 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
             },
         )
     };
-    let shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let mut shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let list;
+    if !varyings.is_empty() {
+        list = capture_list(&shader, &varyings)?;
+        shader = shader.captures(&list);
+    }
     let target = shared.context.compute_target(set_layouts.len())?;
     let options = compute::Options { vertex_input: &vertex_input, target };
     let lowered = compute::lower(&shader, &options)?;
@@ -141,6 +166,13 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     };
     // SAFETY: as above.
     Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
+}
+
+/// The outputs with these names, interleaved.
+fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
+    let module = shader.module()?;
+    let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
+    Ok(CaptureList::from_varyings(&declarations, &entry, varyings, BufferMode::Interleaved)?)
 }
 
 /// # Safety

@@ -3,8 +3,8 @@
  *   draws SHADER.spv
  *
  * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push
- * constant, and the sum of a uniform and a specialization constant. The rest of the application is
- * that of the example.
+ * constant, and the sum of a uniform and a specialization constant; where its outputs are named, in
+ * another order. The rest of the application is that of the example.
  */
 #define main minimal
 #include "minimal.c"
@@ -19,11 +19,20 @@
 enum { FIRST = 0, SECOND = 16, INDICES = 32, COMMANDS = 40, INDEXED = 60, COUNT = 70, COUNTER = 71 };
 enum { UNIFORM = 128, SIZE = 256 };
 
+static const char *const SWAPPED[2] = {"@0.zw", "@0.xy"};
+
 static uint32_t expected[MAX_RECORDS][4];
 static int records;
 
 static void expect(uint32_t attribute, uint32_t drawn_instance, uint32_t pushed, uint32_t uniform) {
     const uint32_t record[4] = {attribute, drawn_instance, pushed, uniform + EXTRA};
+    memcpy(expected[records++], record, sizeof(record));
+}
+
+/* The same of a pipeline with the varyings SWAPPED. */
+static void expect_swapped(uint32_t attribute, uint32_t drawn_instance, uint32_t pushed,
+                           uint32_t uniform) {
+    const uint32_t record[4] = {pushed, uniform + EXTRA, attribute, drawn_instance};
     memcpy(expected[records++], record, sizeof(record));
 }
 
@@ -81,7 +90,7 @@ static VkDescriptorSet make_set(VkDescriptorPool *pool, VkDescriptorSetLayout la
 }
 
 static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDescriptorSetLayout *sets,
-                           VkProvokingVertexModeEXT mode, VkBool32 restart) {
+                           VkProvokingVertexModeEXT mode, VkBool32 restart, uint32_t varyings) {
     VkVertexInputBindingDescription binding = {0, 4, VK_VERTEX_INPUT_RATE_VERTEX};
     VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32_UINT, 0};
     VkPipelineVertexInputStateCreateInfo vertex_input = {0};
@@ -106,6 +115,8 @@ static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDesc
     info.pCode = code;
     info.pName = "main";
     info.pSpecializationInfo = &specialization;
+    info.varyingCount = varyings;
+    info.ppVaryings = SWAPPED;
     info.pVertexInputState = &vertex_input;
     info.pInputAssemblyState = &assembly;
     info.dynamicTopology = VK_TRUE;
@@ -207,19 +218,19 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     counted.countBufferOffset = COUNT * 4;
     VKXFB(vkxfb_capture_draw_indirect(capture, points, &counted));
     /* The count buffer says two of the three draws. */
-    expect(106, 4, 13, 8);
-    expect(109, 3, 13, 8);
-    expect(110, 3, 13, 8);
+    expect_swapped(106, 4, 13, 8);
+    expect_swapped(109, 3, 13, 8);
+    expect_swapped(110, 3, 13, 8);
     VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
     indexed.buffer = source->buffer;
     indexed.offset = INDEXED * 4;
     indexed.drawCount = 1;
     VKXFB(vkxfb_capture_draw_indexed_indirect(capture, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP, &indexed));
     /* A line from 1 to 4, a restart, and one from 2 to 5. */
-    expect(100 + 1 + 1, 6, 13, 8);
-    expect(100 + 4 + 1, 6, 13, 8);
-    expect(100 + 2 + 1, 6, 13, 8);
-    expect(100 + 5 + 1, 6, 13, 8);
+    expect_swapped(100 + 1 + 1, 6, 13, 8);
+    expect_swapped(100 + 4 + 1, 6, 13, 8);
+    expect_swapped(100 + 2 + 1, 6, 13, 8);
+    expect_swapped(100 + 5 + 1, 6, 13, 8);
     VKXFB(vkxfb_capture_end(capture, cmd, 0, NULL, &captured));
     check(!captured.isKnown && captured.primitivesWritten == 0, "VkxfbCaptured", "knows too much");
 }
@@ -275,10 +286,10 @@ int main(int argc, char **argv) {
     layouts[0] = make_layout(0);
     layouts[1] = make_layout(1);
     set = make_set(&descriptors, layouts[1], &source);
-    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE);
-    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE);
+    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE, 0);
+    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE, 0);
     restarting =
-        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE);
+        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE, 2);
 
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     VK(vkCreateCommandPool(device, &pool_info, NULL, &pool));

@@ -2,7 +2,7 @@
  *
  *   minimal SHADER.spv
  *
- * SHADER is shaders/bench/stream.spv: it captures 32 bytes a vertex, the position and its components in reverse plus 1.
+ * SHADER is shaders/bench/stream.spv, whose outputs are the position and its components in reverse plus 1.
  * The README says how to compile this. The exit status is 0 if what was captured is right. With
  * VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment the validation layer looks on.
  */
@@ -154,7 +154,11 @@ static VkxfbPipeline *make_pipeline(VkxfbContext *context, const char *path) {
     vertex_input.pVertexAttributeDescriptions = &attribute;
     assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
     assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+    static const char *const VARYINGS[] = {"first", "second"};
+
     info.pCode = code;
+    info.varyingCount = 2;
+    info.ppVaryings = VARYINGS;
     info.pVertexInputState = &vertex_input;
     info.pInputAssemblyState = &assembly;
     VKXFB(vkxfb_pipeline_create(context, &info, &pipeline));

@@ -1,7 +1,7 @@
 //! Tests which arguments the functions refuse, and with which messages.
 
-use std::ffi::CStr;
-use std::ptr::null_mut;
+use std::ffi::{CStr, c_char};
+use std::ptr::{null, null_mut};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -86,6 +86,8 @@ impl Objects {
             p_code: words.as_ptr(),
             p_name: null_mut(),
             p_specialization_info: null_mut(),
+            varying_count: 0,
+            pp_varyings: null_mut(),
             p_vertex_input_state: &vertex_input,
             p_input_assembly_state: &assembly,
             dynamic_topology: vk::FALSE,
@@ -245,6 +247,14 @@ fn pipelines_are_refused_with_a_reason() {
     let refusal = made(&|info| info.provoking_vertex_mode = mode);
     refused(refusal, INVALID, "provokingVertexMode is 7");
     refused(made(&|info| info.set_layout_count = 1), INVALID, "pSetLayouts is NULL");
+    let varyings = |info: &mut VkxfbPipelineCreateInfo<'_>, names: &[*const c_char]| {
+        (info.varying_count, info.pp_varyings) = (names.len() as u32, names.as_ptr());
+    };
+    refused(made(&|info| info.varying_count = 1), INVALID, "ppVaryings is NULL");
+    let refusal = made(&|info| varyings(info, const { &[c"@0".as_ptr(), null()] }));
+    refused(refusal, INVALID, "an element of ppVaryings is NULL");
+    refused(made(&|info| varyings(info, const { &[c"tint".as_ptr()] })), SHADER, "'tint'");
+    succeeds(made(&|info| varyings(info, const { &[c"gl_Position".as_ptr()] })));
     succeeds(made(&|info| info.p_name = c"main".as_ptr()));
 }
 

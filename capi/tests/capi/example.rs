@@ -1,6 +1,7 @@
 //! Compiles programs in C against the libraries, and runs them with the validation layer:
 //! `examples/c/minimal.c`, and `tests/draws.c`, which calls every function.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +12,15 @@ const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 /// The system libraries that Rust's standard library needs: `rustc --print native-static-libs`.
 const SYSTEM: [&str; 5] = ["-lgcc_s", "-lpthread", "-lm", "-ldl", "-lc"];
 
-const MINIMAL: &str = "../examples/c/minimal.c";
+pub const MINIMAL: &str = "../examples/c/minimal.c";
+
+pub const MINIMAL_PRINTS: &str =
+    "primitive 0: v0 v1 v2\nprimitive 1: v1 v3 v2\nprimitive 2: v2 v3 v4\n";
+
+/// The shader of `examples/c/minimal.c`.
+pub fn stream() -> PathBuf {
+    here("../shaders/bench/stream.spv")
+}
 
 /// The shader of `tests/draws.c`.
 const DRAWS: &str = "#version 450
@@ -25,30 +34,48 @@ const DRAWS: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// Compiles a program with one of the libraries that cargo put beside this test.
-fn compile(directory: &Path, source: &str, library: &str) -> PathBuf {
-    let library = std::env::current_exe().unwrap().with_file_name(library);
-    assert!(library.is_file(), "{} is missing", library.display());
+/// Compiles a program with the flags for the header and the library.
+pub fn compile(
+    directory: &Path,
+    source: &str,
+    flags: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> PathBuf {
     let program = directory.join("program");
     let mut command = Command::new("cc");
     command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]);
-    command.arg("-I").arg(here("include")).arg("-I").arg(here("../examples/c"));
-    command.arg(here(source)).arg(library).arg("-lvulkan").args(SYSTEM).arg("-o").arg(&program);
+    command.arg(here(source)).args(flags).arg("-lvulkan").arg("-o").arg(&program);
     run(&mut command);
     program
 }
 
+/// The directory with the libraries that cargo put beside this test.
+fn libraries() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+/// The flags for one of these libraries.
+fn flags(library: &str) -> Vec<OsString> {
+    let library = libraries().join(library);
+    assert!(library.is_file(), "{} is missing", library.display());
+    let mut flags = ["include", "../examples/c"]
+        .iter()
+        .flat_map(|path| ["-I".into(), here(path).into_os_string()])
+        .collect::<Vec<_>>();
+    flags.push(library.into_os_string());
+    flags.extend(SYSTEM.map(OsString::from));
+    flags
+}
+
 /// Returns the output of a program, including messages of the validation layer, which go to the
-/// standard output.
-fn printed(directory: &Path, program: &Path, shader: &Path) -> String {
+/// standard output. A shared library is found in `libraries`.
+pub fn printed(directory: &Path, program: &Path, shader: &Path, libraries: &Path) -> String {
     let settings = "khronos_validation.report_flags = error,warn,perf\n\
         khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
     std::fs::write(directory.join("vk_layer_settings.txt"), settings).unwrap();
     let mut command = Command::new(program);
     command.arg(shader).env("VK_LAYER_SETTINGS_PATH", directory);
     command.env("VK_INSTANCE_LAYERS", VALIDATION).env("VK_LOADER_DEBUG", "layer");
-    // To find the shared library.
-    command.env("LD_LIBRARY_PATH", std::env::current_exe().unwrap().parent().unwrap());
+    command.env("LD_LIBRARY_PATH", libraries);
     let output = run(&mut command);
     let loader = String::from_utf8_lossy(&output.stderr);
     let inserted = |line: &str| line.contains("nsert") && line.contains(VALIDATION);
@@ -71,10 +98,9 @@ fn what_the_readme_shows_is_run() {
 
 fn the_example_captures(library: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let program = compile(directory.path(), MINIMAL, library);
-    let shader = here("../shaders/bench/stream.spv");
-    let expected = "primitive 0: v0 v1 v2\nprimitive 1: v1 v3 v2\nprimitive 2: v2 v3 v4\n";
-    assert_eq!(printed(directory.path(), &program, &shader), expected);
+    let program = compile(directory.path(), MINIMAL, flags(library));
+    let captured = printed(directory.path(), &program, &stream(), &libraries());
+    assert_eq!(captured, MINIMAL_PRINTS);
 }
 
 #[test]
@@ -94,6 +120,6 @@ fn all_that_is_drawn_and_bound_is_captured() {
         (directory.path().join("draws.vert"), directory.path().join("draws.spv"));
     std::fs::write(&source, DRAWS).unwrap();
     run(Command::new("glslangValidator").arg("-V").arg(&source).arg("-o").arg(&shader));
-    let program = compile(directory.path(), "tests/draws.c", "libvkxfb_capi.a");
-    assert_eq!(printed(directory.path(), &program, &shader), "223 records\n");
+    let program = compile(directory.path(), "tests/draws.c", flags("libvkxfb_capi.a"));
+    assert_eq!(printed(directory.path(), &program, &shader, &libraries()), "223 records\n");
 }

@@ -6,6 +6,7 @@ mod calls;
 mod create_info;
 mod example;
 mod header;
+mod installed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
