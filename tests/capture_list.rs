@@ -142,6 +142,9 @@ fn names_that_lead_nowhere_are_errors() {
     let stripped = Shader::of("layout(location = 0) out vec4 colour;", &["-g0"]);
     let error = stripped.varyings(&["colour"], BufferMode::Interleaved).unwrap_err();
     assert!(error.to_string().contains("OpName"), "{error}");
+    let silent = Shader::of("", &[]);
+    let error = silent.varyings(&["@Position"], BufferMode::Interleaved).unwrap_err();
+    assert_eq!(error.to_string(), "the shader has no outputs, and so no '@Position'");
 }
 
 /// Names of outputs from other compilers: DXC, Slang, and HLSL by glslang, and names that are

@@ -47,6 +47,8 @@ pub enum CaptureError {
     NoSuchOutput { output: String, found: String },
     #[error("{output} is several outputs; name one of: {found}")]
     SeveralOutputs { output: String, found: String },
+    #[error("the shader has no outputs, and so no {output}")]
+    NoOutputs { output: String },
     #[error(
         "output {output} cannot be found: the module has no names (OpName); its outputs are: {found}"
     )]

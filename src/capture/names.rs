@@ -40,6 +40,9 @@ impl Outputs<'_> {
             None if self.variables.iter().any(|variable| variable.name.is_some()) => {
                 Err(self.missing(quoted(name)))
             }
+            None if self.variables.is_empty() => {
+                Err(CaptureError::NoOutputs { output: quoted(name) })
+            }
             None => Err(CaptureError::NoNames {
                 output: quoted(name),
                 found: list_outputs(&self.variables),

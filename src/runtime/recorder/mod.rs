@@ -199,7 +199,13 @@ impl Drop for Recorder<'_> {
             Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
             Inner::Immediate(immediate) => {
                 let draws = immediate.capture.abandon();
-                tracing::error!(draws, "a recorder is dropped without `end`, and draws are lost");
+                // Without draws, it is probably dropped because the first one failed.
+                if draws > 0 {
+                    tracing::error!(
+                        draws,
+                        "a recorder is dropped without `end`, and draws are lost"
+                    );
+                }
             }
             Inner::Collect(_) => {}
         }
