@@ -51,7 +51,8 @@
 //!   ends, so that captures can be recorded before it (`withheld`). `commands`, `structures` and
 //!   `extensions` are generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has
 //!   the commands whose arguments the registry does not describe completely. A pass is *settled* if
-//!   it is found out, before it ends, that it need not be withheld further (`command_buffers`).
+//!   it is found out, before it ends, that it need not be withheld further (`command_buffers`). That
+//!   is tried once it is *long* (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
 //! * *around*: the barriers that are recorded around hoisted captures, because the dependencies of
