@@ -478,6 +478,33 @@ mod tests {
         assert_eq!(all, [vk::TRUE; 5]);
     }
 
+    /// A structure that ash does not have. A chain must not have the structures of extensions beside
+    /// it.
+    #[test]
+    fn features_of_vulkan_1_4_are_set_in_its_structure() {
+        #[repr(C)]
+        struct Vulkan14Features {
+            s_type: vk::StructureType,
+            p_next: *const std::ffi::c_void,
+            members: [vk::Bool32; 21],
+        }
+        let s_type = vk::StructureType::from_raw(55);
+        let mut vulkan14 = Vulkan14Features { s_type, p_next: std::ptr::null(), members: [0; 21] };
+        let required = required_features(&full(), &[Backend::Native]).unwrap();
+        assert!(required.vertex_divisor && required.vertex_zero_divisor);
+        let mut info = vk::DeviceCreateInfo::default();
+        info.p_next = (&raw mut vulkan14).cast_const().cast();
+        let (_, _, types) = created(&required, info);
+        assert_eq!(types.iter().filter(|found| **found == s_type).count(), 1);
+        let divisor = vk::StructureType::PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR;
+        assert!(!types.contains(&divisor), "{types:?}");
+        // SAFETY: the structure lives; it may have been written by pointers.
+        let members = unsafe { (&raw const vulkan14.members).read_volatile() };
+        let set: Vec<_> = (0..members.len()).filter(|member| members[*member] != 0).collect();
+        // vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
+        assert_eq!(set, [11, 12]);
+    }
+
     #[test]
     fn features_are_listed_by_name() {
         let required = required_features(&full(), &[Backend::Compute]).unwrap();

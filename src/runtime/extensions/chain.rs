@@ -39,6 +39,16 @@ macro_rules! position {
     };
 }
 
+/// `VkPhysicalDeviceVulkan14Features`, which ash does not have.
+const VULKAN_1_4_FEATURES: vk::StructureType = vk::StructureType::from_raw(55);
+
+/// Makes a [`FeaturePosition`] in
+/// [`VkPhysicalDeviceVulkan14Features`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceVulkan14Features.html),
+/// by the number of the member, counted from 0.
+const fn position_in_vulkan14(member: usize) -> FeaturePosition {
+    (VULKAN_1_4_FEATURES, size_of::<vk::BaseInStructure<'_>>() + member * size_of::<vk::Bool32>())
+}
+
 impl ChainedFeature {
     /// The name of the feature in Vulkan.
     pub(in crate::runtime) const fn name(self) -> &'static str {
@@ -119,20 +129,26 @@ impl ChainedFeature {
             }
             Self::VertexDivisor => {
                 const {
-                    &[position!(
-                        PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
-                        PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
-                        vertex_attribute_instance_rate_divisor
-                    )]
+                    &[
+                        position!(
+                            PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                            PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
+                            vertex_attribute_instance_rate_divisor
+                        ),
+                        position_in_vulkan14(11),
+                    ]
                 }
             }
             Self::VertexZeroDivisor => {
                 const {
-                    &[position!(
-                        PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
-                        PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
-                        vertex_attribute_instance_rate_zero_divisor
-                    )]
+                    &[
+                        position!(
+                            PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
+                            PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
+                            vertex_attribute_instance_rate_zero_divisor
+                        ),
+                        position_in_vulkan14(12),
+                    ]
                 }
             }
             Self::DrawIndirectCount => {
