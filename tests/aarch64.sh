@@ -11,9 +11,9 @@
 #   rustup's and with rustc's: that is why it is unpacked and not installed.
 # - zig, as a linker and a C compiler that links with the symbols of any glibc, and cargo-zigbuild, which lets cargo use
 #   it. Their versions, and the bytes, are pinned in tests/aarch64.txt.
-# - qemu-user, and Debian's Vulkan loader, lavapipe and vulkaninfo for arm64.
+# - qemu-user, binutils, and Debian's Vulkan loader, lavapipe and vulkaninfo for arm64.
 #
-# COMMAND finds on PATH cargo-zigbuild, zig and
+# COMMAND finds on PATH cargo-zigbuild, zig, aarch64-linux-gnu-strip and
 #
 #     run-aarch64 PROGRAM...      runs a program for aarch64 on lavapipe; cargo takes it as its runner
 #
@@ -62,8 +62,9 @@ fetch() {
     mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial" "$bin"
     apt_get amd64,arm64 update
 
-    # What this machine has already is not downloaded, but for the three by their names.
-    apt_get amd64 --download-only --yes --reinstall install rustc-web libstd-rust-web-dev qemu-user-static
+    # What this machine has already is not downloaded, but for the four by their names.
+    apt_get amd64 --download-only --yes --reinstall install \
+        rustc-web libstd-rust-web-dev qemu-user-static binutils-aarch64-linux-gnu
     unpack "$tools"
     find "$tools/usr/bin" -name 'qemu-*' ! -name qemu-aarch64-static -delete
     # Alone: what it depends on is the compiler for arm64.
@@ -82,18 +83,20 @@ fetch() {
     python3 -m pip --quiet --disable-pip-version-check install --no-deps --only-binary :all: --require-hashes \
         --root-user-action ignore --target "$python" --requirement tests/aarch64.txt || fail "pip failed"
 
-    # rustc finds its libraries beside itself, the dynamic linker does not.
-    cat >"$bin/rustc" <<END
+    # Their libraries lie beside them, where the dynamic linker does not look.
+    for program in rustc aarch64-linux-gnu-strip; do
+        cat >"$bin/$program" <<END
 #!/bin/sh
 export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
-exec "$tools/usr/bin/rustc" "\$@"
+exec "$tools/usr/bin/$program" "\$@"
 END
+    done
     cat >"$bin/run-aarch64" <<END
 #!/bin/sh
 exec "$tools/usr/bin/qemu-aarch64-static" -L "$root" \\
     -E VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.aarch64.json "\$@"
 END
-    chmod +x "$bin/rustc" "$bin/run-aarch64"
+    chmod +x "$bin"/*
     ln -s "$python/bin/cargo-zigbuild" "$python/ziglang/zig" "$bin"
     "$bin/rustc" --version >>"$here/packages"
     versions >"$here/complete"
