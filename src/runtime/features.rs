@@ -492,8 +492,8 @@ mod tests {
         let mut vulkan14 = Vulkan14Features { s_type, p_next: std::ptr::null(), members: [0; 21] };
         let required = required_features(&full(), &[Backend::Native]).unwrap();
         assert!(required.vertex_divisor && required.vertex_zero_divisor);
-        let mut info = vk::DeviceCreateInfo::default();
-        info.p_next = (&raw mut vulkan14).cast_const().cast();
+        let p_next = (&raw mut vulkan14).cast_const().cast();
+        let info = vk::DeviceCreateInfo { p_next, ..Default::default() };
         let (_, _, types) = created(&required, info);
         assert_eq!(types.iter().filter(|found| **found == s_type).count(), 1);
         let divisor = vk::StructureType::PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR;

@@ -1,0 +1,122 @@
+#!/bin/sh
+# tests/aarch64.sh COMMAND... | --is-possible
+#
+# Runs COMMAND with what builds for aarch64 Linux (and for x86_64, with the same compiler), and runs what was built. It
+# is fetched on the first call, into target/aarch64, some 1.2 GB unpacked, and nothing of it is installed: removing that
+# directory removes it all. tests/setup.sh --aarch64 calls this when what it cares for is there. Needs Debian 12 on
+# x86_64, and neither root nor a foreign architecture of dpkg. With --is-possible only says, by its exit status, whether
+# this is such a system.
+#
+# - rustc-web of Debian 12, which is newer than its rustc, with its standard libraries for both. (rustup's toolchain
+#   may lack one of them, and libraries of one compiler are of no use to the other.) Debian's package conflicts with
+#   rustup's and with rustc's: that is why it is unpacked and not installed.
+# - zig, as a linker and a C compiler that links with the symbols of any glibc, and cargo-zigbuild, which lets cargo use
+#   it. Their versions, and the bytes, are pinned in tests/aarch64.txt.
+# - qemu-user, binutils, and Debian's Vulkan loader, lavapipe and vulkaninfo for arm64.
+#
+# COMMAND finds on PATH cargo-zigbuild, zig, aarch64-linux-gnu-strip and
+#
+#     run-aarch64 PROGRAM...      runs a program for aarch64 on lavapipe; cargo takes it as its runner
+#
+# and in its environment RUSTC, CARGO_TARGET_DIR and VKXFB_AARCH64: the root directory of the arm64 packages.
+set -eu
+
+fail() {
+    printf 'tests/aarch64.sh: %s\n' "$1" >&2
+    exit 1
+}
+
+cd "$(dirname "$0")/.."
+here=$PWD/target/aarch64
+tools=$here/tools    # Debian's packages for this machine
+root=$here/root      # those for arm64
+python=$here/python  # those of pip
+bin=$here/bin
+
+# What was fetched is fetched again when this says something else.
+versions() {
+    cat tests/aarch64.sh tests/aarch64.txt | cksum
+}
+
+# apt with its state in a directory of its own. $1: the architecture.
+apt_get() {
+    architecture=$1
+    shift
+    apt-get -qq -o Dir::State::Lists="$here/apt/lists" -o Dir::Cache="$here/apt" \
+        -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o APT::Install-Recommends=0 \
+        -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=1 "$@" </dev/null ||
+        fail "apt-get $* failed for $architecture"
+}
+
+# Unpacks what apt has downloaded into a directory.
+unpack() {
+    mkdir -p "$1"
+    for package in "$here"/apt/archives/*.deb; do
+        dpkg-deb -x "$package" "$1"
+        basename "$package" >>"$here/packages"
+        rm "$package"
+    done
+}
+
+fetch() {
+    rm -rf "$here/apt" "$tools" "$root" "$python" "$bin" "$here/packages"
+    mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial" "$bin"
+    apt_get amd64,arm64 update
+
+    # What this machine has already is not downloaded, but for the four by their names.
+    apt_get amd64 --download-only --yes --reinstall install \
+        rustc-web libstd-rust-web-dev qemu-user-static binutils-aarch64-linux-gnu
+    unpack "$tools"
+    find "$tools/usr/bin" -name 'qemu-*' ! -name qemu-aarch64-static -delete
+    # Alone: what it depends on is the compiler for arm64.
+    (cd "$here/apt/archives" && apt_get arm64 download libstd-rust-web-dev)
+    unpack "$tools"
+
+    # The root has nothing yet. No driver but lavapipe finds a device there.
+    : >"$here/apt/status"
+    apt_get arm64 -o Dir::State::status="$here/apt/status" --download-only --yes install \
+        libvulkan1 mesa-vulkan-drivers vulkan-tools
+    # Headers, and the name that programs are linked by. Alone: it depends on Python.
+    (cd "$here/apt/archives" && apt_get arm64 download libvulkan-dev)
+    unpack "$root"
+    rm -r "$here/apt"
+
+    python3 -m pip --quiet --disable-pip-version-check install --no-deps --only-binary :all: --require-hashes \
+        --root-user-action ignore --target "$python" --requirement tests/aarch64.txt || fail "pip failed"
+
+    # Their libraries lie beside them, where the dynamic linker does not look.
+    for program in rustc aarch64-linux-gnu-strip; do
+        cat >"$bin/$program" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+exec "$tools/usr/bin/$program" "\$@"
+END
+    done
+    cat >"$bin/run-aarch64" <<END
+#!/bin/sh
+exec "$tools/usr/bin/qemu-aarch64-static" -L "$root" \\
+    -E VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.aarch64.json "\$@"
+END
+    chmod +x "$bin"/*
+    ln -s "$python/bin/cargo-zigbuild" "$python/ziglang/zig" "$bin"
+    "$bin/rustc" --version >>"$here/packages"
+    versions >"$here/complete"
+}
+
+[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
+    fail 'needs Debian 12 on x86_64'
+[ "${1-}" != --is-possible ] || exit 0
+[ "$(cat "$here/complete" 2>/dev/null)" = "$(versions)" ] || {
+    echo 'tests/aarch64.sh: fetching what builds for aarch64 and runs it (350 MB) into target/aarch64' >&2
+    fetch
+}
+
+export PATH="$bin:$PATH"
+export RUSTC="$bin/rustc"
+export VKXFB_AARCH64="$root"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/build}"
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=run-aarch64
+export CARGO_ZIGBUILD_ZIG_PATH="$bin/zig"
+export CARGO_ZIGBUILD_CACHE_DIR="$here/zigbuild"
+export ZIG_GLOBAL_CACHE_DIR="$here/zig-cache" ZIG_LOCAL_CACHE_DIR="$here/zig-cache"
+[ $# -eq 0 ] || exec "$@"
