@@ -1,5 +1,7 @@
 //! `vkxfb probe`
 
+mod compare;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +11,7 @@ use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
 use vkxfb_probe::plan::Plan;
-use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
+use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::self_test;
 use vkxfb_probe::shaders::ProbeShader;
@@ -18,8 +20,10 @@ use vkxfb_probe::table;
 
 /// Arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Subcommand>,
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
@@ -67,7 +71,8 @@ pub(crate) struct Arguments {
     /// Write a page with the results and a picture of each topology
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the first mismatch, if there is one, to be attached to a driver bug
+    /// Write what a driver's maintainer asks for: the first mismatch, if there is one, with its shader; device,
+    /// driver, machine and limits; how every case came out, for `probe compare`
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Check that every kind of fault is recognised, without a device
@@ -75,10 +80,17 @@ pub(crate) struct Arguments {
     self_test: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Subcommand {
+    /// Compare two reports: which cases became right, which wrong, what is new or gone
+    Compare(compare::Arguments),
+}
+
 const EXAMPLES: &str = "Examples:
   vkxfb probe --quick --html out.html            every topology and backend, with pictures
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
-  vkxfb probe --report bug.md                    with a file for the driver's maintainer, should any be wrong
+  vkxfb probe --report bug.md                    with a file for the driver's maintainer
+  vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
   vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
@@ -96,6 +108,9 @@ pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
 
 /// Runs `vkxfb probe`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if let Some(Subcommand::Compare(files)) = &arguments.command {
+        return compare::run(files);
+    }
     if arguments.self_test {
         return run_self_test(arguments.json);
     }
@@ -118,15 +133,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             .map(|device| DeviceSelector::Index(device.index))
             .collect(),
     };
-    let (mut reports, mut bug_report) = (Vec::new(), None);
+    let (mut reports, mut failing) = (Vec::new(), None);
     let mut failed = false;
     let several = selectors.len() > 1;
     for selector in selectors {
         match probe_device(arguments, selector, subject.as_ref()) {
-            Ok((report, bug)) => {
+            Ok((report, failed)) => {
                 let is_enough = arguments.fail_fast && report.has_failures();
                 reports.push(report);
-                bug_report = bug_report.or(bug);
+                failing = failing.or(failed);
                 if is_enough {
                     break;
                 }
@@ -145,10 +160,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(file) = &arguments.html {
         super::write(file, &report::to_html(&reports))?;
     }
-    match (&arguments.report, bug_report) {
-        (Some(file), Some(text)) => super::write(file, &text)?,
-        (Some(_), None) => super::complain("nothing to report:", "no capture came out wrong"),
-        (None, _) => {}
+    if let Some(file) = &arguments.report {
+        let failing = failing.as_ref().map(FailingShader::describe);
+        let bug = BugReport { reports: &reports, failing, log: &super::log::kept() };
+        super::write(file, &report::bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
     let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
@@ -186,12 +201,26 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)
 }
 
+/// The shader of a case that came out wrong.
+struct FailingShader {
+    failure: Failure,
+    spirv: Vec<u32>,
+    disassembly: Option<String>,
+}
+
+impl FailingShader {
+    fn describe(&self) -> Failing<'_> {
+        let Self { failure, spirv, disassembly } = self;
+        Failing { failure, spirv, disassembly: disassembly.as_deref() }
+    }
+}
+
 /// Probes one device, and prints the table unless JSON is wanted.
 fn probe_device(
     arguments: &Arguments,
     device: DeviceSelector,
     subject: Option<&Subject>,
-) -> Result<(ProbeReport, Option<String>)> {
+) -> Result<(ProbeReport, Option<FailingShader>)> {
     let options = OpenOptions {
         device: Some(device),
         profile: arguments.profile.into(),
@@ -212,6 +241,9 @@ fn probe_device(
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
+    report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
 
     let bar = super::progress_bar();
     run::run(&mut gpu, &plan, &mut report, |progress| {
@@ -222,12 +254,14 @@ fn probe_device(
     bar.finish_and_clear();
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
-    let describe = |failure: &Failure| -> Result<String> {
+    let shader_of = |failure: &Failure| -> Result<FailingShader> {
         let sets = subject.map_or(0, |subject| subject.contents.set_count());
         let target = gpu.compute_target_behind(failure.backend, sets)?;
-        Ok(run::describe_failure(&report, failure, &plan, &target, super::disassemble)?)
+        let spirv = run::failing_module(failure, &plan, &target)?;
+        let disassembly = super::disassemble(&spirv);
+        Ok(FailingShader { failure: failure.clone(), spirv, disassembly })
     };
-    let bug_report = failure.map(describe).transpose()?;
+    let failing = failure.map(shader_of).transpose()?;
     report.validation = super::once_each(&gpu.close());
     if !arguments.json {
         super::show(&table::render(&report, true))?;
@@ -236,7 +270,7 @@ fn probe_device(
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }
-    Ok((report, bug_report))
+    Ok((report, failing))
 }
 
 fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {

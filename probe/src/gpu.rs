@@ -5,6 +5,7 @@
 mod allocator;
 mod buffers;
 mod capture;
+mod conformance;
 mod contents;
 mod draw_features;
 mod error;
@@ -69,6 +70,7 @@ pub struct Gpu {
     context: Context,
     device_index: usize,
     device_count: usize,
+    conformance_version: Option<String>,
     profile: Profile,
     physical_device: vk::PhysicalDevice,
     staging: Option<u32>,
@@ -200,6 +202,7 @@ impl Gpu {
             context,
             device_index: info.index,
             device_count,
+            conformance_version: info.conformance_version,
             profile: options.profile,
             physical_device,
             staging: options.staging,
@@ -316,6 +319,11 @@ impl Gpu {
     /// Devices that the loader has.
     pub const fn device_count(&self) -> usize {
         self.device_count
+    }
+
+    /// [`DeviceInfo::conformance_version`]
+    pub fn conformance_version(&self) -> Option<String> {
+        self.conformance_version.clone()
     }
 
     /// The profile that it was opened with.

@@ -11,6 +11,9 @@ mod bug;
 mod case;
 mod file;
 mod footnotes;
+mod host;
+mod json;
+mod results;
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
@@ -24,11 +27,14 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
-pub use bug::{BugReport, bug_report};
-pub use case::Case;
-use case::shell_word;
+pub use bug::{BugReport, Failing, bug_report};
+pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub(super) use footnotes::Footnotes;
+pub use host::HostInfo;
+use json::to_comparable_json;
+pub use json::to_json;
+pub use results::{CaseResult, Results};
 
 /// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
 pub const SCHEMA: u32 = 1;
@@ -61,6 +67,8 @@ pub struct DeviceInfo {
     pub driver: String,
     /// `VkPhysicalDeviceProperties::driverVersion`, in the vendor's format.
     pub driver_version: String,
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
+    pub conformance_version: Option<String>,
     /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
     pub api_version: String,
     /// `VkPhysicalDeviceProperties::vendorID`.
@@ -163,6 +171,10 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
+    /// The machine that it is in.
+    pub host: HostInfo,
+    /// The command line of the run, empty if it was no command.
+    pub command: String,
     /// Name of the device profile of the run, empty for none.
     pub profile: String,
     /// The resource plan that captures by compute had to use, empty if it was not prescribed.
@@ -172,6 +184,8 @@ pub struct ProbeReport {
     pub options: Vec<String>,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
+    /// How each case came out, by pipeline, in the order in which they were first recorded.
+    pub results: Vec<Results>,
     /// The first [`MAX_FAILURES`] wrong cases.
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
@@ -191,10 +205,13 @@ impl ProbeReport {
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
+            host: HostInfo::query(),
+            command: String::new(),
             profile: profile.into(),
             resources: String::new(),
             options: Vec::new(),
             cells: Vec::new(),
+            results: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
             traces: Vec::new(),
@@ -228,8 +245,20 @@ impl ProbeReport {
         &mut self.cells[index]
     }
 
+    fn add_result(&mut self, backend: Backend, case: &Case, result: CaseResult) {
+        // Cases of a pipeline mostly come one after the other.
+        let index = self.results.iter().rposition(|r| r.has(backend, case)).unwrap_or_else(|| {
+            self.results.push(Results::of(backend, case));
+            self.results.len() - 1
+        });
+        self.results[index].add(case, result);
+    }
+
     /// Records the verdict on a case.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
+        if !matches!(verdict, Verdict::Mismatch(_)) {
+            self.add_result(backend, case, CaseResult::Right);
+        }
         let cell = self.cell_mut(backend, case.topology);
         match verdict {
             Verdict::Match => {
@@ -274,6 +303,7 @@ impl ProbeReport {
     }
 
     fn record_failure(&mut self, failure: Failure) {
+        self.add_result(failure.backend, &failure.case, CaseResult::Wrong);
         let cell = self.cell_mut(failure.backend, failure.case.topology);
         cell.run += 1;
         cell.first_failure.get_or_insert_with(|| failure.clone());
@@ -286,6 +316,7 @@ impl ProbeReport {
     /// Records that a case could not be captured, for example because a pipeline was refused or the
     /// device was lost.
     pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
+        self.add_result(backend, case, CaseResult::NotRun);
         let cell = self.cell_mut(backend, case.topology);
         cell.run += 1;
         cell.errors += 1;
@@ -345,33 +376,6 @@ impl ProbeReport {
             Outcome::AllRight
         }
     }
-}
-
-/// Reports for machines, one per device, as indented JSON with a line break at the end.
-///
-/// # Errors
-/// Errors of `serde_json`, which no report causes.
-pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Device<'a> {
-        outcome: Outcome,
-        #[serde(flatten)]
-        report: &'a ProbeReport,
-    }
-    #[derive(Serialize)]
-    struct Root<'a> {
-        schema: u32,
-        tool_version: &'static str,
-        outcome: Outcome,
-        reports: Vec<Device<'a>>,
-    }
-    let root = Root {
-        schema: SCHEMA,
-        tool_version: TOOL_VERSION,
-        outcome: outcome(reports),
-        reports: reports.iter().map(|r| Device { outcome: r.outcome(), report: r }).collect(),
-    };
-    Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
 
 /// Reports as one HTML file that needs no other, see [`super::html`].

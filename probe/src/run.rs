@@ -8,14 +8,18 @@
 //! drawn as points), and compared with those of the first backend.
 
 mod case;
+mod device;
 mod reference;
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use vkxfb::lower::{Backend, Lowered, compute};
-use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, version_string};
+use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexFormat;
+
+pub use self::device::device_info;
 
 use self::case::Prepared;
 use self::reference::References;
@@ -23,7 +27,7 @@ use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{BoundContents, CaptureRequest, Gpu, GpuError, VertexData};
 use super::plan::{BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
-use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
+use super::report::{Case, Failure, ProbeReport};
 use super::subject::{Subject, SubjectError};
 
 /// The progress of a run.
@@ -70,75 +74,18 @@ pub fn run(
     report.elapsed_s = start.elapsed().as_secs_f64();
 }
 
-/// The device under test, for a report.
-pub fn device_info(gpu: &Gpu) -> DeviceInfo {
-    let capabilities = gpu.capabilities();
-    let limits = &capabilities.limits;
-    let yes_no = |value: bool| if value { "yes" } else { "no" }.to_owned();
-    let xfb = capabilities.transform_feedback.as_ref();
-    let provoking = capabilities.provoking_vertex.as_ref();
-    let list = |values: [u32; 3]| values.map(|value| value.to_string()).join(" x ");
-    let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let limits = [
-        ("maxComputeWorkGroupCount", list(limits.max_workgroups)),
-        ("maxComputeWorkGroupSize", list(limits.max_workgroup_size)),
-        ("maxComputeWorkGroupInvocations", limits.max_workgroup_invocations.to_string()),
-        ("maxPushConstantsSize", limits.max_push_constants.to_string()),
-        ("maxBoundDescriptorSets", limits.max_descriptor_sets.to_string()),
-        ("maxTransformFeedbackBuffers", number(xfb.map(|x| x.max_buffers.into()))),
-        ("maxTransformFeedbackBufferSize", number(xfb.map(|x| x.max_buffer_size))),
-        (
-            "maxTransformFeedbackBufferDataStride",
-            number(xfb.map(|x| x.max_buffer_data_stride.into())),
-        ),
-        ("bufferDeviceAddress", yes_no(capabilities.buffer_device_address.is_some())),
-        ("geometryShader", yes_no(capabilities.geometry_shader)),
-        ("vertexPipelineStoresAndAtomics", yes_no(capabilities.vertex_stores)),
-        ("provokingVertexLast", yes_no(provoking.is_some_and(|p| p.last))),
-        (
-            "transformFeedbackPreservesProvokingVertex",
-            yes_no(provoking.is_some_and(|p| p.preserved)),
-        ),
-        (
-            "transformFeedbackPreservesTriangleFanProvokingVertex",
-            yes_no(provoking.is_some_and(|p| p.triangle_fan_preserved)),
-        ),
-        (
-            "workgroups per axis that captures use",
-            gpu.context().max_workgroups_per_axis().to_string(),
-        ),
-    ];
-    DeviceInfo {
-        index: (gpu.device_count() > 1).then_some(gpu.device_index()),
-        name: capabilities.device_name.clone(),
-        driver: capabilities.driver(),
-        driver_version: format!("{:#x}", capabilities.driver_version),
-        api_version: version_string(capabilities.device_api_version),
-        vendor_id: capabilities.vendor_id,
-        device_id: capabilities.device_id,
-        limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-    }
-}
-
-/// Writes a bug report about a mismatch, for the maintainers of the driver. `disassemble` returns
-/// the disassembly of words, if it can; `resources` is the resource plan for which the shader was
-/// lowered.
+/// The shader of a wrong case, as the device got it. `target` is what the shader was lowered for by compute.
 ///
 /// # Errors
 /// [`SubjectError`] if the shader cannot be lowered.
-pub fn describe_failure(
-    report: &ProbeReport,
+pub fn failing_module(
     failure: &Failure,
     plan: &Plan,
     target: &compute::Target,
-    disassemble: impl FnOnce(&[u32]) -> Option<String>,
-) -> Result<String, SubjectError> {
+) -> Result<Vec<u32>, SubjectError> {
     let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
     let lowered = subject.map(|s| s.lower(failure.backend, target)).transpose()?;
-    let spirv = lowered.map(|l| l.words).unwrap_or_default();
-    let disassembly = disassemble(&spirv);
-    let disassembly = disassembly.as_deref();
-    Ok(bug_report(&BugReport { report, failure, spirv: &spirv, disassembly }))
+    Ok(lowered.map(|l| l.words).unwrap_or_default())
 }
 
 /// Why a group cannot run on a device that has the backend.
@@ -194,15 +141,18 @@ fn run_group(
         if batch.is_empty() {
             continue;
         }
+        let mut forms = forms(group.backend);
         let result = match lost {
             true => Err(BatchError::Lost),
-            false => run_batch(gpu, group, &batch, references, report),
+            false => run_batch(gpu, group, &batch, &mut forms, references, report),
         };
         let Err(error) = result else { continue };
         lost |= error.is_fatal();
-        for (vertex_count, instance_count) in batch {
-            let case = case_of(group, vertex_count, instance_count, false);
-            error.record(group.backend, &case, report);
+        for specialized in forms {
+            for (vertex_count, instance_count) in &batch {
+                let case = case_of(group, *vertex_count, *instance_count, specialized);
+                error.record(group.backend, &case, report);
+            }
         }
     }
     lost
@@ -282,17 +232,26 @@ fn case_of(
     }
 }
 
-/// Captures a batch with the group's pipelines, and records the verdicts.
+/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed.
+fn forms(backend: Backend) -> VecDeque<bool> {
+    match backend {
+        Backend::Native => [false].into(),
+        Backend::Vertex | Backend::Compute => [false, true].into(),
+    }
+}
+
+/// Captures a batch with the group's pipelines, and records the verdicts. Takes those out of `forms` that are done.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
     batch: &[(u32, u32)],
+    forms: &mut VecDeque<bool>,
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
     group.check(batch)?;
     let contents = gpu.bind_contents(&group.subject.contents)?;
-    let result = run_bound(gpu, group, &contents, batch, references, report);
+    let result = run_bound(gpu, group, &contents, batch, forms, references, report);
     gpu.destroy_contents(contents);
     result
 }
@@ -303,6 +262,7 @@ fn run_bound(
     group: &CaseGroup<'_>,
     contents: &BoundContents,
     batch: &[(u32, u32)],
+    forms: &mut VecDeque<bool>,
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
@@ -313,13 +273,7 @@ fn run_bound(
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
     let table = references.table(gpu, group, shader, max_vertices, max_instances, report)?;
 
-    // Pipelines that are specialised to a topology and pipelines that are not are both in use, so
-    // both are probed.
-    let forms: &[bool] = match group.backend {
-        Backend::Native => &[false],
-        Backend::Vertex | Backend::Compute => &[false, true],
-    };
-    for specialized in forms.iter().copied() {
+    while let Some(&specialized) = forms.front() {
         let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
         let cases: Vec<Prepared> = batch
             .iter()
@@ -330,6 +284,7 @@ fn run_bound(
         for (prepared, buffers) in cases.iter().zip(result?) {
             prepared.judge(gpu, group, &table, &buffers, specialized, report)?;
         }
+        forms.pop_front();
     }
     Ok(())
 }

@@ -9,6 +9,9 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
+    vkxfb_probe::compare {
+        CaseKey, Change, Comparison, FactChange, ReadError, Recorded, RecordedDevice,
+    }
     vkxfb_probe::contents {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
     }
@@ -25,7 +28,8 @@ send_and_sync! {
     vkxfb_probe::plan { BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BugReport<'static>, Case, Cell, DeviceInfo, Failure, Outcome, ProbeReport, Trace,
+        BugReport<'static>, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, HostInfo, Outcome, ProbeReport,
+        Results, Trace,
     }
     vkxfb_probe::run { Progress<'static> }
     vkxfb_probe::self_test { Check }

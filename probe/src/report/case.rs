@@ -58,7 +58,7 @@ impl Case {
 }
 
 /// Quotes a path or an option as one word of a shell command.
-pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
+pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),
