@@ -10,6 +10,7 @@ mod contents;
 mod draw_features;
 mod error;
 mod fetching;
+mod inject;
 mod instance;
 mod messages;
 mod options;
@@ -33,6 +34,8 @@ pub use self::contents::BoundContents;
 pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
+#[doc(hidden)]
+pub use self::inject::InjectedFault;
 pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
 pub use self::timing::{MemoryLimits, Timestamps};
@@ -42,7 +45,7 @@ use self::instance::Instance;
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
 /// there, and it is waited for.
-const TIMEOUT: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The devices of this machine.
 ///
@@ -87,6 +90,7 @@ pub struct Gpu {
     allocator: Option<OwnAllocator>,
     timeout: Duration,
     omitted: Option<Step>,
+    injected: Option<InjectedFault>,
     state: State,
     /// Last: destroyed when everything above is.
     instance: Instance,
@@ -219,6 +223,7 @@ impl Gpu {
             allocator: None,
             timeout,
             omitted: None,
+            injected: None,
             state: State::Idle,
             instance,
         };

@@ -10,9 +10,11 @@
 mod bug;
 mod case;
 mod file;
+mod findings;
 mod footnotes;
 mod host;
 mod json;
+pub(crate) mod names;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -21,7 +23,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
@@ -30,6 +32,7 @@ use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 pub use bug::{BugReport, Failing, bug_report};
 pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
+pub use findings::Findings;
 pub(super) use footnotes::Footnotes;
 pub use host::HostInfo;
 use json::to_comparable_json;
@@ -44,17 +47,6 @@ pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The maximum number of mismatches that are kept in full; the rest is only counted.
 pub const MAX_FAILURES: usize = 64;
-
-fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(backend.name())
-}
-
-fn serialize_display<T: std::fmt::Display, S: Serializer>(
-    value: &T,
-    s: S,
-) -> Result<S::Ok, S::Error> {
-    s.collect_str(value)
-}
 
 /// The device under test, as Vulkan reports it.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -80,10 +72,10 @@ pub struct DeviceInfo {
 }
 
 /// A case that was captured wrongly.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failure {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The case.
     pub case: Case,
@@ -93,11 +85,25 @@ pub struct Failure {
     pub command: String,
 }
 
-/// What was captured from a draw, right or wrong, for a picture.
+/// A case with which the device was lost, or the process ended, or that did not end.
 #[derive(Debug, Clone, Serialize)]
+pub struct LostCase {
+    /// The backend that captured.
+    #[serde(with = "names::backend")]
+    pub backend: Backend,
+    /// The case.
+    pub case: Case,
+    /// What happened.
+    pub how: String,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// What was captured from a draw, right or wrong, for a picture.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The case.
     pub case: Case,
@@ -106,13 +112,13 @@ pub struct Trace {
 }
 
 /// The cases of one topology on one backend.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// Topology of the cases.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
     /// The number of cases that ran, with any result.
     pub run: u32,
@@ -196,6 +202,8 @@ pub struct ProbeReport {
     pub notes: Vec<String>,
     /// The messages of the validation layer, each once.
     pub validation: Vec<String>,
+    /// The cases with which the device was lost, or the process ended, or that did not end.
+    pub losses: Vec<LostCase>,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -217,6 +225,7 @@ impl ProbeReport {
             traces: Vec::new(),
             notes: Vec::new(),
             validation: Vec::new(),
+            losses: Vec::new(),
             elapsed_s: 0.0,
         }
     }
@@ -321,6 +330,13 @@ impl ProbeReport {
         cell.run += 1;
         cell.errors += 1;
         cell.first_error.get_or_insert_with(|| error.into());
+    }
+
+    /// Records that the device was lost with a case, that the process ended with it, or that it did not end.
+    pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
+        let (how, command) = (how.into(), self.command(case, Some(backend)));
+        self.record_error(backend, case, how.as_str());
+        self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
     /// Records that cases of a topology are left out on a backend, and why.

@@ -7,6 +7,7 @@
 //! captured first by the same backend, as a list of points (or of lines, if the shader must not be
 //! drawn as points), and compared with those of the first backend.
 
+mod alone;
 mod case;
 mod device;
 mod reference;
@@ -19,13 +20,14 @@ use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexFormat;
 
+pub use self::alone::{Event, Position, numbered_cases, run_alone};
 pub use self::device::device_info;
 
 use self::case::Prepared;
-use self::reference::References;
+use self::reference::{RecordTable, References};
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{BoundContents, CaptureRequest, Gpu, GpuError, VertexData};
-use super::plan::{BatchTooLarge, CaseGroup, Plan};
+use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
 use super::report::{Case, Failure, ProbeReport};
 use super::subject::{Subject, SubjectError};
@@ -33,11 +35,11 @@ use super::subject::{Subject, SubjectError};
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The number of groups that are done.
+    /// The number of batches that are done.
     pub done: usize,
-    /// The number of all groups.
+    /// The number of all batches.
     pub total: usize,
-    /// The group that runs now.
+    /// The group whose batch runs now.
     pub group: CaseGroup<'a>,
 }
 
@@ -49,29 +51,81 @@ pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
     report: &mut ProbeReport,
-    mut observe: impl FnMut(Progress<'_>),
+    observe: impl FnMut(Progress<'_>),
 ) {
+    if let Some(Loss { at, how, forms }) = run_until_loss(gpu, plan, report, observe)
+        && let Some(Batch { group, draws }) = plan.all_batches().get(at.batch)
+    {
+        for specialized in forms {
+            for (vertex_count, instance_count) in draws {
+                let case = case_of(group, *vertex_count, *instance_count, specialized);
+                report.record_error(group.backend, &case, how.as_str());
+            }
+        }
+    }
+}
+
+/// A device that was lost, or did not finish.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// The batch in which it happened, and the first case of it that was not captured.
+    pub at: Position,
+    /// What happened.
+    pub how: String,
+    /// Of which pipelines of the batch no draw was captured: those into which the topology is folded, and others.
+    forms: VecDeque<bool>,
+}
+
+/// As [`run`], but of the batch that was running when the device was lost nothing is recorded that was not captured.
+pub fn run_until_loss(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    mut observe: impl FnMut(Progress<'_>),
+) -> Option<Loss> {
     let start = Instant::now();
+    note_made_up(plan, report);
+    let batches = plan.all_batches();
+    let mut references = References::default();
+    let mut loss = None;
+    for (done, batch) in batches.iter().enumerate() {
+        let Batch { group, draws } = batch;
+        observe(Progress { done, total: batches.len(), group: *group });
+        if let Some(reason) = unsupported(gpu, group) {
+            report.skip(group.backend, group.topology, reason);
+            continue;
+        }
+        let mut forms = forms(group.backend);
+        let all_forms = forms.len();
+        if let Err(error) = run_batch(gpu, group, draws, &mut forms, &mut references, report) {
+            if error.is_fatal() {
+                let captured = (all_forms - forms.len()) * draws.len();
+                let case = if captured == 0 { 0 } else { captured + 1 };
+                let at = Position { batch: done, case };
+                loss = Some(Loss { at, how: chain(&error), forms });
+                break;
+            }
+            for specialized in forms {
+                for (vertex_count, instance_count) in draws {
+                    let case = case_of(group, *vertex_count, *instance_count, specialized);
+                    error.record(group.backend, &case, report);
+                }
+            }
+        }
+        if plan.fail_fast && report.has_failures() {
+            break;
+        }
+    }
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    loss
+}
+
+fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     for subject in &plan.subjects {
         for what in &subject.contents.made_up {
             report.note(format!("{}: the contents of {what} are made up", subject.name));
         }
     }
-    let groups: Vec<CaseGroup<'_>> = plan.groups().collect();
-    let mut references = References::default();
-    for (done, group) in groups.iter().enumerate() {
-        observe(Progress { done, total: groups.len(), group: *group });
-        if let Some(reason) = unsupported(gpu, group) {
-            report.skip(group.backend, group.topology, reason);
-            continue;
-        }
-        let lost = run_group(gpu, plan, group, &mut references, report);
-        let is_enough = plan.fail_fast && report.has_failures();
-        if lost || is_enough {
-            break;
-        }
-    }
-    report.elapsed_s = start.elapsed().as_secs_f64();
 }
 
 /// The shader of a wrong case, as the device got it. `target` is what the shader was lowered for by compute.
@@ -121,48 +175,9 @@ fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
 }
 
-/// Runs the cases of a group. Returns whether the device was lost.
-fn run_group(
-    gpu: &mut Gpu,
-    plan: &Plan,
-    group: &CaseGroup<'_>,
-    references: &mut References,
-    report: &mut ProbeReport,
-) -> bool {
-    let mut lost = false;
-    for mut batch in plan.batches(group) {
-        batch.retain(|&(vertex_count, _)| {
-            let reason = refused(group, vertex_count);
-            if let Some(reason) = reason {
-                report.skip(group.backend, group.topology, reason);
-            }
-            reason.is_none()
-        });
-        if batch.is_empty() {
-            continue;
-        }
-        let mut forms = forms(group.backend);
-        let result = match lost {
-            true => Err(BatchError::Lost),
-            false => run_batch(gpu, group, &batch, &mut forms, references, report),
-        };
-        let Err(error) = result else { continue };
-        lost |= error.is_fatal();
-        for specialized in forms {
-            for (vertex_count, instance_count) in &batch {
-                let case = case_of(group, *vertex_count, *instance_count, specialized);
-                error.record(group.backend, &case, report);
-            }
-        }
-    }
-    lost
-}
-
 /// Why a batch could not be captured.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
-    #[error("the device was lost")]
-    Lost,
     #[error(transparent)]
     TooLarge(#[from] BatchTooLarge),
     #[error(transparent)]
@@ -249,6 +264,18 @@ fn run_batch(
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
+    let mut captured = batch.to_vec();
+    captured.retain(|&(vertex_count, _)| {
+        let reason = refused(group, vertex_count);
+        if let Some(reason) = reason {
+            report.skip(group.backend, group.topology, reason);
+        }
+        reason.is_none()
+    });
+    let batch = &captured;
+    if batch.is_empty() {
+        return Ok(());
+    }
     group.check(batch)?;
     let contents = gpu.bind_contents(&group.subject.contents)?;
     let result = run_bound(gpu, group, &contents, batch, forms, references, report);
@@ -266,13 +293,8 @@ fn run_bound(
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
-    let sets = group.subject.contents.set_count();
-    let target = gpu.compute_target_behind(group.backend, sets)?;
-    let shader = &Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
-    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
-    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
-    let table = references.table(gpu, group, shader, max_vertices, max_instances, report)?;
-
+    let (shader, table) = prepare(gpu, group, contents, batch, references, report)?;
+    let shader = &shader;
     while let Some(&specialized) = forms.front() {
         let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
         let cases: Vec<Prepared> = batch
@@ -287,6 +309,24 @@ fn run_bound(
         forms.pop_front();
     }
     Ok(())
+}
+
+/// What the cases of a batch need: the shader, and the records of their largest draw.
+fn prepare<'a>(
+    gpu: &mut Gpu,
+    group: &CaseGroup<'_>,
+    contents: &'a BoundContents,
+    batch: &[(u32, u32)],
+    references: &mut References,
+    report: &mut ProbeReport,
+) -> Result<(Shaded<'a>, RecordTable), BatchError> {
+    let sets = group.subject.contents.set_count();
+    let target = gpu.compute_target_behind(group.backend, sets)?;
+    let shader = Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
+    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
+    let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+    Ok((shader, table))
 }
 
 /// A shader as a backend takes it, and what its descriptors hold.

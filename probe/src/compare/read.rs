@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::CaseKey;
-use crate::report::{CaseResult, SCHEMA};
+use crate::report::{CaseResult, SCHEMA, names};
 
 /// Why a file cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -172,13 +172,7 @@ impl<'a> Field<'a> {
 
     /// Draws such as `7x1 7x3`.
     fn draws(&self) -> Result<Vec<(u32, u32)>, Wrong> {
-        let draw = |text: &str| {
-            let (vertices, instances) = text.split_once('x')?;
-            Some((vertices.parse().ok()?, instances.parse().ok()?))
-        };
-        let wrong = |text: &str| self.wrong(format!("'{text}' is no draw such as 7x3"));
-        let texts = self.text()?.split_whitespace();
-        texts.map(|text| draw(text).ok_or_else(|| wrong(text))).collect()
+        names::draws::parse(self.text()?).map_err(|problem| self.wrong(problem))
     }
 
     fn recorded(&self) -> Result<Recorded, Wrong> {

@@ -1,10 +1,10 @@
 //! How each case came out, for [comparisons](crate::compare) of two reports.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::{Case, serialize_backend, serialize_display};
+use super::{Case, names};
 
 /// How a case came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -18,38 +18,33 @@ pub enum CaseResult {
     Wrong,
 }
 
-/// Vertex and instance counts, which JSON has as text: `7x1 7x3`.
+/// Vertex and instance counts.
 type Draws = Vec<(u32, u32)>;
 
-fn serialize_draws<S: Serializer>(draws: &Draws, s: S) -> Result<S::Ok, S::Error> {
-    let texts: Vec<_> = draws.iter().map(|(v, i)| format!("{v}x{i}")).collect();
-    s.serialize_str(&texts.join(" "))
-}
-
 /// How the draws of one pipeline came out. Lists without a draw are left out of JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// Topology of the draws.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
     /// Name of the shader.
     pub shader: String,
     /// Convention of the pipeline.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
     /// Whether the topology was folded into the pipeline by specialisation constants.
     pub specialized: bool,
     /// The draws that came out right.
-    #[serde(serialize_with = "serialize_draws", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub right: Draws,
     /// The draws that could not be captured.
-    #[serde(serialize_with = "serialize_draws", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub not_run: Draws,
     /// The draws that were captured wrongly.
-    #[serde(serialize_with = "serialize_draws", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub wrong: Draws,
 }
 
@@ -75,6 +70,19 @@ impl Results {
         self.backend == backend
             && key == (case.topology, case.provoking, case.specialized)
             && self.shader == case.shader
+    }
+
+    /// Whether the draws are of the same pipeline.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        let key = |r: &Self| (r.backend, r.topology, r.provoking, r.specialized);
+        key(self) == key(other) && self.shader == other.shader
+    }
+
+    /// Adds other draws of the same pipeline.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.right.append(&mut other.right);
+        self.not_run.append(&mut other.not_run);
+        self.wrong.append(&mut other.wrong);
     }
 
     pub(super) fn add(&mut self, case: &Case, result: CaseResult) {
