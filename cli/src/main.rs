@@ -9,6 +9,7 @@ mod hint;
 mod info;
 mod inspect;
 mod layer;
+mod log;
 mod lower;
 mod manual;
 mod probe;
@@ -34,6 +35,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use spirv::ExecutionModel;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::MakeWriterExt;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
 use vkxfb::lower::{Backend, Shader};
@@ -58,7 +60,8 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
-  vkxfb probe --report bug.md         with a file for the driver's maintainer, should any be wrong
+  vkxfb probe --report bug.md         with a file for the driver's maintainer
+  vkxfb probe compare old.md new.md   which cases another driver made right, and which wrong
   vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
   vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
@@ -201,7 +204,7 @@ impl From<ResourcesName> for Resources {
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
-        .with_writer(std::io::stderr)
+        .with_writer(std::io::stderr.and(|| log::Keeper))
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     leave_naga_silent();

@@ -1,16 +1,22 @@
 //! `vkxfb probe`
 
+mod compare;
+#[cfg(unix)]
+mod crash;
+mod isolate;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use owo_colors::OwoColorize;
 use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, devices};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::Plan;
-use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
-use vkxfb_probe::run;
+use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
+use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::self_test;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
@@ -18,8 +24,10 @@ use vkxfb_probe::table;
 
 /// Arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Subcommand>,
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
@@ -58,6 +66,12 @@ pub(crate) struct Arguments {
     /// Stop after the first topology of which a case came out wrong, or could not run
     #[arg(long)]
     fail_fast: bool,
+    /// Capture each case alone, in a child process, from the start: one that hangs within the driver is named, too
+    #[arg(long)]
+    isolate: bool,
+    /// How long the device may take for a submission, 120 unless said otherwise
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: Option<u32>,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -67,18 +81,30 @@ pub(crate) struct Arguments {
     /// Write a page with the results and a picture of each topology
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the first mismatch, if there is one, to be attached to a driver bug
+    /// Write what a driver's maintainer asks for: the first mismatch, if there is one, with its shader; device,
+    /// driver, machine and limits; how every case came out, for `probe compare`
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Check that every kind of fault is recognised, without a device
     #[arg(long)]
     self_test: bool,
+    /// Be a child process that captures cases: for the probe's own use
+    #[arg(long, hide = true)]
+    worker: Option<isolate::Task>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Subcommand {
+    /// Compare two reports: which cases became right, which wrong, what is new or gone
+    Compare(compare::Arguments),
 }
 
 const EXAMPLES: &str = "Examples:
   vkxfb probe --quick --html out.html            every topology and backend, with pictures
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
-  vkxfb probe --report bug.md                    with a file for the driver's maintainer, should any be wrong
+  vkxfb probe --report bug.md                    with a file for the driver's maintainer
+  vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
+  vkxfb probe --isolate --timeout 20             with a driver whose calls never return
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
   vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
@@ -86,8 +112,13 @@ const EXAMPLES: &str = "Examples:
 Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants for which
 no file is given: small ones, and the same for every backend.
 
-Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, or the
-validation layer objected.";
+Where the device is lost, or does not finish in time, the probe goes on in a child process, with one case at a
+time, names the case that did it, and starts another child for the next one. Where the driver crashes the probe,
+it starts again like that (elsewhere than on Unix, --isolate has to be given). A call of the driver that never
+returns is ended only with --isolate, 10 s after the time that --timeout gives the device.
+
+Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, a case
+was lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
@@ -96,6 +127,9 @@ pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
 
 /// Runs `vkxfb probe`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if let Some(Subcommand::Compare(files)) = &arguments.command {
+        return compare::run(files);
+    }
     if arguments.self_test {
         return run_self_test(arguments.json);
     }
@@ -108,6 +142,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             None => None,
         },
     };
+    if let Some(task) = &arguments.worker {
+        let device = DeviceSelector::Index(task.device);
+        let Opened { gpu, plan, mut report } = open(arguments, device, subject.as_ref())?;
+        isolate::work(task, gpu, &plan, &mut report)?;
+        return Ok(Outcome::AllRight.exit_code());
+    }
+    #[cfg(unix)]
+    if !arguments.isolate {
+        crash::start_again_isolated();
+    }
     for file in [&arguments.html, &arguments.report].into_iter().flatten() {
         report::check_writable(file).with_context(|| super::cannot_write(file))?;
     }
@@ -118,15 +162,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             .map(|device| DeviceSelector::Index(device.index))
             .collect(),
     };
-    let (mut reports, mut bug_report) = (Vec::new(), None);
+    let (mut reports, mut failing) = (Vec::new(), None);
     let mut failed = false;
     let several = selectors.len() > 1;
     for selector in selectors {
         match probe_device(arguments, selector, subject.as_ref()) {
-            Ok((report, bug)) => {
+            Ok((report, failed)) => {
                 let is_enough = arguments.fail_fast && report.has_failures();
                 reports.push(report);
-                bug_report = bug_report.or(bug);
+                failing = failing.or(failed);
                 if is_enough {
                     break;
                 }
@@ -145,10 +189,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(file) = &arguments.html {
         super::write(file, &report::to_html(&reports))?;
     }
-    match (&arguments.report, bug_report) {
-        (Some(file), Some(text)) => super::write(file, &text)?,
-        (Some(_), None) => super::complain("nothing to report:", "no capture came out wrong"),
-        (None, _) => {}
+    if let Some(file) = &arguments.report {
+        let failing = failing.as_ref().map(FailingShader::describe);
+        let bug = BugReport { reports: &reports, failing, log: &super::log::kept() };
+        super::write(file, &report::bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
     let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
@@ -159,6 +203,12 @@ impl Arguments {
     /// Whether it is said beside the shader what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
+    }
+
+    /// How long the device may take for a submission, if it is said or a child process is told by it to end.
+    fn case_timeout(&self) -> Option<Duration> {
+        let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
+        said.or_else(|| self.worker.map(|_| TIMEOUT))
     }
 
     /// What says more of a shader from a file than its name.
@@ -186,12 +236,35 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)
 }
 
-/// Probes one device, and prints the table unless JSON is wanted.
-fn probe_device(
+/// The shader of a case that came out wrong.
+struct FailingShader {
+    failure: Failure,
+    spirv: Vec<u32>,
+    disassembly: Option<String>,
+}
+
+impl FailingShader {
+    fn describe(&self) -> Failing<'_> {
+        let Self { failure, spirv, disassembly } = self;
+        Failing { failure, spirv, disassembly: disassembly.as_deref() }
+    }
+}
+
+/// The environment variable that lets captures of a draw fail, for tests.
+const INJECTED: &str = "VKXFB_INJECT_FAULT";
+
+/// A device, what is run on it, and the report that starts.
+struct Opened {
+    gpu: Gpu,
+    plan: Plan,
+    report: ProbeReport,
+}
+
+fn open(
     arguments: &Arguments,
     device: DeviceSelector,
     subject: Option<&Subject>,
-) -> Result<(ProbeReport, Option<String>)> {
+) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
         profile: arguments.profile.into(),
@@ -202,6 +275,12 @@ fn probe_device(
         ..OpenOptions::default()
     };
     let mut gpu = Gpu::open(&options)?;
+    if let Some(timeout) = arguments.case_timeout() {
+        gpu.set_timeout(timeout);
+    }
+    if let Ok(fault) = std::env::var(INJECTED) {
+        gpu.inject(fault.parse().map_err(anyhow::Error::msg).context(INJECTED)?);
+    }
     let plan = plan(arguments, &gpu, subject)?;
     let profile = match arguments.profile {
         super::ProfileName::Full => "",
@@ -212,23 +291,51 @@ fn probe_device(
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
+    report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    Ok(Opened { gpu, plan, report })
+}
 
+/// Probes one device, and prints the table unless JSON is wanted.
+fn probe_device(
+    arguments: &Arguments,
+    device: DeviceSelector,
+    subject: Option<&Subject>,
+) -> Result<(ProbeReport, Option<FailingShader>)> {
+    let Opened { mut gpu, plan, mut report } = open(arguments, device, subject)?;
+    let start = Instant::now();
     let bar = super::progress_bar();
-    run::run(&mut gpu, &plan, &mut report, |progress| {
+    let observe = |progress: Progress<'_>| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
         bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
-    });
+    };
+    let isolated = isolate::Isolated {
+        plan: &plan,
+        device: gpu.device_index(),
+        timeout: arguments.case_timeout().unwrap_or(TIMEOUT),
+    };
+    if arguments.isolate {
+        isolated.run(Position::default(), &mut report, observe)?;
+    } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, observe) {
+        let how = format_args!("{}; going on in child processes, case by case", loss.how);
+        super::complain("lost:", how);
+        isolated.run_from_loss(&loss, &mut report, observe)?;
+    }
     bar.finish_and_clear();
+    report.elapsed_s = start.elapsed().as_secs_f64();
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
-    let describe = |failure: &Failure| -> Result<String> {
+    let shader_of = |failure: &Failure| -> Result<FailingShader> {
         let sets = subject.map_or(0, |subject| subject.contents.set_count());
         let target = gpu.compute_target_behind(failure.backend, sets)?;
-        Ok(run::describe_failure(&report, failure, &plan, &target, super::disassemble)?)
+        let spirv = run::failing_module(failure, &plan, &target)?;
+        let disassembly = super::disassemble(&spirv);
+        Ok(FailingShader { failure: failure.clone(), spirv, disassembly })
     };
-    let bug_report = failure.map(describe).transpose()?;
-    report.validation = super::once_each(&gpu.close());
+    let failing = failure.map(shader_of).transpose()?;
+    report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
         super::show(&table::render(&report, true))?;
     }
@@ -236,7 +343,7 @@ fn probe_device(
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }
-    Ok((report, bug_report))
+    Ok((report, failing))
 }
 
 fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {

@@ -5,10 +5,12 @@
 mod allocator;
 mod buffers;
 mod capture;
+mod conformance;
 mod contents;
 mod draw_features;
 mod error;
 mod fetching;
+mod inject;
 mod instance;
 mod messages;
 mod options;
@@ -32,6 +34,8 @@ pub use self::contents::BoundContents;
 pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
+#[doc(hidden)]
+pub use self::inject::InjectedFault;
 pub use self::messages::Message;
 pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
 pub use self::timing::{MemoryLimits, Timestamps};
@@ -41,7 +45,7 @@ use self::instance::Instance;
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
 /// there, and it is waited for.
-const TIMEOUT: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The devices of this machine.
 ///
@@ -69,6 +73,7 @@ pub struct Gpu {
     context: Context,
     device_index: usize,
     device_count: usize,
+    conformance_version: Option<String>,
     profile: Profile,
     physical_device: vk::PhysicalDevice,
     staging: Option<u32>,
@@ -85,6 +90,7 @@ pub struct Gpu {
     allocator: Option<OwnAllocator>,
     timeout: Duration,
     omitted: Option<Step>,
+    injected: Option<InjectedFault>,
     state: State,
     /// Last: destroyed when everything above is.
     instance: Instance,
@@ -200,6 +206,7 @@ impl Gpu {
             context,
             device_index: info.index,
             device_count,
+            conformance_version: info.conformance_version,
             profile: options.profile,
             physical_device,
             staging: options.staging,
@@ -216,6 +223,7 @@ impl Gpu {
             allocator: None,
             timeout,
             omitted: None,
+            injected: None,
             state: State::Idle,
             instance,
         };
@@ -316,6 +324,11 @@ impl Gpu {
     /// Devices that the loader has.
     pub const fn device_count(&self) -> usize {
         self.device_count
+    }
+
+    /// [`DeviceInfo::conformance_version`]
+    pub fn conformance_version(&self) -> Option<String> {
+        self.conformance_version.clone()
     }
 
     /// The profile that it was opened with.

@@ -4,9 +4,10 @@
 //! These modules need no device: [`shaders`] has shaders whose records are formulas, [`subject`]
 //! any shader under test, [`contents`] what its descriptors hold, [`plan`] what is run. [`diagnose`] turns bytes into a verdict,
 //! [`self_test`] proves that the verdict can be negative, [`report`] collects the verdicts of a
-//! run, and [`picture`], [`html`] and `table` show them. These use a device: [`gpu`] is a headless
+//! run, [`compare`] sets it beside that of another run, and [`picture`], [`html`] and `table` show them. These use a device: [`gpu`] is a headless
 //! device, which tests and examples use too, and [`run`] runs a plan on it.
 
+pub mod compare;
 pub mod contents;
 pub mod diagnose;
 pub mod gpu;

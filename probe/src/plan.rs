@@ -69,6 +69,15 @@ pub struct Plan {
     pub fail_fast: bool,
 }
 
+/// Draws of a group that are submitted together.
+#[derive(Debug, Clone)]
+pub struct Batch<'a> {
+    /// The group.
+    pub group: CaseGroup<'a>,
+    /// Vertex and instance counts.
+    pub draws: Vec<(u32, u32)>,
+}
+
 /// The cases that a pair of pipelines captures: specialised to the topology, and not.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseGroup<'a> {
@@ -168,6 +177,16 @@ impl Plan {
                 })
             })
         })
+    }
+
+    /// The batches of all groups, in the order in which they run.
+    pub fn all_batches(&self) -> Vec<Batch<'_>> {
+        let of_group = |group: CaseGroup<'_>| self.batches(&group);
+        let groups = self.groups().map(|group| (group, of_group(group)));
+        let batches = groups.flat_map(|(group, batches)| {
+            batches.into_iter().map(move |draws| Batch { group, draws })
+        });
+        batches.collect()
     }
 
     /// Vertex and instance counts of a group's draws, in batches that are submitted together.

@@ -10,7 +10,12 @@
 mod bug;
 mod case;
 mod file;
+mod findings;
 mod footnotes;
+mod host;
+mod json;
+pub(crate) mod names;
+mod results;
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
@@ -18,17 +23,21 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 
-pub use bug::{BugReport, bug_report};
-pub use case::Case;
-use case::shell_word;
+pub use bug::{BugReport, Failing, bug_report};
+pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
+pub use findings::Findings;
 pub(super) use footnotes::Footnotes;
+pub use host::HostInfo;
+use json::to_comparable_json;
+pub use json::to_json;
+pub use results::{CaseResult, Results};
 
 /// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
 pub const SCHEMA: u32 = 1;
@@ -38,17 +47,6 @@ pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The maximum number of mismatches that are kept in full; the rest is only counted.
 pub const MAX_FAILURES: usize = 64;
-
-fn serialize_backend<S: Serializer>(backend: &Backend, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(backend.name())
-}
-
-fn serialize_display<T: std::fmt::Display, S: Serializer>(
-    value: &T,
-    s: S,
-) -> Result<S::Ok, S::Error> {
-    s.collect_str(value)
-}
 
 /// The device under test, as Vulkan reports it.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -61,6 +59,8 @@ pub struct DeviceInfo {
     pub driver: String,
     /// `VkPhysicalDeviceProperties::driverVersion`, in the vendor's format.
     pub driver_version: String,
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
+    pub conformance_version: Option<String>,
     /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
     pub api_version: String,
     /// `VkPhysicalDeviceProperties::vendorID`.
@@ -72,10 +72,10 @@ pub struct DeviceInfo {
 }
 
 /// A case that was captured wrongly.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failure {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The case.
     pub case: Case,
@@ -85,11 +85,25 @@ pub struct Failure {
     pub command: String,
 }
 
-/// What was captured from a draw, right or wrong, for a picture.
+/// A case with which the device was lost, or the process ended, or that did not end.
 #[derive(Debug, Clone, Serialize)]
+pub struct LostCase {
+    /// The backend that captured.
+    #[serde(with = "names::backend")]
+    pub backend: Backend,
+    /// The case.
+    pub case: Case,
+    /// What happened.
+    pub how: String,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// What was captured from a draw, right or wrong, for a picture.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The case.
     pub case: Case,
@@ -98,13 +112,13 @@ pub struct Trace {
 }
 
 /// The cases of one topology on one backend.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The backend that captured.
-    #[serde(serialize_with = "serialize_backend")]
+    #[serde(with = "names::backend")]
     pub backend: Backend,
     /// Topology of the cases.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
     /// The number of cases that ran, with any result.
     pub run: u32,
@@ -163,6 +177,10 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
+    /// The machine that it is in.
+    pub host: HostInfo,
+    /// The command line of the run, empty if it was no command.
+    pub command: String,
     /// Name of the device profile of the run, empty for none.
     pub profile: String,
     /// The resource plan that captures by compute had to use, empty if it was not prescribed.
@@ -172,6 +190,8 @@ pub struct ProbeReport {
     pub options: Vec<String>,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
+    /// How each case came out, by pipeline, in the order in which they were first recorded.
+    pub results: Vec<Results>,
     /// The first [`MAX_FAILURES`] wrong cases.
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
@@ -182,6 +202,8 @@ pub struct ProbeReport {
     pub notes: Vec<String>,
     /// The messages of the validation layer, each once.
     pub validation: Vec<String>,
+    /// The cases with which the device was lost, or the process ended, or that did not end.
+    pub losses: Vec<LostCase>,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -191,15 +213,19 @@ impl ProbeReport {
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
+            host: HostInfo::query(),
+            command: String::new(),
             profile: profile.into(),
             resources: String::new(),
             options: Vec::new(),
             cells: Vec::new(),
+            results: Vec::new(),
             mismatches: Vec::new(),
             mismatch_count: 0,
             traces: Vec::new(),
             notes: Vec::new(),
             validation: Vec::new(),
+            losses: Vec::new(),
             elapsed_s: 0.0,
         }
     }
@@ -228,8 +254,20 @@ impl ProbeReport {
         &mut self.cells[index]
     }
 
+    fn add_result(&mut self, backend: Backend, case: &Case, result: CaseResult) {
+        // Cases of a pipeline mostly come one after the other.
+        let index = self.results.iter().rposition(|r| r.has(backend, case)).unwrap_or_else(|| {
+            self.results.push(Results::of(backend, case));
+            self.results.len() - 1
+        });
+        self.results[index].add(case, result);
+    }
+
     /// Records the verdict on a case.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
+        if !matches!(verdict, Verdict::Mismatch(_)) {
+            self.add_result(backend, case, CaseResult::Right);
+        }
         let cell = self.cell_mut(backend, case.topology);
         match verdict {
             Verdict::Match => {
@@ -274,6 +312,7 @@ impl ProbeReport {
     }
 
     fn record_failure(&mut self, failure: Failure) {
+        self.add_result(failure.backend, &failure.case, CaseResult::Wrong);
         let cell = self.cell_mut(failure.backend, failure.case.topology);
         cell.run += 1;
         cell.first_failure.get_or_insert_with(|| failure.clone());
@@ -286,10 +325,18 @@ impl ProbeReport {
     /// Records that a case could not be captured, for example because a pipeline was refused or the
     /// device was lost.
     pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
+        self.add_result(backend, case, CaseResult::NotRun);
         let cell = self.cell_mut(backend, case.topology);
         cell.run += 1;
         cell.errors += 1;
         cell.first_error.get_or_insert_with(|| error.into());
+    }
+
+    /// Records that the device was lost with a case, that the process ended with it, or that it did not end.
+    pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
+        let (how, command) = (how.into(), self.command(case, Some(backend)));
+        self.record_error(backend, case, how.as_str());
+        self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
     /// Records that cases of a topology are left out on a backend, and why.
@@ -345,33 +392,6 @@ impl ProbeReport {
             Outcome::AllRight
         }
     }
-}
-
-/// Reports for machines, one per device, as indented JSON with a line break at the end.
-///
-/// # Errors
-/// Errors of `serde_json`, which no report causes.
-pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Device<'a> {
-        outcome: Outcome,
-        #[serde(flatten)]
-        report: &'a ProbeReport,
-    }
-    #[derive(Serialize)]
-    struct Root<'a> {
-        schema: u32,
-        tool_version: &'static str,
-        outcome: Outcome,
-        reports: Vec<Device<'a>>,
-    }
-    let root = Root {
-        schema: SCHEMA,
-        tool_version: TOOL_VERSION,
-        outcome: outcome(reports),
-        reports: reports.iter().map(|r| Device { outcome: r.outcome(), report: r }).collect(),
-    };
-    Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
 
 /// Reports as one HTML file that needs no other, see [`super::html`].

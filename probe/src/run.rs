@@ -7,33 +7,39 @@
 //! captured first by the same backend, as a list of points (or of lines, if the shader must not be
 //! drawn as points), and compared with those of the first backend.
 
+mod alone;
 mod case;
+mod device;
 mod reference;
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use vkxfb::lower::{Backend, Lowered, compute};
-use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, version_string};
+use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexFormat;
 
+pub use self::alone::{Event, Position, numbered_cases, run_alone};
+pub use self::device::device_info;
+
 use self::case::Prepared;
-use self::reference::References;
+use self::reference::{RecordTable, References};
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{BoundContents, CaptureRequest, Gpu, GpuError, VertexData};
-use super::plan::{BatchTooLarge, CaseGroup, Plan};
+use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
-use super::report::{BugReport, Case, DeviceInfo, Failure, ProbeReport, bug_report};
+use super::report::{Case, Failure, ProbeReport};
 use super::subject::{Subject, SubjectError};
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The number of groups that are done.
+    /// The number of batches that are done.
     pub done: usize,
-    /// The number of all groups.
+    /// The number of all batches.
     pub total: usize,
-    /// The group that runs now.
+    /// The group whose batch runs now.
     pub group: CaseGroup<'a>,
 }
 
@@ -45,100 +51,95 @@ pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
     report: &mut ProbeReport,
-    mut observe: impl FnMut(Progress<'_>),
+    observe: impl FnMut(Progress<'_>),
 ) {
+    if let Some(Loss { at, how, forms }) = run_until_loss(gpu, plan, report, observe)
+        && let Some(Batch { group, draws }) = plan.all_batches().get(at.batch)
+    {
+        for specialized in forms {
+            for (vertex_count, instance_count) in draws {
+                let case = case_of(group, *vertex_count, *instance_count, specialized);
+                report.record_error(group.backend, &case, how.as_str());
+            }
+        }
+    }
+}
+
+/// A device that was lost, or did not finish.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// The batch in which it happened, and the first case of it that was not captured.
+    pub at: Position,
+    /// What happened.
+    pub how: String,
+    /// Of which pipelines of the batch no draw was captured: those into which the topology is folded, and others.
+    forms: VecDeque<bool>,
+}
+
+/// As [`run`], but of the batch that was running when the device was lost nothing is recorded that was not captured.
+pub fn run_until_loss(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    mut observe: impl FnMut(Progress<'_>),
+) -> Option<Loss> {
     let start = Instant::now();
+    note_made_up(plan, report);
+    let batches = plan.all_batches();
+    let mut references = References::default();
+    let mut loss = None;
+    for (done, batch) in batches.iter().enumerate() {
+        let Batch { group, draws } = batch;
+        observe(Progress { done, total: batches.len(), group: *group });
+        if let Some(reason) = unsupported(gpu, group) {
+            report.skip(group.backend, group.topology, reason);
+            continue;
+        }
+        let mut forms = forms(group.backend);
+        let all_forms = forms.len();
+        if let Err(error) = run_batch(gpu, group, draws, &mut forms, &mut references, report) {
+            if error.is_fatal() {
+                let captured = (all_forms - forms.len()) * draws.len();
+                let case = if captured == 0 { 0 } else { captured + 1 };
+                let at = Position { batch: done, case };
+                loss = Some(Loss { at, how: chain(&error), forms });
+                break;
+            }
+            for specialized in forms {
+                for (vertex_count, instance_count) in draws {
+                    let case = case_of(group, *vertex_count, *instance_count, specialized);
+                    error.record(group.backend, &case, report);
+                }
+            }
+        }
+        if plan.fail_fast && report.has_failures() {
+            break;
+        }
+    }
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    loss
+}
+
+fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     for subject in &plan.subjects {
         for what in &subject.contents.made_up {
             report.note(format!("{}: the contents of {what} are made up", subject.name));
         }
     }
-    let groups: Vec<CaseGroup<'_>> = plan.groups().collect();
-    let mut references = References::default();
-    for (done, group) in groups.iter().enumerate() {
-        observe(Progress { done, total: groups.len(), group: *group });
-        if let Some(reason) = unsupported(gpu, group) {
-            report.skip(group.backend, group.topology, reason);
-            continue;
-        }
-        let lost = run_group(gpu, plan, group, &mut references, report);
-        let is_enough = plan.fail_fast && report.has_failures();
-        if lost || is_enough {
-            break;
-        }
-    }
-    report.elapsed_s = start.elapsed().as_secs_f64();
 }
 
-/// The device under test, for a report.
-pub fn device_info(gpu: &Gpu) -> DeviceInfo {
-    let capabilities = gpu.capabilities();
-    let limits = &capabilities.limits;
-    let yes_no = |value: bool| if value { "yes" } else { "no" }.to_owned();
-    let xfb = capabilities.transform_feedback.as_ref();
-    let provoking = capabilities.provoking_vertex.as_ref();
-    let list = |values: [u32; 3]| values.map(|value| value.to_string()).join(" x ");
-    let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let limits = [
-        ("maxComputeWorkGroupCount", list(limits.max_workgroups)),
-        ("maxComputeWorkGroupSize", list(limits.max_workgroup_size)),
-        ("maxComputeWorkGroupInvocations", limits.max_workgroup_invocations.to_string()),
-        ("maxPushConstantsSize", limits.max_push_constants.to_string()),
-        ("maxBoundDescriptorSets", limits.max_descriptor_sets.to_string()),
-        ("maxTransformFeedbackBuffers", number(xfb.map(|x| x.max_buffers.into()))),
-        ("maxTransformFeedbackBufferSize", number(xfb.map(|x| x.max_buffer_size))),
-        (
-            "maxTransformFeedbackBufferDataStride",
-            number(xfb.map(|x| x.max_buffer_data_stride.into())),
-        ),
-        ("bufferDeviceAddress", yes_no(capabilities.buffer_device_address.is_some())),
-        ("geometryShader", yes_no(capabilities.geometry_shader)),
-        ("vertexPipelineStoresAndAtomics", yes_no(capabilities.vertex_stores)),
-        ("provokingVertexLast", yes_no(provoking.is_some_and(|p| p.last))),
-        (
-            "transformFeedbackPreservesProvokingVertex",
-            yes_no(provoking.is_some_and(|p| p.preserved)),
-        ),
-        (
-            "transformFeedbackPreservesTriangleFanProvokingVertex",
-            yes_no(provoking.is_some_and(|p| p.triangle_fan_preserved)),
-        ),
-        (
-            "workgroups per axis that captures use",
-            gpu.context().max_workgroups_per_axis().to_string(),
-        ),
-    ];
-    DeviceInfo {
-        index: (gpu.device_count() > 1).then_some(gpu.device_index()),
-        name: capabilities.device_name.clone(),
-        driver: capabilities.driver(),
-        driver_version: format!("{:#x}", capabilities.driver_version),
-        api_version: version_string(capabilities.device_api_version),
-        vendor_id: capabilities.vendor_id,
-        device_id: capabilities.device_id,
-        limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-    }
-}
-
-/// Writes a bug report about a mismatch, for the maintainers of the driver. `disassemble` returns
-/// the disassembly of words, if it can; `resources` is the resource plan for which the shader was
-/// lowered.
+/// The shader of a wrong case, as the device got it. `target` is what the shader was lowered for by compute.
 ///
 /// # Errors
 /// [`SubjectError`] if the shader cannot be lowered.
-pub fn describe_failure(
-    report: &ProbeReport,
+pub fn failing_module(
     failure: &Failure,
     plan: &Plan,
     target: &compute::Target,
-    disassemble: impl FnOnce(&[u32]) -> Option<String>,
-) -> Result<String, SubjectError> {
+) -> Result<Vec<u32>, SubjectError> {
     let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
     let lowered = subject.map(|s| s.lower(failure.backend, target)).transpose()?;
-    let spirv = lowered.map(|l| l.words).unwrap_or_default();
-    let disassembly = disassemble(&spirv);
-    let disassembly = disassembly.as_deref();
-    Ok(bug_report(&BugReport { report, failure, spirv: &spirv, disassembly }))
+    Ok(lowered.map(|l| l.words).unwrap_or_default())
 }
 
 /// Why a group cannot run on a device that has the backend.
@@ -174,45 +175,9 @@ fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
 }
 
-/// Runs the cases of a group. Returns whether the device was lost.
-fn run_group(
-    gpu: &mut Gpu,
-    plan: &Plan,
-    group: &CaseGroup<'_>,
-    references: &mut References,
-    report: &mut ProbeReport,
-) -> bool {
-    let mut lost = false;
-    for mut batch in plan.batches(group) {
-        batch.retain(|&(vertex_count, _)| {
-            let reason = refused(group, vertex_count);
-            if let Some(reason) = reason {
-                report.skip(group.backend, group.topology, reason);
-            }
-            reason.is_none()
-        });
-        if batch.is_empty() {
-            continue;
-        }
-        let result = match lost {
-            true => Err(BatchError::Lost),
-            false => run_batch(gpu, group, &batch, references, report),
-        };
-        let Err(error) = result else { continue };
-        lost |= error.is_fatal();
-        for (vertex_count, instance_count) in batch {
-            let case = case_of(group, vertex_count, instance_count, false);
-            error.record(group.backend, &case, report);
-        }
-    }
-    lost
-}
-
 /// Why a batch could not be captured.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
-    #[error("the device was lost")]
-    Lost,
     #[error(transparent)]
     TooLarge(#[from] BatchTooLarge),
     #[error(transparent)]
@@ -282,17 +247,38 @@ fn case_of(
     }
 }
 
-/// Captures a batch with the group's pipelines, and records the verdicts.
+/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed.
+fn forms(backend: Backend) -> VecDeque<bool> {
+    match backend {
+        Backend::Native => [false].into(),
+        Backend::Vertex | Backend::Compute => [false, true].into(),
+    }
+}
+
+/// Captures a batch with the group's pipelines, and records the verdicts. Takes those out of `forms` that are done.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
     batch: &[(u32, u32)],
+    forms: &mut VecDeque<bool>,
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
+    let mut captured = batch.to_vec();
+    captured.retain(|&(vertex_count, _)| {
+        let reason = refused(group, vertex_count);
+        if let Some(reason) = reason {
+            report.skip(group.backend, group.topology, reason);
+        }
+        reason.is_none()
+    });
+    let batch = &captured;
+    if batch.is_empty() {
+        return Ok(());
+    }
     group.check(batch)?;
     let contents = gpu.bind_contents(&group.subject.contents)?;
-    let result = run_bound(gpu, group, &contents, batch, references, report);
+    let result = run_bound(gpu, group, &contents, batch, forms, references, report);
     gpu.destroy_contents(contents);
     result
 }
@@ -303,23 +289,13 @@ fn run_bound(
     group: &CaseGroup<'_>,
     contents: &BoundContents,
     batch: &[(u32, u32)],
+    forms: &mut VecDeque<bool>,
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
-    let sets = group.subject.contents.set_count();
-    let target = gpu.compute_target_behind(group.backend, sets)?;
-    let shader = &Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
-    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
-    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
-    let table = references.table(gpu, group, shader, max_vertices, max_instances, report)?;
-
-    // Pipelines that are specialised to a topology and pipelines that are not are both in use, so
-    // both are probed.
-    let forms: &[bool] = match group.backend {
-        Backend::Native => &[false],
-        Backend::Vertex | Backend::Compute => &[false, true],
-    };
-    for specialized in forms.iter().copied() {
+    let (shader, table) = prepare(gpu, group, contents, batch, references, report)?;
+    let shader = &shader;
+    while let Some(&specialized) = forms.front() {
         let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
         let cases: Vec<Prepared> = batch
             .iter()
@@ -330,8 +306,27 @@ fn run_bound(
         for (prepared, buffers) in cases.iter().zip(result?) {
             prepared.judge(gpu, group, &table, &buffers, specialized, report)?;
         }
+        forms.pop_front();
     }
     Ok(())
+}
+
+/// What the cases of a batch need: the shader, and the records of their largest draw.
+fn prepare<'a>(
+    gpu: &mut Gpu,
+    group: &CaseGroup<'_>,
+    contents: &'a BoundContents,
+    batch: &[(u32, u32)],
+    references: &mut References,
+    report: &mut ProbeReport,
+) -> Result<(Shaded<'a>, RecordTable), BatchError> {
+    let sets = group.subject.contents.set_count();
+    let target = gpu.compute_target_behind(group.backend, sets)?;
+    let shader = Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
+    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
+    let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+    Ok((shader, table))
 }
 
 /// A shader as a backend takes it, and what its descriptors hold.

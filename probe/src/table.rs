@@ -16,7 +16,7 @@ use owo_colors::{OwoColorize, Style};
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
-use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport};
+use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
 
 /// The width of the text, in columns.
 pub const WIDTH: usize = 100;
@@ -102,6 +102,13 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
     }
     for message in &report.validation {
         write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
+    }
+    for LostCase { backend, case, how, command } in &report.losses {
+        writeln!(out)?;
+        writeln!(out, "{} on {backend}", paint.bad(format!("{}: lost", case.topology)))?;
+        write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
+        write_wrapped(out, how, "  ", |line| line.to_owned())?;
+        write_command(out, command)?;
     }
     for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
         write_failure(out, failure, paint)?;

@@ -9,6 +9,9 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
+    vkxfb_probe::compare {
+        CaseKey, Change, Comparison, FactChange, ReadError, Recorded, RecordedDevice,
+    }
     vkxfb_probe::contents {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
     }
@@ -18,16 +21,17 @@ send_and_sync! {
     }
     vkxfb_probe::gpu {
         BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
-        DrawFeatures, Gpu, GpuError, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
+        DrawFeatures, Gpu, GpuError, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
     vkxfb_probe::picture { Drawing }
-    vkxfb_probe::plan { BatchTooLarge, CaseGroup<'static>, Plan }
+    vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BugReport<'static>, Case, Cell, DeviceInfo, Failure, Outcome, ProbeReport, Trace,
+        BugReport<'static>, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        Results, Trace,
     }
-    vkxfb_probe::run { Progress<'static> }
+    vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
     vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }
     vkxfb_probe::shaders { ProbeBuffer, ProbeField, ProbeShader }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::decode::Capture;
 use super::{primitives, surroundings};
 
 /// What can be wrong with a capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The device executed nothing of the submission.
@@ -96,7 +96,7 @@ impl fmt::Display for Fault {
 }
 
 /// A vertex of a draw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VertexRef {
     /// Instance, from 0.
     pub instance: u32,
@@ -105,7 +105,7 @@ pub struct VertexRef {
 }
 
 /// What a captured record contains.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
     /// The outputs of this vertex, in every buffer.
@@ -153,7 +153,7 @@ impl Slot {
 }
 
 /// One primitive, as expected and as captured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrimitiveDiff {
     /// Instance, from 0.
     pub instance: u32,
@@ -190,7 +190,7 @@ impl PrimitiveDiff {
 }
 
 /// How a capture differs from what was expected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The fault under which the capture is reported.
     pub fault: Fault,

@@ -101,6 +101,7 @@ impl Gpu {
         &mut self,
         requests: &[CaptureRequest<'_>],
     ) -> Result<Vec<CaptureResult>, GpuError> {
+        self.fail_if_injected(requests)?;
         let mut results = Vec::with_capacity(requests.len());
         for batch in batches(requests) {
             let first = results.len();

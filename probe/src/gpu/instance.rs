@@ -7,6 +7,7 @@ use ash::{ext, khr, vk};
 use vkxfb::internal::vulkan_error;
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
+use super::conformance::conformance_version;
 use super::messages::{Messages, messenger_info};
 use super::tools::tools;
 use super::{DeviceInfo, GpuError, Profile};
@@ -205,10 +206,13 @@ impl Instance {
                 let tools = unsafe {
                     tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
                 };
+                // SAFETY: as above.
+                let conformance_version =
+                    unsafe { conformance_version(&self.entry, &self.raw, device, &capabilities) };
                 if profile == Profile::Bifrost {
                     capabilities.restrict_to_floor();
                 }
-                Ok((device, DeviceInfo { index, capabilities, tools }))
+                Ok((device, DeviceInfo { index, capabilities, conformance_version, tools }))
             })
             .collect()
     }

@@ -89,6 +89,8 @@ pub struct DeviceInfo {
     pub index: usize,
     /// What it can do, by the profile.
     pub capabilities: Capabilities,
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
+    pub conformance_version: Option<String>,
     /// Layers and tools between the program and the driver that say so, by `VK_EXT_tooling_info`.
     pub tools: Vec<Tool>,
 }

@@ -1,15 +1,26 @@
-//! A single file to attach to a driver bug.
+//! A single file to attach to a driver bug, and to compare with that of another driver.
 
 use std::fmt::Write;
 
 use super::{Failure, ProbeReport};
+use crate::diagnose::Fault;
+use crate::table;
 
 /// The contents of a bug report.
 #[derive(Debug, Clone, Copy)]
 pub struct BugReport<'a> {
-    /// The run.
-    pub report: &'a ProbeReport,
-    /// The case that it is about.
+    /// The runs, one per device.
+    pub reports: &'a [ProbeReport],
+    /// The case that it is about, if one came out wrong.
+    pub failing: Option<Failing<'a>>,
+    /// What was logged.
+    pub log: &'a str,
+}
+
+/// A case that came out wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct Failing<'a> {
+    /// The case.
     pub failure: &'a Failure,
     /// The shader as the device got it.
     pub spirv: &'a [u32],
@@ -17,75 +28,121 @@ pub struct BugReport<'a> {
     pub disassembly: Option<&'a str>,
 }
 
-/// The bug report as Markdown: device, driver, limits, the failing case, the lowered SPIR-V and the
-/// command that repeats it.
-pub fn bug_report(bug: &BugReport<'_>) -> String {
-    let BugReport { report, failure, spirv, disassembly } = *bug;
-    let device = &report.device;
-    let mut text = String::new();
-    let mut line = |s: String| {
-        text.push_str(&s);
-        text.push('\n');
-    };
-    line(format!("# Transform feedback: {} ({})\n", failure.mismatch.fault, failure.case.topology));
-    line(format!("{}.\n", failure.mismatch));
-    line("Repeat it with\n".to_owned());
-    line(format!("    {}\n", failure.command));
+/// Lines of a text.
+#[derive(Default)]
+struct Lines(String);
 
-    line("## Device\n".to_owned());
-    line(format!(
-        "- device: {} ({:#06x}:{:#06x})",
-        device.name, device.vendor_id, device.device_id
-    ));
-    line(format!("- driver: {}, version {}", device.driver, device.driver_version));
-    line(format!("- Vulkan {}", device.api_version));
-    line(format!("- vkxfb {}", super::TOOL_VERSION));
+impl Lines {
+    fn add(&mut self, line: impl AsRef<str>) {
+        self.0.push_str(line.as_ref());
+        self.0.push('\n');
+    }
+}
+
+/// The bug report as Markdown: the failing case with its lowered SPIR-V and the command that repeats it, if there is
+/// one; machine, device, driver and limits; all results, for people and for [comparisons](crate::compare).
+///
+/// # Errors
+/// Errors of `serde_json`, which no report causes.
+pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
+    let BugReport { reports, failing, log } = *bug;
+    let mut lines = Lines::default();
+    match failing {
+        Some(Failing { failure, .. }) => {
+            let Failure { case, mismatch, command, .. } = failure;
+            let fault = mismatch.fault;
+            lines.add(format!("# Transform feedback: {fault} ({})\n", case.topology));
+            lines.add(format!("{mismatch}.\n\nRepeat it with\n\n    {command}\n"));
+        }
+        None => lines.add("# Transform feedback: no capture came out wrong\n"),
+    }
+    for report in reports {
+        add_device(&mut lines, report);
+    }
+    if let Some(Failing { failure, .. }) = failing {
+        add_case(&mut lines, failure);
+    }
+    for report in reports {
+        lines.add(format!("\n## Results of {}\n", report.device.name));
+        lines.add(fenced("text", &table::render(report, false)));
+        lines.add(format!("## Limits and features of {}\n", report.device.name));
+        for (name, value) in &report.device.limits {
+            lines.add(format!("- {name}: {value}"));
+        }
+    }
+    if let Some(Failing { spirv, disassembly, .. }) = failing {
+        lines.add("\n## SPIR-V\n");
+        let words = spirv.len();
+        lines
+            .add(format!("{words} words, little-endian; `xxd -r -p` makes a module of the hex.\n"));
+        if let Some(disassembly) = disassembly {
+            lines.add(fenced("spirv", disassembly));
+        }
+        lines.add(fenced("hex", &hex(spirv)));
+    }
+    if !log.is_empty() {
+        lines.add("\n## Log\n");
+        lines.add(fenced("text", log));
+    }
+    lines.add("\n## Every case\n\nFor `vkxfb probe compare`, which reads it from this file.\n");
+    lines.add(fenced("json", &super::to_comparable_json(reports)?));
+    Ok(lines.0)
+}
+
+/// The device and the machine.
+fn add_device(lines: &mut Lines, report: &ProbeReport) {
+    lines.add("## Device\n");
+    let device = &report.device;
+    let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
+    lines.add(format!("- device: {} ({ids})", device.name));
+    lines.add(format!("- driver: {}, version {}", device.driver, device.driver_version));
+    if let Some(conformance) = &device.conformance_version {
+        lines.add(format!("- conformance: {conformance}"));
+    }
+    lines.add(format!("- Vulkan {}", device.api_version));
+    for (name, value) in report.host.facts() {
+        lines.add(format!("- {name}: {value}"));
+    }
+    lines.add(format!("- vkxfb {}", super::TOOL_VERSION));
     if !report.profile.is_empty() {
-        line(format!("- profile: {}", report.profile));
+        lines.add(format!("- profile: {}", report.profile));
     }
     if !report.resources.is_empty() {
-        line(format!("- resources: {}", report.resources));
+        lines.add(format!("- resources: {}", report.resources));
     }
+    if !report.command.is_empty() {
+        lines.add(format!("- command: `{}`", report.command));
+    }
+}
 
-    line("\n## Case\n".to_owned());
-    line(format!("- {}, backend {}", failure.case, failure.backend));
+/// The failing case.
+fn add_case(lines: &mut Lines, failure: &Failure) {
+    lines.add("\n## Case\n");
+    lines.add(format!("- {}, backend {}", failure.case, failure.backend));
     let mismatch = &failure.mismatch;
-    line(format!("- primitives that differ: {}", mismatch.differing_primitives));
+    lines.add(format!("- primitives that differ: {}", mismatch.differing_primitives));
     if mismatch.rotated_primitives > 0 {
-        line(format!("- primitives rotated, legally: {}", mismatch.rotated_primitives));
+        lines.add(format!("- primitives rotated, legally: {}", mismatch.rotated_primitives));
     }
-    line(format!(
+    lines.add(format!(
         "- first wrong byte: buffer {}, {} from the start of the bound range",
         mismatch.buffer, mismatch.byte_offset
     ));
     if !mismatch.excerpt.is_empty() {
-        line("\n| instance | primitive | expected | captured | |".to_owned());
-        line("|---:|---:|---|---|---|".to_owned());
+        lines.add("\n| instance | primitive | expected | captured | |");
+        lines.add("|---:|---:|---|---|---|");
         for diff in &mismatch.excerpt {
-            line(format!(
+            lines.add(format!(
                 "| {} | {} | {} | {} | {} |",
                 diff.instance,
                 diff.primitive,
                 diff.expected_text(),
                 // A bar would end the cell of the table.
                 diff.captured_text().replace('|', "\\|"),
-                diff.fault.map_or("", super::super::diagnose::Fault::name)
+                diff.fault.map_or("", Fault::name)
             ));
         }
     }
-
-    line("\n## Limits and features\n".to_owned());
-    for (name, value) in &device.limits {
-        line(format!("- {name}: {value}"));
-    }
-
-    line("\n## SPIR-V\n".to_owned());
-    line(format!("{} words, little-endian; `xxd -r -p` makes a module of the hex.\n", spirv.len()));
-    if let Some(disassembly) = disassembly {
-        line(fenced("spirv", disassembly));
-    }
-    line(fenced("hex", &hex(spirv)));
-    text
 }
 
 /// The bytes of the words, little-endian, eight words per line, in the format of `xxd -r -p`.

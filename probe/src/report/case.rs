@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::serialize_display;
+use super::names;
 
 /// A draw that is captured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Name of the shader.
     pub shader: String,
     /// Topology of the draw.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
     /// Convention of the pipeline.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
     /// Vertices of one instance.
     pub vertex_count: u32,
@@ -58,7 +58,7 @@ impl Case {
 }
 
 /// Quotes a path or an option as one word of a shell command.
-pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
+pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),

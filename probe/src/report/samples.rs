@@ -12,6 +12,7 @@ pub(crate) fn sample_report() -> ProbeReport {
         name: "Mali-G52 r1 MC1 (Panfrost)".to_owned(),
         driver: "panvk, Mesa 25.0.7".to_owned(),
         driver_version: "25.0.7".to_owned(),
+        conformance_version: Some("1.4.1.2".to_owned()),
         api_version: "1.0.335".to_owned(),
         vendor_id: 0x13b5,
         device_id: 0x7402_1000,
@@ -27,6 +28,15 @@ pub(crate) fn sample_report() -> ProbeReport {
         .into(),
     };
     let mut report = ProbeReport::new(device, "bifrost");
+    report.host = HostInfo {
+        os: "linux".to_owned(),
+        kernel: Some("6.1.0".to_owned()),
+        architecture: "aarch64".to_owned(),
+        machine: Some("A Board".to_owned()),
+        cpu: None,
+        memory_kib: Some(1 << 20),
+    };
+    report.command = "vkxfb probe --report bug.md".to_owned();
     for topology in T::ALL {
         let case = Case {
             shader: "two-buffers".to_owned(),

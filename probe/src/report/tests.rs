@@ -75,16 +75,23 @@ fn json_says_what_failed_where() {
 fn a_bug_report_has_what_a_driver_engineer_asks_for() {
     let report = sample_report();
     let failure = &report.mismatches[1];
-    let text = bug_report(&BugReport {
-        report: &report,
+    let failing = Failing {
         failure,
         spirv: &[0x0723_0203, 0x0001_0300],
         disassembly: Some("; SPIR-V ```\n; Version: 1.3"),
-    });
+    };
+    let reports = [report.clone()];
+    let bug = BugReport { reports: &reports, failing: Some(failing), log: "WARN of the driver" };
+    let text = bug_report(&bug).unwrap();
     for part in [
         report.device.name.as_str(),
         "panvk, Mesa 25.0.7",
+        "conformance: 1.4.1.2",
+        "kernel: linux 6.1.0",
+        "machine: A Board",
+        "command: `vkxfb probe --report bug.md`",
         "maxPushConstantsSize: 128",
+        "WARN of the driver",
         failure.command.as_str(),
         "0302230700030100",
         "````spirv",

@@ -1,0 +1,31 @@
+//! The log, which goes to standard error, and into reports.
+
+use std::io::{Result, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes that are kept at most. What comes first tells most.
+const MOST: usize = 64 << 10;
+
+static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Keeps what is logged.
+pub(super) struct Keeper;
+
+impl Write for Keeper {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend_from_slice(&bytes[..room]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What was logged up to now, without colours.
+pub(super) fn kept() -> String {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&kept)).to_string()
+}

@@ -1,0 +1,45 @@
+//! `vkxfb probe compare`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use vkxfb_probe::compare::{Comparison, Recorded};
+
+/// Arguments of `vkxfb probe compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What --report or --json wrote of the first probe
+    #[arg(value_name = "A")]
+    before: PathBuf,
+    /// What it wrote of the second
+    #[arg(value_name = "B")]
+    after: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  vkxfb probe --report before.md
+  vkxfb probe --report after.md               with another driver, or on another board
+  vkxfb probe compare before.md after.md      which cases became right, which wrong, what is new or gone
+  vkxfb probe --json > after.json
+  vkxfb probe compare --json before.md after.json
+
+Devices are paired by vendor and device ID; of two reports of one device each, those two are compared.
+
+Exit status: 0 no case became wrong; 1 a case that was right is wrong now, or could not run; 2 a file is no
+report. A case that only one of the reports has is listed, and changes nothing of it.";
+
+/// Runs `vkxfb probe compare`.
+pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+    let before = Recorded::read(&arguments.before)?;
+    let after = Recorded::read(&arguments.after)?;
+    let comparison = Comparison::new(&before, &after);
+    match arguments.json {
+        true => crate::show_json(&comparison)?,
+        false => crate::show(&comparison.to_string())?,
+    }
+    Ok(u8::from(!comparison.is_no_worse()))
+}

@@ -1,0 +1,85 @@
+//! Compares reports of probes as a user does.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod command;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use serde_json::Value;
+
+use self::command::{Shaders, vkxfb};
+
+/// A small probe that is right.
+const PROBE: [&str; 12] = [
+    "probe",
+    "--device",
+    "0",
+    "--backend",
+    "compute",
+    "--shader",
+    "identify",
+    "--topology",
+    "triangle-strip",
+    "--provoking",
+    "first",
+    "--quick",
+];
+
+#[test]
+fn a_report_is_compared_with_one_where_a_case_is_wrong() {
+    let files = Shaders::new();
+    let report = files.path("before.md");
+    let report = report.to_str().unwrap();
+    vkxfb(&[&PROBE[..], &["--report", report]].concat()).exits(0);
+    let text = std::fs::read_to_string(report).unwrap();
+    let command = format!("- command: `vkxfb {} --report {report}`\n", PROBE.join(" "));
+    let architecture = format!("- architecture: {}\n", std::env::consts::ARCH);
+    for part in
+        ["no capture came out wrong", "- kernel: ", "- conformance: ", &architecture, &command]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+
+    // The same probe as JSON, by another driver that has a draw wrong.
+    let json = vkxfb(&[&PROBE[..], &["--json"]].concat()).exits(0).stdout;
+    let same = files.file("same.json", json.as_bytes());
+    let compared = vkxfb(&["probe", "compare", report, &same]).exits(0);
+    assert!(!compared.stdout.contains("became"), "{}", compared.stdout);
+    let mut value: Value = serde_json::from_str(&json).unwrap();
+    value["reports"][0]["device"]["driver"] = "another driver".into();
+    let results = &mut value["reports"][0]["results"][0];
+    assert_eq!(results["specialized"], false);
+    let right = results["right"].as_str().unwrap().replace("7x3 ", "");
+    results["right"] = right.into();
+    results["wrong"] = "7x3".into();
+    let wrong = files.file("wrong.json", value.to_string().as_bytes());
+    let compared = vkxfb(&["probe", "compare", report, &wrong]).exits(1);
+    for part in [
+        " -> another driver\n",
+        "became wrong (1):\n",
+        "compute triangle-strip, shader identify, first vertex provokes\n",
+        "right -> wrong: 7x3\n",
+    ] {
+        assert!(compared.stdout.contains(part), "{part}\n{}", compared.stdout);
+    }
+    let back = vkxfb(&["probe", "compare", &wrong, report, "--json"]).exits(0).json();
+    assert_eq!(back["became_right"][0]["vertex_count"], 7);
+    assert_eq!(back["became_wrong"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn files_that_are_no_reports_are_refused_by_name_and_field() {
+    let files = Shaders::new();
+    let notes = files.file("notes.md", b"# Notes\n");
+    let old = files.file(
+        "old.json",
+        br#"{ "schema": 1, "tool_version": "0", "reports": [{
+        "device": { "name": "Old", "vendor_id": 1, "device_id": 2 } }] }"#,
+    );
+    vkxfb(&["probe", "compare", &old, &notes]).refuses(&["old.json", "reports[0].results"]);
+    vkxfb(&["probe", "compare", &notes, &old]).refuses(&["notes.md", "no report of a probe"]);
+    vkxfb(&["probe", "compare", "/missing/a.md", &old]).refuses(&["/missing/a.md"]);
+    let help = vkxfb(&["probe", "compare", "--help"]).exits(0).stdout;
+    assert!(help.contains("Examples:") && help.contains("Exit status: 0"), "{help}");
+}

@@ -1,0 +1,152 @@
+//! A driver that loses the device, crashes or hangs: the probe names the case, and goes on with the next. The faults
+//! are made up, at the captures of one draw.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod command;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use serde_json::Value;
+
+use self::command::{Ran, Shaders, command, vkxfb};
+
+/// One batch of 14 draws.
+const PROBE: [&str; 10] = [
+    "probe",
+    "--device",
+    "0",
+    "--quick",
+    "--shader",
+    "identify",
+    "--topology",
+    "triangle-strip",
+    "--provoking",
+    "first",
+];
+/// By both pipelines.
+const COMPUTE: [&str; 2] = ["--backend", "compute"];
+
+fn probe(fault: &str, more: &[&str]) -> Ran {
+    let mut command = command(&PROBE);
+    command.args(more).env("VKXFB_INJECT_FAULT", fault);
+    Ran::new(command.output().unwrap())
+}
+
+/// The report of a probe that could not run everything.
+#[track_caller]
+fn report(fault: &str, more: &[&str]) -> Value {
+    let json = probe(fault, &[more, &["--json"]].concat()).exits(2).json();
+    json["reports"][0].clone()
+}
+
+/// Both pipelines are named for a draw, and the other 26 cases are right.
+#[track_caller]
+fn assert_draw_is_lost(report: &Value, how: &str) {
+    let losses = report["losses"].as_array().unwrap();
+    let folded: Vec<_> = losses.iter().map(|l| l["case"]["specialized"].clone()).collect();
+    assert_eq!(folded, [false, true], "{losses:#?}");
+    for loss in losses {
+        assert_eq!(loss["backend"], "compute");
+        assert_eq!(loss["case"]["topology"], "triangle-strip");
+        assert_eq!(
+            (&loss["case"]["vertex_count"], &loss["case"]["instance_count"]),
+            (&7.into(), &1.into())
+        );
+        assert!(loss["how"].as_str().unwrap().contains(how), "{loss}");
+        assert!(loss["command"].as_str().unwrap().contains("--vertices 7 --instances 1"), "{loss}");
+    }
+    let cell = &report["cells"][0];
+    let counts = ["run", "passed", "errors"].map(|count| cell[count].as_u64().unwrap());
+    assert_eq!(counts, [28, 26, 2], "{cell:#}");
+    for results in report["results"].as_array().unwrap() {
+        assert_eq!(results["not_run"], "7x1", "{results}");
+    }
+}
+
+#[test]
+fn a_lost_device_is_told_with_its_case_and_the_others_run() {
+    assert_draw_is_lost(&report("lost:triangle-strip:7x1", &COMPUTE), "lost during vkQueueSubmit");
+    let ran = probe("lost:triangle-strip:7x1", &COMPUTE).exits(2);
+    for part in ["triangle-strip: lost on compute", "7 vertices x 1", "2 of 28 cases could not run"]
+    {
+        assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+    assert!(ran.stderr.contains("going on in child processes"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_device_that_does_not_finish_is_told_with_its_case() {
+    let more = [&COMPUTE[..], &["--timeout", "1"]].concat();
+    assert_draw_is_lost(&report("hang:triangle-strip:7x1", &more), "did not finish within 1s");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_crash_is_told_with_its_case() {
+    let more = [&COMPUTE[..], &["--isolate"]].concat();
+    assert_draw_is_lost(&report("crash:triangle-strip:7x1", &more), "signal: 6");
+    // Without the option, the crash is what starts the child processes.
+    for crash in ["crash", "access"] {
+        let ran =
+            probe(&format!("{crash}:triangle-strip:7x1"), &[&COMPUTE[..], &["--json"]].concat());
+        assert!(ran.stderr.contains("starting again with --isolate"), "{}", ran.stderr);
+        assert_draw_is_lost(&ran.exits(2).json()["reports"][0], "signal: ");
+    }
+}
+
+/// In a call of the driver, where no fence helps.
+#[test]
+fn a_driver_that_does_not_return_is_told_with_its_case() {
+    let more = ["--backend", "native", "--isolate", "--timeout", "1"];
+    let report = report("stuck:triangle-strip:7x1", &more);
+    let losses = report["losses"].as_array().unwrap();
+    assert_eq!(losses.len(), 1, "{losses:#?}");
+    assert!(losses[0]["how"].as_str().unwrap().contains("did not answer"), "{losses:#?}");
+    assert_eq!(losses[0]["case"]["vertex_count"], 7);
+    assert_eq!(report["cells"][0]["passed"], 13);
+}
+
+/// Each case is right alone, and the probe says so, but not that all is right.
+#[test]
+fn a_device_that_only_many_cases_lose_is_told_so() {
+    let report = report("together:triangle-strip:7x1", &COMPUTE);
+    let losses = report["losses"].as_array().unwrap();
+    assert_eq!(losses.len(), 1, "{losses:#?}");
+    let how = losses[0]["how"].as_str().unwrap();
+    assert!(how.contains("together with 13 others; alone none did it"), "{how}");
+    assert_eq!(report["cells"][0]["passed"], 28);
+}
+
+#[test]
+fn a_shader_that_is_always_lost_is_left_out_after_a_while() {
+    let report = report("lost:triangle-strip:any", &COMPUTE);
+    assert_eq!(report["losses"].as_array().unwrap().len(), 3);
+    let cell = &report["cells"][0];
+    assert_eq!((&cell["run"], &cell["passed"]), (&3.into(), &0.into()), "{cell:#}");
+    assert!(cell["skipped"].as_str().unwrap().contains("left out"), "{cell:#}");
+}
+
+/// Of all backends, and of a shader whose records have to be captured first.
+#[test]
+fn what_child_processes_find_is_what_one_process_finds() {
+    let files = Shaders::new();
+    let shader = files.glsl(
+        "shader.spv",
+        "#version 450
+         layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint v;
+         void main() { v = gl_VertexIndex; gl_Position = vec4(0); gl_PointSize = 1; }",
+    );
+    let few = ["probe", "--device", "0", "--quick", "--topology", "triangle-fan", "--json"];
+    let own = [&few[..], &["--shader", &shader]].concat();
+    for (name, probe) in [("built-in", &few[..]), ("own", &own)] {
+        let (together, alone) = (vkxfb(probe).exits(0), vkxfb(&[probe, &["--isolate"]].concat()));
+        let together = files.file("together.json", together.stdout.as_bytes());
+        let alone = files.file("alone.json", alone.exits(0).stdout.as_bytes());
+        let compared = vkxfb(&["probe", "compare", &together, &alone, "--json"]).exits(0).json();
+        assert!(compared["still_right"].as_u64().unwrap() >= 14, "{name}: {compared:#}");
+        for list in ["became_right", "otherwise_wrong", "new", "gone", "facts"] {
+            assert_eq!(compared[list], Value::Array(Vec::new()), "{name}: {compared:#}");
+        }
+    }
+}

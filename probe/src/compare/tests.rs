@@ -1,0 +1,152 @@
+use std::path::Path;
+
+use super::*;
+use crate::report::{BugReport, ProbeReport, bug_report, samples::sample_report, to_json};
+
+/// As a file in JSON, which is the shortest way to change a field.
+fn json(report: &ProbeReport) -> serde_json::Value {
+    serde_json::from_str(&to_json(std::slice::from_ref(report)).unwrap()).unwrap()
+}
+
+fn parse(value: &serde_json::Value) -> Recorded {
+    Recorded::parse(Path::new("a.json"), &value.to_string()).unwrap()
+}
+
+/// Two pipelines that are not in the sample.
+fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
+    let mut value = json(&sample_report());
+    let template = value["reports"][0]["results"][0].clone();
+    let pipeline = |name: &str, lists: &[(&str, &str)]| {
+        let mut results = template.clone();
+        for list in ["right", "wrong", "not_run"] {
+            results.as_object_mut().unwrap().remove(list);
+        }
+        results["shader"] = name.into();
+        for (list, draws) in lists {
+            results[*list] = (*draws).into();
+        }
+        results
+    };
+    value["reports"][0]["results"] = [pipeline("s", first), pipeline("t", second)].into();
+    value
+}
+
+fn draws(changes: &[Change]) -> Vec<(String, u32, u32)> {
+    let draw = |c: &Change| (c.case.shader.clone(), c.case.vertex_count, c.case.instance_count);
+    changes.iter().map(draw).collect()
+}
+
+#[test]
+fn each_kind_of_change_has_its_list() {
+    let before = small(&[("right", "1x1 2x1 3x1 4x3"), ("wrong", "5x1 6x1")], &[("right", "7x1")]);
+    let mut after = small(
+        &[("right", "1x1 5x1"), ("wrong", "2x1"), ("not_run", "3x1 6x1")],
+        &[("right", "7x1"), ("wrong", "8x1")],
+    );
+    after["reports"][0]["device"]["driver"] = "panvk, Mesa 26.0".into();
+    after["reports"][0]["device"]["limits"]["maxPushConstantsSize"] = "256".into();
+    let comparison = Comparison::new(&parse(&before), &parse(&after));
+    let s = |vertices, instances| ("s".to_owned(), vertices, instances);
+    assert_eq!(draws(&comparison.became_wrong), [s(2, 1), s(3, 1)]);
+    assert_eq!(draws(&comparison.became_right), [s(5, 1)]);
+    assert_eq!(draws(&comparison.otherwise_wrong), [s(6, 1)]);
+    assert_eq!(draws(&comparison.new), [("t".to_owned(), 8, 1)]);
+    assert_eq!(draws(&comparison.gone), [s(4, 3)]);
+    assert_eq!((comparison.still_right, comparison.still_wrong), (2, 0));
+    assert!(!comparison.is_no_worse());
+    let facts: Vec<_> = comparison.facts.iter().map(|fact| fact.name.as_str()).collect();
+    assert_eq!(facts, ["driver", "maxPushConstantsSize"]);
+    let text = comparison.to_string();
+    for line in [
+        "Mali-G52 r1 MC1 (Panfrost)\n",
+        "  driver: panvk, Mesa 25.0.7 -> panvk, Mesa 26.0\n",
+        "  maxPushConstantsSize: 128 -> 256\n",
+        "became wrong (2):\n",
+        "    right -> wrong: 2x1\n",
+        "    right -> could not run: 3x1\n",
+        "became right (1):\n",
+        "    wrong -> right: 5x1\n",
+        "as before: 2 right, 0 not\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+
+    let back = Comparison::new(&parse(&after), &parse(&before));
+    assert_eq!(draws(&back.became_right), [s(2, 1), s(3, 1)]);
+    assert_eq!((draws(&back.new).len(), draws(&back.gone).len()), (1, 1));
+}
+
+/// The sample has its triangle strips wrong, and could not run a case of its line lists.
+#[test]
+fn a_report_in_markdown_says_the_same_as_its_json() {
+    let report = sample_report();
+    let reports = [report.clone()];
+    let log = "```json\nnot this\n```\n";
+    let text = bug_report(&BugReport { reports: &reports, failing: None, log }).unwrap();
+    let markdown = Recorded::parse(Path::new("a.md"), &text).unwrap();
+    assert_eq!(markdown, parse(&json(&report)));
+    let same = Comparison::new(&markdown, &markdown);
+    assert!(same.is_no_worse() && same.facts.is_empty() && same.new.is_empty());
+    assert!(same.still_right > 0 && same.still_wrong > 0, "{same}");
+}
+
+#[test]
+fn devices_are_paired_by_their_ids() {
+    let one = small(&[("right", "1x1")], &[]);
+    let mut other = small(&[("wrong", "1x1")], &[]);
+    other["reports"][0]["device"]["device_id"] = 7.into();
+    other["reports"][0]["device"]["name"] = "Other".into();
+    // Of one device each: whatever they are.
+    assert!(!Comparison::new(&parse(&one), &parse(&other)).is_no_worse());
+    let mut both = other.clone();
+    both["reports"] = [other["reports"][0].clone(), one["reports"][0].clone()].into();
+    let comparison = Comparison::new(&parse(&one), &parse(&both));
+    assert!(comparison.is_no_worse(), "{comparison}");
+    assert_eq!((comparison.still_right, draws(&comparison.new).len()), (1, 1));
+    let name = |name: &str| Some(name.to_owned());
+    let mali = name("Mali-G52 r1 MC1 (Panfrost)");
+    assert_eq!(comparison.devices, [(mali.clone(), mali), (None, name("Other"))]);
+}
+
+/// The error names the file and the field.
+#[test]
+fn what_is_no_report_is_refused_by_field() {
+    let refuse = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = small(&[("right", "1x1")], &[]);
+        change(&mut value);
+        Recorded::parse(Path::new("dir/a.json"), &value.to_string()).unwrap_err().to_string()
+    };
+    let results = "/reports/0/results/0";
+    for (pointer, value, field) in [
+        ("/schema", 2.into(), "schema: is 2, and this vkxfb reads 1"),
+        ("/reports", "x".into(), "reports: is no array"),
+        (
+            "/reports/0/device/vendor_id",
+            "x".into(),
+            "reports[0].device.vendor_id: is no whole number",
+        ),
+        ("/reports/0/device/name", ().into(), "reports[0].device.name: is missing"),
+        ("/reports/0/results", ().into(), "reports[0].results: is missing"),
+        (&format!("{results}/backend"), 1.into(), "reports[0].results[0].backend: is no text"),
+        (
+            &format!("{results}/specialized"),
+            1.into(),
+            "reports[0].results[0].specialized: is neither",
+        ),
+        (
+            &format!("{results}/right"),
+            "1x1 3".into(),
+            "reports[0].results[0].right: '3' is no draw",
+        ),
+    ] {
+        let value: serde_json::Value = value;
+        let error = refuse(&|all| *all.pointer_mut(pointer).unwrap() = value.clone());
+        assert!(error.starts_with(&format!("dir/a.json: {field}")), "{error}");
+    }
+    let parse = |text: &str| Recorded::parse(Path::new("a"), text).unwrap_err();
+    assert!(matches!(parse("# Notes\n"), ReadError::NoReport { .. }));
+    assert!(matches!(parse("```json\n{\n"), ReadError::NoReport { .. }));
+    assert!(matches!(parse("{ \"schema\": "), ReadError::Json { .. }));
+    let missing = Recorded::read(Path::new("/missing/a.md")).unwrap_err();
+    assert!(matches!(missing, ReadError::File { .. }), "{missing}");
+}

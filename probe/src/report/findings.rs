@@ -1,0 +1,60 @@
+//! What a part of a run found, on its way from the process that ran it to the report of the whole.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
+
+/// What a part of a run found: those fields of a [`ProbeReport`] that a case adds to.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Findings {
+    cells: Vec<Cell>,
+    results: Vec<Results>,
+    mismatches: Vec<Failure>,
+    mismatch_count: u32,
+    traces: Vec<Trace>,
+    notes: Vec<String>,
+}
+
+impl ProbeReport {
+    /// Takes out what was found, so that the report is as it was before the run.
+    pub fn take_findings(&mut self) -> Findings {
+        Findings {
+            cells: std::mem::take(&mut self.cells),
+            results: std::mem::take(&mut self.results),
+            mismatches: std::mem::take(&mut self.mismatches),
+            mismatch_count: std::mem::take(&mut self.mismatch_count),
+            traces: std::mem::take(&mut self.traces),
+            notes: std::mem::take(&mut self.notes),
+        }
+    }
+
+    /// Adds what another part of the run found.
+    pub fn absorb(&mut self, findings: Findings) {
+        let Findings { cells, results, mismatches, mismatch_count, traces, notes } = findings;
+        for other in cells {
+            let cell = self.cell_mut(other.backend, other.topology);
+            cell.run += other.run;
+            cell.passed += other.passed;
+            cell.rotated += other.rotated;
+            cell.errors += other.errors;
+            cell.first_error = cell.first_error.take().or(other.first_error);
+            cell.skipped = cell.skipped.take().or(other.skipped);
+            cell.first_failure = cell.first_failure.take().or(other.first_failure);
+        }
+        for other in results {
+            match self.results.iter_mut().rfind(|own| own.is_beside(&other)) {
+                Some(own) => own.append(other),
+                None => self.results.push(other),
+            }
+        }
+        let room = MAX_FAILURES.saturating_sub(self.mismatches.len());
+        self.mismatches.extend(mismatches.into_iter().take(room));
+        self.mismatch_count += mismatch_count;
+        for Trace { backend, case, primitives } in traces {
+            self.trace(backend, &case, primitives);
+        }
+        for note in notes {
+            self.note(note);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The machine that a probe runs on: what the maintainer of a driver asks for beside the device.
+
+use std::fs::read_to_string;
+
+use serde::Serialize;
+
+/// The machine, as the operating system describes it. What it does not say is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct HostInfo {
+    /// Name of the operating system.
+    pub os: String,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// The architecture for which the probe was built.
+    pub architecture: String,
+    /// The board, as its device tree names it, or the product, as the firmware does.
+    pub machine: Option<String>,
+    /// Name of the processor.
+    pub cpu: Option<String>,
+    /// Kibibytes of main memory.
+    pub memory_kib: Option<u64>,
+}
+
+impl HostInfo {
+    /// This machine.
+    pub fn query() -> Self {
+        let first_text = |files: &[&str]| files.iter().find_map(|file| text(file));
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            kernel: text("/proc/sys/kernel/osrelease"),
+            architecture: std::env::consts::ARCH.to_owned(),
+            machine: first_text(&["/proc/device-tree/model", "/sys/class/dmi/id/product_name"]),
+            cpu: read_to_string("/proc/cpuinfo").ok().as_deref().and_then(cpu),
+            memory_kib: read_to_string("/proc/meminfo").ok().as_deref().and_then(memory_kib),
+        }
+    }
+
+    /// Each thing that is known, with its name.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let os = match &self.kernel {
+            Some(kernel) => format!("{} {kernel}", self.os),
+            None => self.os.clone(),
+        };
+        let memory = self.memory_kib.map(|kib| format!("{} MiB", kib / 1024));
+        let known = [
+            ("kernel", Some(os)),
+            ("architecture", Some(self.architecture.clone())),
+            ("machine", self.machine.clone()),
+            ("processor", self.cpu.clone()),
+            ("main memory", memory),
+        ];
+        known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+/// The text of a file of one line. Device trees end theirs with a zero.
+fn text(file: &str) -> Option<String> {
+    let text = read_to_string(file).ok()?;
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The processor's name in `/proc/cpuinfo`. Kernels for 64-bit Arm print none, but implementer and part of each
+/// core, of which a board may have several kinds.
+fn cpu(cpuinfo: &str) -> Option<String> {
+    let values = |wanted: &str| {
+        let mut values: Vec<&str> = cpuinfo
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(name, _)| name.trim() == wanted)
+            .map(|(_, value)| value.trim())
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    if let Some(name) = values("model name").first() {
+        return Some((*name).to_owned());
+    }
+    let (implementers, parts) = (values("CPU implementer"), values("CPU part"));
+    let known = !implementers.is_empty() && !parts.is_empty();
+    known.then(|| format!("implementer {}, part {}", implementers.join(", "), parts.join(", ")))
+}
+
+fn memory_kib(meminfo: &str) -> Option<u64> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_of_pcs_and_boards_are_named() {
+        let pc = "processor\t: 0\nmodel name\t: A Processor 9000\n\nprocessor\t: 1\n";
+        assert_eq!(cpu(pc).as_deref(), Some("A Processor 9000"));
+        let core = |part: &str| format!("CPU implementer\t: 0x41\nCPU part\t: {part}\n\n");
+        let board = [core("0xd05"), core("0xd05"), core("0xd0b")].concat();
+        assert_eq!(cpu(&board).as_deref(), Some("implementer 0x41, part 0xd05, 0xd0b"));
+        assert_eq!(cpu("processor\t: 0\n"), None);
+        assert_eq!(memory_kib("MemFree: 1 kB\nMemTotal:        3903856 kB\n"), Some(3_903_856));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_has_a_kernel() {
+        let host = HostInfo::query();
+        let release = std::process::Command::new("uname").arg("-r").output().unwrap();
+        let release = String::from_utf8(release.stdout).unwrap();
+        assert_eq!(host.kernel.as_deref(), Some(release.trim()));
+        assert!(host.facts().iter().any(|(name, value)| {
+            *name == "kernel" && *value == format!("linux {}", release.trim())
+        }));
+    }
+}

@@ -1,0 +1,62 @@
+//! Reports for machines.
+
+use serde::Serialize;
+
+use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
+
+/// What all JSON of reports starts with.
+#[derive(Serialize)]
+struct Root<R> {
+    schema: u32,
+    tool_version: &'static str,
+    outcome: Outcome,
+    reports: Vec<R>,
+}
+
+impl<'a, R> Root<R> {
+    fn new(reports: &'a [ProbeReport], of: impl Fn(&'a ProbeReport) -> R) -> Self {
+        Self {
+            schema: SCHEMA,
+            tool_version: TOOL_VERSION,
+            outcome: outcome(reports),
+            reports: reports.iter().map(of).collect(),
+        }
+    }
+}
+
+/// Reports for machines, one per device, as indented JSON with a line break at the end.
+///
+/// # Errors
+/// Errors of `serde_json`, which no report causes.
+pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Device<'a> {
+        outcome: Outcome,
+        #[serde(flatten)]
+        report: &'a ProbeReport,
+    }
+    let root = Root::new(reports, |report| Device { outcome: report.outcome(), report });
+    Ok(serde_json::to_string_pretty(&root)? + "\n")
+}
+
+/// The part of [`to_json`] that [comparisons](crate::compare) read, in one line.
+pub(in crate::report) fn to_comparable_json(
+    reports: &[ProbeReport],
+) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Device<'a> {
+        device: &'a DeviceInfo,
+        host: &'a HostInfo,
+        profile: &'a str,
+        resources: &'a str,
+        results: &'a [Results],
+    }
+    let root = Root::new(reports, |report| Device {
+        device: &report.device,
+        host: &report.host,
+        profile: &report.profile,
+        resources: &report.resources,
+        results: &report.results,
+    });
+    serde_json::to_string(&root)
+}

@@ -1,0 +1,96 @@
+//! How each case came out, for [comparisons](crate::compare) of two reports.
+
+use serde::{Deserialize, Serialize};
+use vkxfb::lower::Backend;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::{Case, names};
+
+/// How a case came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaseResult {
+    /// Every byte is right, or legally rotated.
+    Right,
+    /// It could not be captured.
+    NotRun,
+    /// It was captured wrongly.
+    Wrong,
+}
+
+/// Vertex and instance counts.
+type Draws = Vec<(u32, u32)>;
+
+/// How the draws of one pipeline came out. Lists without a draw are left out of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    /// The backend that captured.
+    #[serde(with = "names::backend")]
+    pub backend: Backend,
+    /// Topology of the draws.
+    #[serde(with = "names::topology")]
+    pub topology: PrimitiveTopology,
+    /// Name of the shader.
+    pub shader: String,
+    /// Convention of the pipeline.
+    #[serde(with = "names::provoking")]
+    pub provoking: ProvokingVertex,
+    /// Whether the topology was folded into the pipeline by specialisation constants.
+    pub specialized: bool,
+    /// The draws that came out right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
+    pub right: Draws,
+    /// The draws that could not be captured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
+    pub not_run: Draws,
+    /// The draws that were captured wrongly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
+    pub wrong: Draws,
+}
+
+impl Results {
+    /// No draw yet, of the pipeline of `case`.
+    pub(super) fn of(backend: Backend, case: &Case) -> Self {
+        let Case { topology, shader, provoking, specialized, .. } = case;
+        Self {
+            backend,
+            topology: *topology,
+            shader: shader.clone(),
+            provoking: *provoking,
+            specialized: *specialized,
+            right: Draws::new(),
+            not_run: Draws::new(),
+            wrong: Draws::new(),
+        }
+    }
+
+    /// Whether `case` is of that pipeline.
+    pub(super) fn has(&self, backend: Backend, case: &Case) -> bool {
+        let key = (self.topology, self.provoking, self.specialized);
+        self.backend == backend
+            && key == (case.topology, case.provoking, case.specialized)
+            && self.shader == case.shader
+    }
+
+    /// Whether the draws are of the same pipeline.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        let key = |r: &Self| (r.backend, r.topology, r.provoking, r.specialized);
+        key(self) == key(other) && self.shader == other.shader
+    }
+
+    /// Adds other draws of the same pipeline.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.right.append(&mut other.right);
+        self.not_run.append(&mut other.not_run);
+        self.wrong.append(&mut other.wrong);
+    }
+
+    pub(super) fn add(&mut self, case: &Case, result: CaseResult) {
+        let list = match result {
+            CaseResult::Right => &mut self.right,
+            CaseResult::NotRun => &mut self.not_run,
+            CaseResult::Wrong => &mut self.wrong,
+        };
+        list.push((case.vertex_count, case.instance_count));
+    }
+}
