@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
+    /// Load this driver's library in place of the Vulkan loader, which need not be there
+    #[arg(long, value_name = "FILE", conflicts_with = "validate")]
+    driver: Option<PathBuf>,
     /// Use no more of the device than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
@@ -104,6 +107,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md                    with a file for the driver's maintainer
   vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
+  vkxfb probe --driver libvulkan_panfrost.so     on a board that has no Vulkan loader
   vkxfb probe --isolate --timeout 20             with a driver whose calls never return
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
@@ -157,7 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     }
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
-        None => devices(arguments.profile.into(), arguments.validate)?
+        None => devices(&arguments.open_options())?
             .into_iter()
             .map(|device| DeviceSelector::Index(device.index))
             .collect(),
@@ -203,6 +207,17 @@ impl Arguments {
     /// Whether it is said beside the shader what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
+    }
+
+    /// What is opened, whichever device it is.
+    fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            driver: self.driver.clone(),
+            profile: self.profile.into(),
+            resources: self.resources.into(),
+            validation: self.validate,
+            ..OpenOptions::default()
+        }
     }
 
     /// How long the device may take for a submission, if it is said or a child process is told by it to end.
@@ -267,12 +282,9 @@ fn open(
 ) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
-        profile: arguments.profile.into(),
-        resources: arguments.resources.into(),
-        validation: arguments.validate,
         // Made-up integers may index behind the end of what there is.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
-        ..OpenOptions::default()
+        ..arguments.open_options()
     };
     let mut gpu = Gpu::open(&options)?;
     if let Some(timeout) = arguments.case_timeout() {
@@ -291,6 +303,9 @@ fn open(
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
+    if let Some(driver) = &arguments.driver {
+        report.options.extend(["--driver".to_owned(), driver.display().to_string()]);
+    }
     let words = std::env::args_os().skip(1);
     let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
     report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");

@@ -67,7 +67,14 @@ fn assert_draw_is_lost(report: &Value, how: &str) {
 #[test]
 fn a_lost_device_is_told_with_its_case_and_the_others_run() {
     assert_draw_is_lost(&report("lost:triangle-strip:7x1", &COMPUTE), "lost during vkQueueSubmit");
-    let ran = probe("lost:triangle-strip:7x1", &COMPUTE).exits(2);
+    let files = Shaders::new();
+    let file = files.path("lost.md");
+    let more = [&COMPUTE[..], &["--report", file.to_str().unwrap()]].concat();
+    let ran = probe("lost:triangle-strip:7x1", &more).exits(2);
+    let text = std::fs::read_to_string(&file).unwrap();
+    for part in ["# Transform feedback: lost (triangle-strip)", "## Log", "going on in child"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
     for part in ["triangle-strip: lost on compute", "7 vertices x 1", "2 of 28 cases could not run"]
     {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
