@@ -114,6 +114,19 @@ fn a_driver_that_does_not_return_is_told_with_its_case() {
     assert_eq!(report["cells"][0]["passed"], 13);
 }
 
+#[test]
+fn what_does_not_fit_the_memory_is_left_out_and_told() {
+    let all = ["probe", "--device", "0", "--shader", "identify", "--topology", "triangle-strip"];
+    let all = [&all[..], &COMPUTE, &["--json"]].concat();
+    let small = vkxfb(&[&all[..], &["--memory", "64M"]].concat()).exits(0).json();
+    let report = &small["reports"][0];
+    assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2 * 2, "{:#}", report["cells"][0]);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("more than 64 MiB (--memory)"), "{note}");
+    vkxfb(&[&all[..], &["--memory", "64K"]].concat()).refuses(&["the limit is"]);
+    vkxfb(&[&all[..], &["--memory", "64X"]].concat()).refuses(&["such as 256M"]);
+}
+
 /// Each case is right alone, and the probe says so, but not that all is right.
 #[test]
 fn a_device_that_only_many_cases_lose_is_told_so() {
