@@ -1,6 +1,7 @@
 //! `vkxfb info`
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use ash::vk;
@@ -8,7 +9,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{Workaround, version_string};
-use vkxfb_probe::gpu::{DeviceInfo, devices};
+use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
 
 use super::layer::{Installed, NAME, installed};
 
@@ -18,6 +19,9 @@ pub(crate) struct Arguments {
     /// Use no more of the devices than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
+    /// Load this driver's library in place of the Vulkan loader
+    #[arg(long, value_name = "FILE")]
+    driver: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -74,7 +78,11 @@ impl From<&Workaround> for WorkaroundStatus {
 
 /// Runs `vkxfb info`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let devices = devices(arguments.profile.into(), false)?;
+    let devices = devices(&OpenOptions {
+        driver: arguments.driver.clone(),
+        profile: arguments.profile.into(),
+        ..OpenOptions::default()
+    })?;
     let installed = installed();
     let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
     if arguments.json {

@@ -289,9 +289,10 @@ fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     part.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// A line on standard error. Where there is none to write to, the exit status says it.
+/// A line on standard error and in the log. Where there is none to write to, the exit status says it.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
+    let _ = writeln!(log::Keeper, "{lead} {what}");
 }
 
 /// Messages of the validation layer, the first of each kind with how often it came.

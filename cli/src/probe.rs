@@ -14,7 +14,7 @@ use owo_colors::OwoColorize;
 use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
-use vkxfb_probe::plan::Plan;
+use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
 use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::self_test;
@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
+    /// Load this driver's library in place of the Vulkan loader, which need not be there
+    #[arg(long, value_name = "FILE", conflicts_with = "validate")]
+    driver: Option<PathBuf>,
     /// Use no more of the device than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
@@ -66,6 +69,10 @@ pub(crate) struct Arguments {
     /// Stop after the first topology of which a case came out wrong, or could not run
     #[arg(long)]
     fail_fast: bool,
+    /// Memory for captures and their copies, such as 256M: draws that take more are left out. By default 256M where
+    /// the machine has 4 GiB or less
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<u64>,
     /// Capture each case alone, in a child process, from the start: one that hangs within the driver is named, too
     #[arg(long)]
     isolate: bool,
@@ -104,6 +111,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md                    with a file for the driver's maintainer
   vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
+  vkxfb probe --driver libvulkan_panfrost.so     on a board that has no Vulkan loader
   vkxfb probe --isolate --timeout 20             with a driver whose calls never return
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
@@ -123,6 +131,21 @@ was lost, or the validation layer objected.";
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
     found.ok_or_else(|| "one of: first, last".to_owned())
+}
+
+/// Parses a number of bytes, with K, M or G for binary multiples.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "a number, and K, M or G behind it, such as 256M".to_owned();
+    let digits = text.trim_end_matches(['K', 'M', 'G']);
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err(wrong()),
+    };
+    let number = digits.parse::<u64>().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than there are".to_owned())
 }
 
 /// Runs `vkxfb probe`.
@@ -157,7 +180,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     }
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
-        None => devices(arguments.profile.into(), arguments.validate)?
+        None => devices(&arguments.open_options())?
             .into_iter()
             .map(|device| DeviceSelector::Index(device.index))
             .collect(),
@@ -203,6 +226,23 @@ impl Arguments {
     /// Whether it is said beside the shader what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
+    }
+
+    /// Bytes that captures may take, if they are limited.
+    fn memory(&self) -> Option<u64> {
+        let is_small = || report::HostInfo::query().memory_kib.is_some_and(|kib| kib <= 4 << 20);
+        self.memory.or_else(|| is_small().then_some(256 << 20))
+    }
+
+    /// What is opened, whichever device it is.
+    fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            driver: self.driver.clone(),
+            profile: self.profile.into(),
+            resources: self.resources.into(),
+            validation: self.validate,
+            ..OpenOptions::default()
+        }
     }
 
     /// How long the device may take for a submission, if it is said or a child process is told by it to end.
@@ -267,12 +307,9 @@ fn open(
 ) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
-        profile: arguments.profile.into(),
-        resources: arguments.resources.into(),
-        validation: arguments.validate,
         // Made-up integers may index behind the end of what there is.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
-        ..OpenOptions::default()
+        ..arguments.open_options()
     };
     let mut gpu = Gpu::open(&options)?;
     if let Some(timeout) = arguments.case_timeout() {
@@ -291,6 +328,13 @@ fn open(
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
+    if let Some(driver) = &arguments.driver {
+        report.options.extend(["--driver".to_owned(), driver.display().to_string()]);
+    }
+    if let Some(memory) = plan.large_left_out().and(arguments.memory()) {
+        let mib = memory >> 20;
+        report.note(format!("large draws are left out: they take more than {mib} MiB (--memory)"));
+    }
     let words = std::env::args_os().skip(1);
     let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
     report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
@@ -359,6 +403,7 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
     };
     let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
+    plan.max_batch_bytes = arguments.memory().map_or(MAX_BATCH_BYTES, batch_bytes_within);
     plan.fail_fast = arguments.fail_fast;
     if arguments.quick {
         plan.quick();

@@ -67,7 +67,14 @@ fn assert_draw_is_lost(report: &Value, how: &str) {
 #[test]
 fn a_lost_device_is_told_with_its_case_and_the_others_run() {
     assert_draw_is_lost(&report("lost:triangle-strip:7x1", &COMPUTE), "lost during vkQueueSubmit");
-    let ran = probe("lost:triangle-strip:7x1", &COMPUTE).exits(2);
+    let files = Shaders::new();
+    let file = files.path("lost.md");
+    let more = [&COMPUTE[..], &["--report", file.to_str().unwrap()]].concat();
+    let ran = probe("lost:triangle-strip:7x1", &more).exits(2);
+    let text = std::fs::read_to_string(&file).unwrap();
+    for part in ["# Transform feedback: lost (triangle-strip)", "## Log", "going on in child"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
     for part in ["triangle-strip: lost on compute", "7 vertices x 1", "2 of 28 cases could not run"]
     {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
@@ -105,6 +112,19 @@ fn a_driver_that_does_not_return_is_told_with_its_case() {
     assert!(losses[0]["how"].as_str().unwrap().contains("did not answer"), "{losses:#?}");
     assert_eq!(losses[0]["case"]["vertex_count"], 7);
     assert_eq!(report["cells"][0]["passed"], 13);
+}
+
+#[test]
+fn what_does_not_fit_the_memory_is_left_out_and_told() {
+    let all = ["probe", "--device", "0", "--shader", "identify", "--topology", "triangle-strip"];
+    let all = [&all[..], &COMPUTE, &["--json"]].concat();
+    let small = vkxfb(&[&all[..], &["--memory", "64M"]].concat()).exits(0).json();
+    let report = &small["reports"][0];
+    assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2 * 2, "{:#}", report["cells"][0]);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("more than 64 MiB (--memory)"), "{note}");
+    vkxfb(&[&all[..], &["--memory", "64K"]].concat()).refuses(&["the limit is"]);
+    vkxfb(&[&all[..], &["--memory", "64X"]].concat()).refuses(&["such as 256M"]);
 }
 
 /// Each case is right alone, and the probe says so, but not that all is right.

@@ -8,6 +8,7 @@ mod capture;
 mod conformance;
 mod contents;
 mod draw_features;
+mod driver;
 mod error;
 mod fetching;
 mod inject;
@@ -47,14 +48,15 @@ use self::instance::Instance;
 /// there, and it is waited for.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The devices of this machine.
+/// The devices of this machine, or of a driver: the options say which driver, how much of the devices, and whether
+/// the validation layer looks on.
 ///
 /// # Errors
-/// [`GpuError::NoLoader`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
+/// [`GpuError::NoLoader`], [`GpuError::Driver`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
 /// [`GpuError::NoValidationLayer`], or a failed query.
-pub fn devices(profile: Profile, validation: bool) -> Result<Vec<DeviceInfo>, GpuError> {
-    let instance = Instance::new(profile, validation)?;
-    Ok(instance.devices(profile)?.into_iter().map(|(_, info)| info).collect())
+pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
+    let instance = Instance::new(options)?;
+    Ok(instance.devices(options.profile)?.into_iter().map(|(_, info)| info).collect())
 }
 
 /// Whether the device still works.
@@ -103,7 +105,7 @@ impl Gpu {
     /// Those of [`devices`]; [`GpuError::UnknownDevice`], [`GpuError::NoQueue`],
     /// [`GpuError::NoBackend`], or a failed command.
     pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
-        let instance = Instance::new(options.profile, options.validation)?;
+        let instance = Instance::new(options)?;
         let devices = instance.devices(options.profile)?;
         let device_count = devices.len();
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;

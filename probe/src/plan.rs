@@ -22,14 +22,24 @@ const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
 /// The maximum size in bytes of the records and captures of one batch. The large draws need most of
-/// it. Several copies are in memory at a time.
+/// it. Several copies are in memory at a time: [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
+
+/// How often a batch is in memory at a time: what it starts as, what is captured to, what is copied back and what is
+/// compared, on the host and on the device. Measured, and rounded up.
+const COPIES: u64 = 5;
+
+/// The maximum size of a batch that takes no more memory than that, [`MAX_BATCH_BYTES`] at most.
+pub const fn batch_bytes_within(memory: u64) -> u64 {
+    let bytes = memory / COPIES;
+    if bytes < MAX_BATCH_BYTES { bytes } else { MAX_BATCH_BYTES }
+}
 
 /// Draws that would need too much memory, or whose size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
-     {bytes} bytes: the limit is {MAX_BATCH_BYTES}"
+     {bytes} bytes, of which several copies are in memory: the limit is {limit}"
 )]
 pub struct BatchTooLarge {
     /// Name of the shader.
@@ -42,6 +52,8 @@ pub struct BatchTooLarge {
     pub instance_count: u32,
     /// The bytes that they need; saturates at `u64::MAX`.
     pub bytes: u64,
+    /// The bytes that a batch may take.
+    pub limit: u64,
 }
 
 /// What to run.
@@ -65,6 +77,9 @@ pub struct Plan {
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
     /// that take more are left out.
     pub max_capture_buffer: u64,
+    /// Bytes of the largest batch: [`batch_bytes_within`]. Draws go into as many batches as it takes, and large draws
+    /// that take more are left out.
+    pub max_batch_bytes: u64,
     /// Whether the run stops after the first case that is wrong or could not run.
     pub fail_fast: bool,
 }
@@ -89,6 +104,8 @@ pub struct CaseGroup<'a> {
     pub provoking: ProvokingVertex,
     /// The topology.
     pub topology: PrimitiveTopology,
+    /// [`Plan::max_batch_bytes`]
+    pub max_batch_bytes: u64,
 }
 
 impl CaseGroup<'_> {
@@ -97,6 +114,18 @@ impl CaseGroup<'_> {
     /// # Errors
     /// [`BatchTooLarge`]
     pub fn check(&self, batch: &[(u32, u32)]) -> Result<(), BatchTooLarge> {
+        let (bytes, limit) = (self.bytes(batch), self.max_batch_bytes);
+        if bytes <= limit {
+            return Ok(());
+        }
+        let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
+        let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
+        let (shader, topology) = (self.subject.name.clone(), self.topology);
+        Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes, limit })
+    }
+
+    /// Bytes of the records and captures of a batch; saturates at `u64::MAX`.
+    fn bytes(&self, batch: &[(u32, u32)]) -> u64 {
         let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
         let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
         let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
@@ -115,12 +144,25 @@ impl CaseGroup<'_> {
             captured.saturating_mul(strides).saturating_add(inputs)
         });
         let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
-        let bytes = captures.fold(records, u64::saturating_add);
-        if bytes <= MAX_BATCH_BYTES {
-            return Ok(());
+        captures.fold(records, u64::saturating_add)
+    }
+
+    /// Splits draws, in order, into batches that fit. One that does not fit alone is a batch of its own.
+    fn split(&self, draws: Vec<(u32, u32)>) -> Vec<Vec<(u32, u32)>> {
+        let mut batches: Vec<Vec<(u32, u32)>> = Vec::new();
+        for draw in draws {
+            match batches.last_mut() {
+                Some(batch) => {
+                    batch.push(draw);
+                    if self.bytes(batch) > self.max_batch_bytes {
+                        batch.pop();
+                        batches.push(vec![draw]);
+                    }
+                }
+                None => batches.push(vec![draw]),
+            }
         }
-        let (shader, topology) = (self.subject.name.clone(), self.topology);
-        Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes })
+        batches
     }
 }
 
@@ -143,6 +185,7 @@ impl Plan {
             instance_counts: INSTANCE_COUNTS.to_vec(),
             large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
             max_capture_buffer: MAX_BUFFER_SIZE,
+            max_batch_bytes: MAX_BATCH_BYTES,
             fail_fast: false,
         })
     }
@@ -151,6 +194,17 @@ impl Plan {
     pub fn quick(&mut self) {
         self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
         self.large = None;
+    }
+
+    /// Vertices of the large draws, if some of them are left out because they do not fit the memory.
+    pub fn large_left_out(&self) -> Option<u32> {
+        let unlimited = Self { max_batch_bytes: MAX_BATCH_BYTES, ..self.clone() };
+        let count = |plan: &Self| {
+            let batches = plan.all_batches();
+            let draws = batches.iter().flat_map(|batch| &batch.draws);
+            draws.filter(|draw| Some(draw.0) == self.large).count()
+        };
+        self.large.filter(|_| count(self) < count(&unlimited))
     }
 
     /// Checks every batch before the run starts.
@@ -173,6 +227,7 @@ impl Plan {
                         subject,
                         provoking: *provoking,
                         topology: *topology,
+                        max_batch_bytes: self.max_batch_bytes,
                     })
                 })
             })
@@ -202,12 +257,14 @@ impl Plan {
         let large = self.large.filter(|vertices| {
             let bytes = group.topology.output_count(*vertices) * u64::from(stride);
             let fits = group.backend != Backend::Compute || bytes <= self.max_capture_buffer;
-            fits && is_first
+            let in_memory = group.bytes(&[(*vertices, 1)]) <= self.max_batch_bytes;
+            fits && in_memory
+                && is_first
                 && group.subject.has_formulas()
                 && group.provoking == ProvokingVertex::First
                 && LARGE_TOPOLOGIES.contains(&group.topology)
         });
-        let mut batches = vec![small];
+        let mut batches = group.split(small);
         batches.extend(large.map(|vertices| vec![(vertices, 1)]));
         batches
     }
@@ -234,5 +291,29 @@ mod tests {
             }
             assert!(plan.check().is_err());
         }
+    }
+
+    /// Nothing but large draws is left out where there is little memory.
+    #[test]
+    fn batches_fit_the_memory() {
+        let draws = |plan: &Plan| -> Vec<(u32, u32)> {
+            plan.all_batches().into_iter().flat_map(|batch| batch.draws).collect()
+        };
+        let mut plan = Plan::full(&[Backend::Compute], 65535).unwrap();
+        let (all, large) = (draws(&plan), plan.large.unwrap());
+        let batches = plan.all_batches().len();
+        plan.max_batch_bytes = batch_bytes_within(4 << 20);
+        plan.check().unwrap();
+        assert_eq!(plan.large_left_out(), Some(large));
+        for batch in plan.all_batches() {
+            assert!(batch.group.bytes(&batch.draws) * COPIES <= 4 << 20, "{:?}", batch.draws);
+        }
+        let small: Vec<_> = all.iter().copied().filter(|draw| draw.0 != large).collect();
+        assert_eq!(draws(&plan), small);
+        assert_eq!(all.len() - small.len(), 2, "large draws, of two topologies");
+        assert!(plan.all_batches().len() > batches, "no batch was split");
+        plan.max_batch_bytes = batch_bytes_within(64 << 10);
+        let error = plan.check().unwrap_err();
+        assert_eq!(error.limit, (64 << 10) / COPIES);
     }
 }

@@ -89,9 +89,9 @@ impl Isolated<'_> {
             };
             let Some(at) = at else {
                 if report.losses.is_empty() {
-                    bail!("a child process {how} before its first case");
+                    bail!("of a child process, before its first case: {how}");
                 }
-                let why = format!("left out: a child process {how} before its first case");
+                let why = format!("left out: of a child process, before its first case: {how}");
                 leave_out(&batches[from.batch..], &why, report);
                 return Ok(());
             };
@@ -101,8 +101,7 @@ impl Isolated<'_> {
             of_batch = if lost_batch == Some(at.batch) { of_batch + 1 } else { 1 };
             lost_batch = Some(at.batch);
             let next_batch = Position { batch: at.batch + 1, case: 0 };
-            from = record(at, batch, &format!("the process that captured it {how}"), report)
-                .unwrap_or(next_batch);
+            from = record(at, batch, &how, report).unwrap_or(next_batch);
             if report.losses.len() >= MOST {
                 let why = format!("left out: the device was lost with {MOST} cases");
                 leave_out(&batches[from.batch..], &why, report);
@@ -154,12 +153,12 @@ impl Isolated<'_> {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = (self.timeout + SPARE).as_secs();
-                    let how = format!("did not answer for {seconds} s, and was ended");
+                    let how = format!("its process did not answer for {seconds} s, and was ended");
                     return Ok(End::Lost { at, how });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = child.process.wait().context("cannot wait for a child process")?;
-                    return Ok(End::Lost { at, how: format!("ended ({status})") });
+                    return Ok(End::Lost { at, how: format!("its process ended ({status})") });
                 }
             };
             let event = serde_json::from_str(&line)
@@ -178,7 +177,7 @@ impl Isolated<'_> {
                         return Ok(End::Done);
                     }
                 }
-                Event::Lost(how) => return Ok(End::Lost { at, how: format!("says: {how}") }),
+                Event::Lost(how) => return Ok(End::Lost { at, how }),
                 Event::Done(messages) => {
                     report.validation.extend(messages);
                     return Ok(End::Done);

@@ -23,16 +23,21 @@ pub fn lavapipe_in(directory: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Whether the library that a manifest names can be loaded.
-fn loads(manifest: &Path) -> bool {
-    let Ok(text) = std::fs::read_to_string(manifest) else { return false };
-    let Ok(json) = serde_json::from_str::<serde_json::Value>(&text) else { return false };
-    let Some(library) = json["ICD"]["library_path"].as_str() else { return false };
+/// The library that a manifest names.
+pub fn library(manifest: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(manifest).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let library = json["ICD"]["library_path"].as_str()?;
     // A path is relative to the manifest; the dynamic linker looks up a name.
-    let library = match library.contains('/') {
+    Some(match library.contains('/') {
         true => manifest.parent().unwrap_or(Path::new("")).join(library),
         false => PathBuf::from(library),
-    };
+    })
+}
+
+/// Whether the library that a manifest names can be loaded.
+fn loads(manifest: &Path) -> bool {
+    let Some(library) = library(manifest) else { return false };
     // SAFETY: the library is a Vulkan driver, which the loader would load, too.
     unsafe { libloading::Library::new(library) }.is_ok()
 }

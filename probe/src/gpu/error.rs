@@ -1,5 +1,6 @@
 //! Why there is no device, or no result.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ash::vk;
@@ -17,6 +18,14 @@ pub enum GpuError {
         /// What the dynamic linker said.
         reason: String,
     },
+    /// A driver's library cannot be used without the loader.
+    #[error("{}: {reason}", .file.display())]
+    Driver {
+        /// The library.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The loader found no driver.
     #[error("the Vulkan loader found no driver (no usable ICD; see VK_DRIVER_FILES)")]
     NoDriver,
@@ -31,7 +40,7 @@ pub enum GpuError {
         /// Index and name of each device.
         available: Vec<String>,
     },
-    /// The validation layer is not installed.
+    /// The validation layer is not installed, or there is no loader that loads layers.
     #[error("VK_LAYER_KHRONOS_validation is not installed")]
     NoValidationLayer,
     /// The instance lacks an extension.

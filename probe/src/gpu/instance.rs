@@ -10,7 +10,7 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 use super::conformance::conformance_version;
 use super::messages::{Messages, messenger_info};
 use super::tools::tools;
-use super::{DeviceInfo, GpuError, Profile};
+use super::{DeviceInfo, GpuError, OpenOptions, Profile, driver};
 
 /// The validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -78,11 +78,17 @@ fn has_driver(entry: &ash::Entry) -> bool {
 }
 
 impl Instance {
-    /// Creates an instance, with the validation layer if `validation`.
-    pub(super) fn new(profile: Profile, validation: bool) -> Result<Self, GpuError> {
-        // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
-        let entry = unsafe { ash::Entry::load() }
-            .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?;
+    /// Creates an instance of the loader or of the driver, with the validation layer if that is wanted.
+    pub(super) fn new(options: &OpenOptions) -> Result<Self, GpuError> {
+        let OpenOptions { profile, validation, .. } = *options;
+        let entry = match &options.driver {
+            // Such an entry cannot be asked for layers.
+            Some(_) if validation => return Err(GpuError::NoValidationLayer),
+            Some(file) => driver::load(file)?,
+            // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
+            None => unsafe { ash::Entry::load() }
+                .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?,
+        };
         // SAFETY: no precondition.
         let loader = unsafe { entry.try_enumerate_instance_version() }
             .map_err(vulkan_error("vkEnumerateInstanceVersion"))?

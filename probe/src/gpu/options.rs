@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use ash::vk;
@@ -62,6 +63,8 @@ impl FromStr for DeviceSelector {
 pub struct OpenOptions {
     /// Which; the loader's first by default.
     pub device: Option<DeviceSelector>,
+    /// A driver's library, which is loaded in place of the Vulkan loader. There are no layers then.
+    pub driver: Option<PathBuf>,
     /// How much of it.
     pub profile: Profile,
     /// How captures by compute reach memory.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Failure, ProbeReport};
+use super::{Failure, LostCase, ProbeReport};
 use crate::diagnose::Fault;
 use crate::table;
 
@@ -54,7 +54,13 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
             lines.add(format!("# Transform feedback: {fault} ({})\n", case.topology));
             lines.add(format!("{mismatch}.\n\nRepeat it with\n\n    {command}\n"));
         }
-        None => lines.add("# Transform feedback: no capture came out wrong\n"),
+        None => match reports.iter().find_map(|report| report.losses.first()) {
+            Some(LostCase { case, how, command, .. }) => {
+                lines.add(format!("# Transform feedback: lost ({})\n", case.topology));
+                lines.add(format!("{case}: {how}.\n\nRepeat it with\n\n    {command}\n"));
+            }
+            None => lines.add("# Transform feedback: no capture came out wrong\n"),
+        },
     }
     for report in reports {
         add_device(&mut lines, report);

@@ -44,10 +44,13 @@ impl RecordTable {
     }
 }
 
+/// A shader, and the vertices and instances of the largest draw of a batch.
+type BatchName = (String, u32, u32);
+
 /// The records of shaders from files as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
-    first: Vec<(String, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
+    first: Vec<(BatchName, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
 }
 
 impl References {
@@ -95,8 +98,9 @@ impl References {
             bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
         });
         let name = &group.subject.name;
-        match self.first.iter().find(|(n, ..)| n == name) {
-            None => self.first.push((name.clone(), group.backend, records.clone())),
+        let batch = (name.clone(), vertices, instances);
+        match self.first.iter().find(|(first, ..)| *first == batch) {
+            None => self.first.push((batch, group.backend, records.clone())),
             Some((_, first, reference)) => {
                 let differences = compare(
                     group.subject,

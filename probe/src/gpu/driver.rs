@@ -1,0 +1,65 @@
+//! A driver's library without the Vulkan loader, as boards have it where none is installed.
+
+use std::path::Path;
+
+use ash::{StaticFn, vk};
+use libloading::Library;
+
+use super::GpuError;
+
+/// The version of the interface between loader and driver that is offered: from 5 on, drivers of Vulkan 1.0 have to
+/// take instances of later versions; 6 and 7 are about functions that are not used here.
+const INTERFACE_VERSION: u32 = 5;
+
+/// `vk_icdNegotiateLoaderICDInterfaceVersion`
+type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
+
+/// Loads a driver, and takes the loader's place. It stays loaded until the process ends.
+pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
+    let refused = |reason: String| GpuError::Driver { file: file.to_owned(), reason };
+    // SAFETY: loading a driver runs its initialisers, as it does when the Vulkan loader loads it.
+    let library = unsafe { Library::new(file) }.map_err(|error| refused(error.to_string()))?;
+    // Drivers of version 0 of the interface, which have the plain name, have not got the others.
+    // SAFETY: the interface says the types.
+    let (negotiate, get) = unsafe {
+        let get = |name: &[u8]| library.get::<vk::PFN_vkGetInstanceProcAddr>(name).map(|get| *get);
+        let negotiate = library.get::<Negotiate>(b"vk_icdNegotiateLoaderICDInterfaceVersion\0");
+        let get = get(b"vk_icdGetInstanceProcAddr\0").or_else(|_| get(b"vkGetInstanceProcAddr\0"));
+        (negotiate.ok().map(|negotiate| *negotiate), get)
+    };
+    let get_instance_proc_addr = get.map_err(|_| {
+        refused("it is no Vulkan driver: it has no vk_icdGetInstanceProcAddr".to_owned())
+    })?;
+    if let Some(negotiate) = negotiate {
+        let mut version = INTERFACE_VERSION;
+        // SAFETY: it takes one number, and comes before all other calls.
+        let result = unsafe { negotiate(&raw mut version) };
+        if result != vk::Result::SUCCESS {
+            let offered = INTERFACE_VERSION;
+            return Err(refused(format!(
+                "it refuses version {offered} of its interface: {result}"
+            )));
+        }
+    }
+    // What was got of it is called as long as the process runs.
+    std::mem::forget(library);
+    // SAFETY: the function is the driver's, which stays loaded.
+    Ok(unsafe { ash::Entry::from_static_fn(StaticFn { get_instance_proc_addr }) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_driver_is_refused_by_name() {
+        let refuse = |file: &str| load(Path::new(file)).err().unwrap().to_string();
+        let missing = refuse("/missing/libvulkan_none.so");
+        assert!(missing.contains("/missing/libvulkan_none.so"), "{missing}");
+        #[cfg(target_os = "linux")]
+        {
+            let other = refuse("libc.so.6");
+            assert!(other.contains("libc.so.6: it is no Vulkan driver"), "{other}");
+        }
+    }
+}
