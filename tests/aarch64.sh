@@ -1,11 +1,10 @@
 #!/bin/sh
-# tests/aarch64.sh COMMAND... | --is-possible
+# tests/aarch64.sh COMMAND...
 #
 # Runs COMMAND with what builds for aarch64 Linux (and for x86_64, with the same compiler), and runs what was built. It
 # is fetched on the first call, into target/aarch64, some 1.2 GB unpacked, and nothing of it is installed: removing that
 # directory removes it all. tests/setup.sh --aarch64 calls this when what it cares for is there. Needs Debian 12 on
-# x86_64, and neither root nor a foreign architecture of dpkg. With --is-possible only says, by its exit status, whether
-# this is such a system.
+# x86_64, and neither root nor a foreign architecture of dpkg.
 #
 # - rustc-web of Debian 12, which is newer than its rustc, with its standard libraries for both. (rustup's toolchain
 #   may lack one of them, and libraries of one compiler are of no use to the other.) Debian's package conflicts with
@@ -105,7 +104,6 @@ END
 
 [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
     fail 'needs Debian 12 on x86_64'
-[ "${1-}" != --is-possible ] || exit 0
 [ "$(cat "$here/complete" 2>/dev/null)" = "$(versions)" ] || {
     echo 'tests/aarch64.sh: fetching what builds for aarch64 and runs it (350 MB) into target/aarch64' >&2
     fetch
