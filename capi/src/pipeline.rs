@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::lower::{Shader, compute};
-use vkxfb::runtime::{Pipeline, PipelineDesc, vulkan};
+use vkxfb::runtime::{DrawClass, Pipeline, PipelineDesc, vulkan};
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
@@ -40,7 +40,8 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// Descriptor set layouts of the application's pipeline layout. The stages of each binding that
     /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
-    /// A pipeline cache, or `VK_NULL_HANDLE`.
+    /// `VK_NULL_HANDLE`, or a pipeline cache, through which all Vulkan pipelines are compiled at
+    /// once. Without one each of them is compiled when a draw is first recorded that needs it.
     pub pipeline_cache: vk::PipelineCache,
 }
 
@@ -128,6 +129,10 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     let target = shared.context.compute_target(set_layouts.len())?;
     let options = compute::Options { vertex_input: &vertex_input, target };
     let lowered = compute::lower(&shader, &options)?;
+    let prepared: &[DrawClass] = match info.pipeline_cache == vk::PipelineCache::null() {
+        true => &[],
+        false => &DrawClass::ALL,
+    };
     let desc = PipelineDesc {
         shader: &lowered,
         topology: topology(assembly.topology)?,
@@ -137,6 +142,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
         vertex_input: &vertex_input,
         set_layouts,
         render_pass: vk::RenderPass::null(),
+        prepared,
         cache: info.pipeline_cache,
     };
     // SAFETY: as above.

@@ -136,6 +136,7 @@ impl ShaderWorker {
             set_layouts: &[],
             dynamic_topology: !case.specialize,
             render_pass: self.gpu.render_pass(),
+            prepared: &[],
             cache: ash::vk::PipelineCache::null(),
         };
         let pipeline = self.timed("pipelines", |worker| {
