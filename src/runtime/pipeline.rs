@@ -226,7 +226,7 @@ enum Raw {
     Graphics(vk::Pipeline),
     /// A graphics pipeline that the application owns, with its layout.
     Foreign(vk::Pipeline),
-    Compute(ComputePipelines),
+    Compute(Box<ComputePipelines>),
 }
 
 #[derive(Debug)]
@@ -281,7 +281,7 @@ impl Pipeline {
         let backend = shader.backend();
         ctx.name(raw_layout, &format!("vkxfb {}", backend.name()));
         let raw = match backend {
-            Backend::Compute => Ok(Raw::Compute(ComputePipelines::new(ctx, desc, entry))),
+            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(ctx, desc, entry)))),
             Backend::Native | Backend::Vertex => {
                 // SAFETY: the caller's contract; the layout was created for this description.
                 let raw = unsafe { graphics_pipeline(ctx, desc, raw_layout, &entry) };

@@ -4,8 +4,9 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use super::create::{PipelineSpecialization, compute_pipeline};
+use super::create::{PipelineSpecialization, compute_pipeline, specialized};
 use super::{DrawClass, PipelineDesc};
+use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 
@@ -13,7 +14,7 @@ use crate::runtime::{Context, RuntimeError};
 /// from when a draw first needs them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {
-    words: Vec<u32>,
+    shader: Lowered,
     entry: CString,
     variants: [(PipelineSpecialization, LazyPipeline); DrawClass::ALL.len()],
 }
@@ -23,7 +24,7 @@ impl ComputePipelines {
     pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, entry: CString) -> Self {
         let variant =
             |class| (PipelineSpecialization::new(ctx, desc, class), LazyPipeline::default());
-        Self { words: desc.shader.words.clone(), entry, variants: DrawClass::ALL.map(variant) }
+        Self { shader: desc.shader.clone(), entry, variants: DrawClass::ALL.map(variant) }
     }
 
     /// Returns the pipeline for a class of draws, and creates it if it does not exist.
@@ -41,10 +42,11 @@ impl ComputePipelines {
         let (constants, pipeline) = &self.variants[class as usize];
         pipeline.get_or_make(|| {
             let _span = tracing::debug_span!("variant", ?class).entered();
-            let constants = constants.info();
+            let words = specialized(&self.shader, constants)?;
+            let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
-                compute_pipeline(ctx.device(), cache, layout, &self.words, &self.entry, &constants)
+                compute_pipeline(ctx.device(), cache, layout, &words, &self.entry, &none)
             }?;
             let name = match class {
                 DrawClass::Every => "vkxfb compute",

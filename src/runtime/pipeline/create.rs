@@ -1,5 +1,6 @@
 //! Creates the Vulkan objects of a pipeline.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 use ash::vk;
@@ -9,6 +10,7 @@ use crate::lower::{Backend, Lowered, ResourcePlan};
 use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
+use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
 /// The stage that captures.
@@ -76,16 +78,17 @@ pub(super) unsafe fn graphics_pipeline(
     entry: &CStr,
 ) -> Result<vk::Pipeline, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
-    let constants = desc.specialization(ctx);
+    let words = match shader.backend() {
+        Backend::Vertex => Cow::from(specialized(shader, &desc.specialization(ctx))?),
+        Backend::Native | Backend::Compute => Cow::from(&shader.words),
+    };
     // SAFETY: the caller's contract.
     unsafe {
-        with_module(device, &shader.words, |module| {
-            let info = constants.info();
+        with_module(device, &words, |module| {
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(capture_stage(shader.backend()))
                 .module(module)
-                .name(entry)
-                .specialization_info(&info);
+                .name(entry);
             create_graphics(device, desc, layout, stage)
         })
     }
@@ -124,6 +127,16 @@ impl PipelineSpecialization {
             .data(bytemuck::cast_slice(&self.values))
     }
 
+    /// The values for [`Lowered::specialized`].
+    pub fn constants(&self) -> Vec<SpecializationConstant<'_>> {
+        let values = self.entries.iter().zip(&self.values);
+        let constant = |(entry, value): (&vk::SpecializationMapEntry, _)| SpecializationConstant {
+            constant_id: entry.constant_id,
+            data: bytemuck::bytes_of(value),
+        };
+        values.map(constant).collect()
+    }
+
     /// Adds a `u32`, or a boolean as a `VkBool32`.
     fn push(&mut self, constant_id: u32, value: u32) {
         let size = size_of::<u32>();
@@ -131,6 +144,15 @@ impl PipelineSpecialization {
         self.entries.push(vk::SpecializationMapEntry { constant_id, offset, size });
         self.values.push(value);
     }
+}
+
+/// The words of a shader for a pipeline with these constants.
+pub(super) fn specialized(
+    shader: &Lowered,
+    constants: &PipelineSpecialization,
+) -> Result<Vec<u32>, RuntimeError> {
+    let words = shader.specialized(&constants.constants());
+    words.map_err(|error| RuntimeError::InvalidShader(error.to_string()))
 }
 
 /// Creates a compute pipeline from SPIR-V words.
