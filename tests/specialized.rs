@@ -94,7 +94,9 @@ fn kernels_are_valid() {
             for size in [MIN_WORKGROUP_SIZE, MAX_WORKGROUP_SIZE] {
                 let words = kernel::lower(kernel, resources, size).unwrap();
                 common::validate(&words, "vulkan1.3");
-                assert_eq!(count(&words, Op::FunctionCall), 0, "{kernel:?}");
+                // That returns from within a loop.
+                let calls = usize::from(kernel == Kernel::Restart);
+                assert_eq!(count(&words, Op::FunctionCall), calls, "{kernel:?}");
             }
         }
     }
