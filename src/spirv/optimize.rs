@@ -16,6 +16,8 @@
 
 mod constructs;
 mod dead;
+mod joins;
+mod loops;
 mod memory;
 mod simplify;
 mod source;
@@ -105,6 +107,8 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
     };
     untracked.extend(source.indexed().filter(has_array));
     let mut refused = HashSet::new();
+    // Some drivers turn a return within a construct into variables and branches.
+    let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
         let known = Known {
             source: &source,
@@ -113,6 +117,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
             decorations: &decorations,
             glsl,
             limit,
+            returns_early,
         };
         match Written::of(known, Values::new(module, &declarations), &private, entry.function) {
             Ok(written) => {
@@ -128,6 +133,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
                 refused.insert(function);
                 source.references(function, &mut untracked);
             }
+            Err(Stop::Refuse(_)) if !returns_early => returns_early = true,
             Err(stop) => return Err(stop),
         }
     }

@@ -1,14 +1,11 @@
-//! Selections, loops and returns.
-
-use std::collections::HashSet;
+//! Selections and returns.
 
 use spirv::Op;
 
-use super::memory::{NOTHING, State};
+use super::Stop;
+use super::memory::NOTHING;
 use super::source::{Block, Merge};
 use super::walk::{Edge, Frame, Kind, Return, Step, Target, Walk, phi_value};
-use super::{Stop, simplify};
-use crate::spirv::declarations::Type;
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 
@@ -136,7 +133,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Begins a block, whose label is written to that place.
-    fn begin_block(&mut self, place: Option<usize>) -> Id {
+    pub(super) fn begin_block(&mut self, place: Option<usize>) -> Id {
         let out = self.values.fresh();
         if let Some(place) = place {
             self.values.words[place] = out.0;
@@ -326,13 +323,13 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Ends the innermost construct, and returns its merge block.
-    fn close(&mut self) -> Result<Target, Stop> {
+    pub(super) fn close(&mut self) -> Result<Target, Stop> {
         self.depth -= 1;
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
     /// Continues behind a construct.
-    fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
+    pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
         let Target { label, out, mut edges, kind } = target;
         let returns = match &kind {
             Kind::If(returns) | Kind::Switch(returns) => returns.len(),
@@ -367,8 +364,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// `return`: out of one construct after the other.
-    fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
-        if frame.is_entry {
+    pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
+        if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);
             return Ok(Step::Ended);
         }
@@ -384,159 +381,5 @@ impl<'s> Walk<'s, '_> {
         let out = target.out;
         self.values.push(Op::Branch, &[out.0]);
         Ok(Step::Ended)
-    }
-
-    /// Begins the block that the returns of a construct lead to.
-    fn join_returns(&mut self, frame: &mut Frame<'s>, out: Id, kind: Kind) -> Result<Step, Stop> {
-        let (Kind::If(returns) | Kind::Switch(returns)) = kind else { return Err(Stop::GiveUp) };
-        let states: Vec<(&State, Id)> = returns.iter().map(|r| (&r.state, r.block)).collect();
-        self.join_states(&states, out);
-        let ty = self.known.source.instruction(frame.function.head).id(0);
-        let values: Vec<(Id, Id)> = returns.iter().map(|r| (r.value, r.block)).collect();
-        let value = self.join_parts(ty, &values);
-        self.give_back(frame, value)
-    }
-
-    /// The same as [`join_values`](Self::join_values) as the last value of a block, part by part if
-    /// the parts are known: what is the same on all paths stays known.
-    fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
-        let Some(Type::Struct { members }) = self.values.ty(ty) else {
-            return self.join_values(ty, values);
-        };
-        let mut parts = Vec::with_capacity(members.len());
-        for number in 0..members.len() as u32 {
-            let mut of_part = Vec::with_capacity(values.len());
-            for (value, block) in values {
-                match simplify::known_part(&mut self.values, *value, number) {
-                    Some(part) => of_part.push((part, *block)),
-                    None => return self.join_values(ty, values),
-                }
-            }
-            parts.push(of_part);
-        }
-        let joined: Vec<Id> = members
-            .iter()
-            .zip(parts)
-            .map(|(member, values)| self.join_values(*member, &values))
-            .collect();
-        self.values.construct(ty, &joined)
-    }
-
-    /// Begins a block with several predecessors.
-    fn join(&mut self, edges: &[Edge], out: Id) {
-        let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
-        self.join_states(&states, out);
-    }
-
-    fn join_states(&mut self, states: &[(&State, Id)], out: Id) {
-        self.values.push(Op::Label, &[out.0]);
-        self.block = out;
-        let count = states.iter().map(|(state, _)| state.len()).min().unwrap_or(0);
-        let mut joined = State::with_capacity(count);
-        for leaf in 0..count {
-            let first = states[0].0[leaf];
-            if states.iter().all(|(state, _)| state[leaf] == first) {
-                joined.push(first);
-                continue;
-            }
-            let values: Vec<(Id, Id)> = states.iter().map(|(s, block)| (s[leaf], *block)).collect();
-            let ty = self.tracked.leaf_types[leaf];
-            joined.push(self.join_values(ty, &values));
-        }
-        self.state = joined;
-    }
-
-    pub(super) fn walk_loop(
-        &mut self,
-        frame: &mut Frame<'s>,
-        label: Id,
-        block: &'s Block,
-        merge: Id,
-        next: Id,
-    ) -> Result<Step, Stop> {
-        if next == label {
-            return Err(frame.refuse());
-        }
-        let stored = self.known.source.stored_in_loop(frame.function, label, merge);
-        let stored: HashSet<Id> = stored.into_iter().map(|id| frame.lookup(id)).collect();
-        let leaves: HashSet<usize> =
-            stored.iter().flat_map(|id| self.tracked.leaves(&self.values, *id)).collect();
-        let mut leaves: Vec<usize> = leaves.into_iter().collect();
-        leaves.sort_unstable();
-
-        let before = self.block;
-        let header = self.values.fresh();
-        self.values.push(Op::Branch, &[header.0]);
-        self.values.begin_scope();
-        self.values.push(Op::Label, &[header.0]);
-        self.block = header;
-        // The values of the last iteration are written when they are known.
-        let mut open = Vec::new();
-        for leaf in leaves {
-            let ty = self.tracked.leaf_types[leaf];
-            let value = match self.state[leaf] {
-                NOTHING => self.values.undefined(ty),
-                value => value,
-            };
-            let place = self.values.words.len() + 5;
-            let id = self.values.define(Op::Phi, ty, &[value.0, before.0, 0, 0]);
-            self.state[leaf] = id;
-            open.push((Ok(leaf), place, id, ty));
-        }
-        for span in &block.phis {
-            let i = self.known.source.instruction(*span);
-            let value = self.plain(frame, i.id(1))?;
-            let place = self.values.words.len() + 5;
-            let id = self.values.define(Op::Phi, i.id(0), &[value.0, before.0, 0, 0]);
-            self.annotate(i.id(1), id);
-            frame.ids.insert(i.id(1), id);
-            open.push((Err(i), place, id, i.id(0)));
-        }
-        let [merge_out, next_out] = [(); 2].map(|()| self.values.fresh());
-        let control = block.merge_at.map(|at| self.known.source.instruction(at));
-        let control = control.and_then(|i| i.operands().get(2..)).unwrap_or(&[0]);
-        self.values.push(Op::LoopMerge, &[&[merge_out.0, next_out.0], control].concat());
-        let place = self.values.words.len() + 1;
-        self.values.push(Op::Branch, &[0]);
-        self.begin_block(Some(place));
-
-        let target = |label, out, kind| Target { label, out, edges: Vec::new(), kind };
-        self.targets.push(target(merge, merge_out, Kind::Loop));
-        self.targets.push(target(next, next_out, Kind::Next));
-        self.nest()?;
-        let step = self.walk_block(frame, label, block)?;
-        self.walk(frame, step)?;
-        let Some(continued) = self.targets.pop() else { return Err(Stop::GiveUp) };
-        self.targets.push(target(label, header, Kind::Next));
-        if continued.edges.is_empty() {
-            self.values.push(Op::Label, &[next_out.0]);
-            self.values.push(Op::Branch, &[header.0]);
-            for (_, place, id, _) in open {
-                self.values.words[place..place + 2].copy_from_slice(&[id.0, next_out.0]);
-            }
-            self.targets.pop();
-        } else {
-            self.join(&continued.edges, next_out);
-            self.walk(frame, Step::At(next, continued.edges))?;
-            let back = self.targets.pop().map(|target| target.edges).unwrap_or_default();
-            let [edge] = &back[..] else { return Err(frame.refuse()) };
-            for (of, place, _, ty) in open {
-                let value = match of {
-                    Ok(leaf) => edge.state.get(leaf).copied().unwrap_or(NOTHING),
-                    Err(phi) => {
-                        let value = phi_value(phi, edge.from).ok_or_else(|| frame.refuse())?;
-                        self.plain(frame, value)?
-                    }
-                };
-                let value = match value {
-                    NOTHING => self.values.undefined(ty),
-                    value => value,
-                };
-                self.values.words[place..place + 2].copy_from_slice(&[value.0, edge.block.0]);
-            }
-        }
-        self.values.end_scope();
-        let target = self.close()?;
-        self.merge(frame, target)
     }
 }

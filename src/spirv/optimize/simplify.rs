@@ -29,7 +29,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
         (Op::CopyObject, [a]) => Some(Id(*a)),
         (Op::Bitcast, [a]) => (values.type_of(Id(*a)) == Some(ty)).then_some(Id(*a)),
         (Op::Select, [_, a, b]) if a == b => Some(Id(*a)),
-        (Op::Select, [condition, a, b]) => match values.bool(Id(*condition)) {
+        (Op::Select, [condition, a, b]) => match same_bool(values, Id(*condition)) {
             Some(true) => Some(Id(*a)),
             Some(false) => Some(Id(*b)),
             None => match (values.bool(Id(*a)), values.bool(Id(*b))) {
@@ -58,6 +58,15 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
         }
         _ => arithmetic(values, op, ty, operands),
     }
+}
+
+/// The value of a boolean, or of all components of a vector.
+fn same_bool(values: &Values<'_>, id: Id) -> Option<bool> {
+    let Some(vector) = values.definition(id).filter(|i| i.is(Op::CompositeConstruct)) else {
+        return values.bool(id);
+    };
+    let (first, rest) = vector.operands().get(2..)?.split_first()?;
+    rest.iter().all(|other| other == first).then(|| values.bool(Id(*first))).flatten()
 }
 
 fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {

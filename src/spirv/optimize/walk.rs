@@ -23,6 +23,8 @@ pub(super) struct Known<'s> {
     pub(super) glsl: Option<Id>,
     /// The most words that may be written.
     pub(super) limit: usize,
+    /// Whether the entry point returns from within constructs.
+    pub(super) returns_early: bool,
 }
 
 /// The walk, and what it has written.
@@ -156,7 +158,10 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.block = self.values.fresh();
         self.values.push(Op::Label, &[self.block.0]);
         let mut frame = self.frame(function, HashMap::new(), true)?;
-        self.walk(&mut frame, Step::At(function.first, Vec::new())).map(drop)
+        if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
+            self.values.push(Op::Return, &[]);
+        }
+        Ok(())
     }
 
     fn frame(
