@@ -13,6 +13,7 @@ use spirv::{Decoration, Op, StorageClass};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Shader, compute, vertex};
 use vkxfb::spirv::emit::{Builder, Code};
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Id, Module, Section, words_from_bytes};
 
 /// The minimum sizes of the modules, in words. The last function may exceed it.
@@ -47,6 +48,23 @@ fn lower_compute(bencher: Bencher<'_, '_>, size: usize) {
     bencher
         .counter(ItemsCount::new(words.len()))
         .bench(|| compute::lower(&Shader::new(black_box(&words)), &options).unwrap());
+}
+
+/// What a pipeline for a single draw of triangle strips is made of.
+#[divan::bench(args = SIZES)]
+fn specialize_compute(bencher: Bencher<'_, '_>, size: usize) {
+    let words = module(size);
+    let vertex_input = vertex_reads(&Shader::new(&words)).unwrap().packed_vertex_input();
+    let options = compute::Options::new(&vertex_input);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let ids = lowered.spec_ids().unwrap();
+    let (strips, no) = (2u32.to_ne_bytes(), 0u32.to_ne_bytes());
+    let constant = |constant_id, data| SpecializationConstant { constant_id, data };
+    let constants =
+        [constant(ids.topology, &strips), constant(ids.restart, &no), constant(ids.general, &no)];
+    bencher
+        .counter(ItemsCount::new(lowered.words.len()))
+        .bench(|| lowered.specialized(black_box(&constants)).unwrap());
 }
 
 /// Global variables instead of code, in a version of SPIR-V whose entry points list all of them.

@@ -43,7 +43,7 @@ pub fn main() -> Result<()> {
         let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
         let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
         let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered, &vertex_input))?;
-        let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+        let kernels = Kernels::new(&context)?;
         let mut arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
         let usage = context.capture_buffer_usage(Backend::Compute);
         let size = (EXPECTED.len() * size_of::<[f32; 4]>()) as u64;

@@ -8,7 +8,7 @@ use ash::vk;
 pub use crate::runtime::checks::check_limit;
 pub use crate::runtime::context::ContextId;
 pub use crate::runtime::fold::fold;
-pub use crate::runtime::pipeline::compute_pipelines;
+pub use crate::runtime::pipeline::compute_pipeline;
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};
 
 /// For `map_err`: makes an error from the name of the failed command and its result.

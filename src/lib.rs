@@ -50,7 +50,7 @@
 //!     let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
 //!     let lowered = compute::lower(&Shader::new(spirv), &options)?;
 //!     let pipeline = Pipeline::new(context, &PipelineDesc::new(&lowered, &vertex_input))?;
-//!     let kernels = Kernels::new(context, vk::PipelineCache::null())?;
+//!     let kernels = Kernels::new(context)?;
 //!     let mut capture = Capture::new(context, &kernels);
 //!
 //!     // In each frame: record what vkCmdBeginTransformFeedbackEXT, the draws and

@@ -99,6 +99,7 @@ impl Bench {
                 set_layouts: &[set.layout],
                 dynamic_topology: true,
                 render_pass: vk::RenderPass::null(),
+                prepared: &[],
                 cache: vk::PipelineCache::null(),
             };
             // SAFETY: the context is of a live device, and the layout is its.

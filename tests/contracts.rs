@@ -9,9 +9,9 @@ use common::device::{self, RESOURCES};
 use vkxfb::lower::kernel::{self, Kernel};
 use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, IndexBuffer, IndexType,
-    Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, ResultTarget,
-    RuntimeError, VertexBuffer, required_features,
+    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, DrawClass, IndexBuffer,
+    IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder,
+    ResultTarget, RuntimeError, VertexBuffer, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
@@ -65,6 +65,7 @@ fn make_pipeline(
         set_layouts,
         dynamic_topology: true,
         render_pass: gpu.render_pass(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device, and so are the layouts.
@@ -360,7 +361,7 @@ fn kernels_of_no_device_are_refused() {
     let kernels = unsafe {
         let (device, caps) = (gpu.context().device(), gpu.capabilities().clone());
         let ctx = Context::new(gpu.instance(), device, caps, native).unwrap();
-        Kernels::new(&ctx, vk::PipelineCache::null()).unwrap()
+        Kernels::new(&ctx).unwrap()
     };
     let mut arena: Arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     gpu.submit(|ctx, cmd| {
@@ -397,6 +398,10 @@ fn objects_of_another_device_are_left_alone() {
             specialize: false,
         },
     );
+    for class in DrawClass::ALL {
+        // SAFETY: the device is live.
+        unsafe { pipeline.prepare(owner.context(), class, vk::PipelineCache::null()) }.unwrap();
+    }
     other.destroy_pipeline(pipeline);
     device::close(other);
     // They still belong to the owner: the buffer, two pipelines and their layout.

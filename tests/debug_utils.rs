@@ -11,6 +11,7 @@ use ash::vk;
 use common::bare::BareInstance;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::compute;
+use vkxfb::lower::kernel::Kernel;
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
     Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
@@ -109,7 +110,8 @@ fn record(names: bool) -> Vec<String> {
         let options = compute::Options { vertex_input: &vertex_input, target };
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let pipeline = Pipeline::new(&ctx, &PipelineDesc::new(&lowered, &vertex_input)).unwrap();
-        let kernels = Kernels::new(&ctx, vk::PipelineCache::null()).unwrap();
+        let kernels = Kernels::new(&ctx).unwrap();
+        kernels.prepare(&ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
         let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
@@ -148,7 +150,7 @@ fn objects_have_names_and_captures_labels_where_they_are_wanted() {
     assert_eq!(record(false), [""; 0]);
     let told = record(true);
     for expected in [
-        "PIPELINE vkxfb compute",
+        "PIPELINE vkxfb compute without indices",
         "PIPELINE_LAYOUT vkxfb compute",
         "PIPELINE vkxfb setup",
         "BUFFER vkxfb upload",

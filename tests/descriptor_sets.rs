@@ -111,6 +111,7 @@ impl Bench {
             set_layouts: &layouts,
             dynamic_topology: false,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device, and the layouts are its.
@@ -488,6 +489,7 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
         set_layouts: &[],
         dynamic_topology: false,
         render_pass: vk::RenderPass::null(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.

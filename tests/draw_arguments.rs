@@ -74,6 +74,7 @@ fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
         set_layouts: &[],
         dynamic_topology: false,
         render_pass: gpu.render_pass(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.

@@ -89,6 +89,7 @@ mod on_a_device {
             set_layouts: &[],
             dynamic_topology: false,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: ash::vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device.

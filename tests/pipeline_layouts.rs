@@ -411,6 +411,7 @@ fn make_pipeline(
         set_layouts,
         dynamic_topology: false,
         render_pass: vk::RenderPass::null(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device, and the layouts are its.

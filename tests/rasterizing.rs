@@ -185,6 +185,7 @@ fn description<'a>(
         set_layouts: &[],
         dynamic_topology: false,
         render_pass,
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     }
 }

@@ -139,6 +139,7 @@ fn make_pipeline(
         set_layouts,
         dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device, and the layouts are its.

@@ -61,7 +61,7 @@ fn variants_are_made_once() {
         for i in (0..descs.len()).map(number) {
             // SAFETY: the context is of a live device.
             let pipeline = unsafe { variants.get(ctx, &descs[i], cache) }.unwrap();
-            found[i] = pipeline.raw().as_raw();
+            found[i] = pipeline.raw_layout().as_raw();
         }
         found
     };

@@ -172,6 +172,7 @@ pub(super) fn create(
         // A pipeline of the vertex backend is always for one topology.
         dynamic_topology: contestant == Contestant::Compute,
         render_pass: gpu.render_pass(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the device is live; the module is valid, as the lowering passes make it, and has that

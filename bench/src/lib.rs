@@ -29,6 +29,7 @@
 //! of cases, [`data`] the contents of vertices and records. [`run`] runs a plan on a device.
 //! [`report`] is the result for machines, and [`plot`] and `table` show it.
 
+mod by_hand;
 pub mod case;
 mod check;
 mod clock;

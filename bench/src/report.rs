@@ -177,19 +177,50 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// How long it takes to make a pipeline.
+/// Who makes a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// vkxfb
+    Contestant(Contestant),
+    /// Somebody who wrote a compute shader for the topology and the record by hand.
+    ByHand,
+}
+
+impl Maker {
+    /// The name in the table and in the JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contestant(contestant) => contestant.name(),
+            Self::ByHand => "by-hand",
+        }
+    }
+}
+
+impl Serialize for Maker {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.name())
+    }
+}
+
+/// How long it takes until a new shader captures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipelineReport {
     /// Captured bytes per vertex.
     pub record_bytes: u32,
     /// Capture buffers.
     pub buffers: u32,
-    /// The contestant.
-    pub contestant: Contestant,
-    /// Nanoseconds for lowering the shader.
+    /// The topology of the draw.
+    #[serde(serialize_with = "display")]
+    pub topology: PrimitiveTopology,
+    /// Who makes it.
+    pub contestant: Maker,
+    /// Nanoseconds for lowering the shader; 0 for one that was written by hand.
     pub rewriting_ns: Spread,
-    /// Nanoseconds of the driver, for a shader that it has not seen before.
+    /// Nanoseconds for making the pipeline of a single draw without indices, of a shader that the
+    /// driver has not seen before.
     pub creation_ns: Spread,
+    /// Nanoseconds for recording a capture of one triangle and waiting for it.
+    pub first_use_ns: Spread,
     /// Words of the module.
     pub words: usize,
 }

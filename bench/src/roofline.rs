@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use ash::vk;
 use serde::Serialize;
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::internal::{compute_pipelines, fold, vulkan_error};
+use vkxfb::internal::{compute_pipeline, fold, vulkan_error};
 use vkxfb::runtime::{Context, RuntimeError};
 use vkxfb::spirv::words_from_bytes;
 
@@ -130,8 +130,7 @@ impl Rooflines {
             .data(bytemuck::cast_slice(&constants));
         let (device, cache) = (ctx.device(), vk::PipelineCache::null());
         // SAFETY: the module is valid, and the layout is what it declares.
-        let [made] =
-            unsafe { compute_pipelines(device, cache, self.layout, &words, c"main", &[info]) }?;
+        let made = unsafe { compute_pipeline(device, cache, self.layout, &words, c"main", &info) }?;
         self.all.insert(constants, made);
         Ok(())
     }

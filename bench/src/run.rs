@@ -216,7 +216,7 @@ impl Bench<'_> {
         for (done, record) in plan.pipelines.iter().enumerate() {
             let what = format!("pipelines of {record}");
             observe(&Progress { done: plan.cases.len() + done, total, what });
-            match pipelines::measure(self.gpu, *record, &plan.contestants) {
+            match pipelines::measure(self.gpu, &mut self.sources, *record, &plan.contestants) {
                 Ok(made) => self.report.pipelines.extend(made),
                 Err(error) => self.report.left_out.push(LeftOut {
                     case: format!("pipelines of {record}"),

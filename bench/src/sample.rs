@@ -234,7 +234,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
 ///
 /// # Safety
 /// As [`Recorder::begin`]; the buffers contain what the case draws.
-unsafe fn capture(
+pub(super) unsafe fn capture(
     cmd: vk::CommandBuffer,
     case: &Case,
     memory: &mut Memory,

@@ -9,7 +9,7 @@ use vkxfb_probe::table::printable;
 
 use super::case::Workload;
 use super::contestant::Contestant;
-use super::report::{BenchReport, CaseReport, Measured, PipelineReport};
+use super::report::{BenchReport, CaseReport, Maker, Measured, PipelineReport};
 
 /// Rules above the table, below it, and below its head.
 const RULES: TableStyle =
@@ -77,7 +77,10 @@ fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
         writeln!(out, "{}", recording(&many).trim_fmt())?;
     }
     if !report.pipelines.is_empty() {
-        writeln!(out, "\nPipelines, milliseconds: rewriting the shader + the driver's own time")?;
+        writeln!(
+            out,
+            "\nPipelines, milliseconds: rewriting the shader + creation + first use [times by hand]"
+        )?;
         writeln!(out, "{}", pipelines(&report.pipelines).trim_fmt())?;
     }
     for case in report.left_out.iter().take(LISTED) {
@@ -194,29 +197,46 @@ fn recording(cases: &[&CaseReport]) -> Table {
 }
 
 fn pipelines(reports: &[PipelineReport]) -> Table {
-    let present: Vec<_> = Contestant::ALL
-        .into_iter()
-        .filter(|c| reports.iter().any(|r| r.contestant == *c))
-        .collect();
-    let head = std::iter::once("bytes".to_owned());
-    let mut table = table(head.chain(present.iter().map(|c| c.name().to_owned())), 0);
-    let mut records: Vec<_> = reports.iter().map(|r| (r.record_bytes, r.buffers)).collect();
-    records.dedup();
-    for (bytes, buffers) in records {
-        let cell = |c: &Contestant| {
-            let of_cell = |r: &&PipelineReport| {
-                (r.record_bytes, r.buffers, r.contestant) == (bytes, buffers, *c)
-            };
-            reports.iter().find(of_cell).map_or("-".to_owned(), |r| {
-                let [rewriting, creation] =
-                    [r.rewriting_ns, r.creation_ns].map(|s| figures(s.median / 1e6));
-                format!("{rewriting} + {creation}")
+    let mut present: Vec<Maker> = Vec::new();
+    for report in reports {
+        if !present.contains(&report.contestant) {
+            present.push(report.contestant);
+        }
+    }
+    let head = ["bytes", "topology"].map(str::to_owned).into_iter();
+    let mut table = table(head.chain(present.iter().map(|maker| maker.name().to_owned())), 0);
+    let of_row = |r: &PipelineReport| (r.record_bytes, r.buffers, r.topology);
+    let mut rows: Vec<_> = reports.iter().map(of_row).collect();
+    rows.dedup();
+    for row in rows {
+        let find = |maker| reports.iter().find(|r| of_row(r) == row && r.contestant == maker);
+        let by_hand = find(Maker::ByHand).map(total);
+        let cell = |maker: &Maker| {
+            find(*maker).map_or("-".to_owned(), |r| {
+                let [rewriting, creation, first_use] =
+                    [r.rewriting_ns, r.creation_ns, r.first_use_ns]
+                        .map(|s| figures(s.median / 1e6));
+                match (r.contestant, by_hand) {
+                    (Maker::ByHand, _) => format!("{creation} + {first_use}"),
+                    (_, None) => format!("{rewriting} + {creation} + {first_use}"),
+                    (_, Some(by_hand)) => {
+                        let times = figures(total(r) / by_hand);
+                        format!("{rewriting} + {creation} + {first_use} [{times}]")
+                    }
+                }
             })
         };
+        let (bytes, buffers, topology) = row;
         let name = if buffers == 1 { bytes.to_string() } else { format!("{bytes}/{buffers}") };
-        table.add_row(std::iter::once(name).chain(present.iter().map(cell)));
+        let head = [name, topology.to_string()].into_iter();
+        table.add_row(head.chain(present.iter().map(cell)));
     }
     table
+}
+
+/// Nanoseconds until a new shader has captured.
+fn total(report: &PipelineReport) -> f64 {
+    report.rewriting_ns.median + report.creation_ns.median + report.first_use_ns.median
 }
 
 /// The missing contestants and the reasons, each once.

@@ -15,7 +15,7 @@ send_and_sync! {
     vkxfb_bench::data { Vertices }
     vkxfb_bench::plan { Part, Plan, PlanError, Selection, UnknownPart }
     vkxfb_bench::report {
-        BenchReport, CaseReport, Clock, Host, LeftOut, Measured, Missing, PipelineReport,
+        BenchReport, CaseReport, Clock, Host, LeftOut, Maker, Measured, Missing, PipelineReport,
     }
     vkxfb_bench::roofline { Spread }
     vkxfb_bench::run { BenchError, Effort, Progress }

@@ -196,7 +196,8 @@ typedef struct {
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
-   * A pipeline cache, or `VK_NULL_HANDLE`.
+   * `VK_NULL_HANDLE`, or a pipeline cache, through which all Vulkan pipelines are compiled at
+   * once. Without one each of them is compiled when a draw is first recorded that needs it.
    */
   VkPipelineCache pipelineCache;
 } VkxfbPipelineCreateInfo;
@@ -396,8 +397,11 @@ VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatur
 void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
 
 /**
- * Creates a context for a device that was created with `requiredFeatures`. This compiles internal
- * pipelines that prepare captures, and submits nothing.
+ * Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
+ *
+ * If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
+ * compiled through it at once. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
+ * is first recorded that needs it.
  *
  * # Safety
  * `requiredFeatures` is live. `device` was created on its physical device with what

@@ -6,6 +6,7 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use vkxfb::lower::Backend;
+use vkxfb::lower::kernel::Kernel;
 use vkxfb::runtime::{Arena, ArenaAccess, ConsumerScope, Context, Kernels, RuntimeError};
 
 use crate::arguments::{owned, required, required_mut};
@@ -31,8 +32,11 @@ pub(crate) struct Shared {
     allocator: Mutex<Allocator>,
 }
 
-/// Creates a context for a device that was created with `requiredFeatures`. This compiles internal
-/// pipelines that prepare captures, and submits nothing.
+/// Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
+///
+/// If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
+/// compiled through it at once. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
+/// is first recorded that needs it.
 ///
 /// # Safety
 /// `requiredFeatures` is live. `device` was created on its physical device with what
@@ -146,8 +150,13 @@ impl Shared {
             allocation_sizes: AllocationSizes::new(BLOCK, BLOCK),
         })?;
         // SAFETY: as above.
-        let kernels = unsafe { Kernels::new(&context, cache) }?;
-        Ok(Self { context, kernels, allocator: Mutex::new(allocator) })
+        let kernels = unsafe { Kernels::new(&context) }?;
+        let shared = Self { context, kernels, allocator: Mutex::new(allocator) };
+        if cache != vk::PipelineCache::null() {
+            // SAFETY: as above.
+            unsafe { shared.kernels.prepare(&shared.context, &Kernel::ALL, cache) }?;
+        }
+        Ok(shared)
     }
 
     pub(crate) const fn kernels(&self) -> &Kernels {

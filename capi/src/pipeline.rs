@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::lower::{LowerError, Shader, compute};
-use vkxfb::runtime::{Pipeline, PipelineDesc, vulkan};
+use vkxfb::runtime::{DrawClass, Pipeline, PipelineDesc, vulkan};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
@@ -59,7 +59,8 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
     /// that the shader declares.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
-    /// A pipeline cache, or `VK_NULL_HANDLE`.
+    /// `VK_NULL_HANDLE`, or a pipeline cache, through which all Vulkan pipelines are compiled at
+    /// once. Without one each of them is compiled when a draw is first recorded that needs it.
     pub pipeline_cache: vk::PipelineCache,
 }
 
@@ -153,6 +154,10 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     let target = shared.context.compute_target(set_layouts.len())?;
     let options = compute::Options { vertex_input: &vertex_input, target };
     let lowered = compute::lower(&shader, &options)?;
+    let prepared: &[DrawClass] = match info.pipeline_cache == vk::PipelineCache::null() {
+        true => &[],
+        false => &DrawClass::ALL,
+    };
     let desc = PipelineDesc {
         shader: &lowered,
         topology: topology(assembly.topology)?,
@@ -162,6 +167,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
         vertex_input: &vertex_input,
         set_layouts,
         render_pass: vk::RenderPass::null(),
+        prepared,
         cache: info.pipeline_cache,
     };
     // SAFETY: as above.

@@ -121,9 +121,25 @@ fn every_workload_is_right_and_consistent_under_validation() {
     let count = |n: u32| draws.clone().filter(|c| c["vertices"] == n).count();
     assert_eq!((count(3), count(606)), (6, 10));
     let pipelines = report["pipelines"].as_array().unwrap();
-    assert_eq!(names(&report["pipelines"], "contestant"), ALL[..4]);
+    // Of lists and of strips.
+    assert_eq!(names(&report["pipelines"], "contestant"), [&ALL[..4], &ALL[..4]].concat());
+    assert_pipelines(pipelines);
+}
+
+#[test]
+fn pipelines_are_compared_with_shaders_written_by_hand() {
+    let report = json(&["--part", "pipelines", "--size", "32"]);
+    let by_hand: Vec<&str> = [&ALL[..4], &["by-hand"]].concat();
+    assert_eq!(names(&report["pipelines"], "contestant"), [&by_hand[..], &by_hand[..]].concat());
+    assert_pipelines(report["pipelines"].as_array().unwrap());
+}
+
+#[track_caller]
+fn assert_pipelines(pipelines: &[Value]) {
     for pipeline in pipelines {
-        for field in ["rewriting_ns", "creation_ns"] {
+        let is_by_hand = pipeline["contestant"] == "by-hand";
+        assert_eq!(number(&pipeline["rewriting_ns"]["median"]) == 0.0, is_by_hand, "{pipeline}");
+        for field in ["creation_ns", "first_use_ns"] {
             assert!(number(&pipeline[field]["median"]) > 0.0, "{pipeline}");
         }
     }

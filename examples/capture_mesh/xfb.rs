@@ -51,7 +51,7 @@ pub unsafe fn capture(
     // SAFETY: the caller's contract; the submission is waited for.
     unsafe {
         let pipeline = Pipeline::new(context, &desc)?;
-        let kernels = Kernels::new(context, vk::PipelineCache::null())?;
+        let kernels = Kernels::new(context)?;
         let desc = ArenaDesc::for_draws(1, 1).with_pipeline(&pipeline, 1);
         let mut arena = Arena::new(context, allocator, &desc)?;
         let usage =

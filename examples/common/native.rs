@@ -45,7 +45,7 @@ impl NativeCapture<'_> {
                 .topology(self.topology)
                 .set_layouts(self.set_layouts);
             let pipeline = Pipeline::new(&context, &desc)?;
-            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+            let kernels = Kernels::new(&context)?;
             let mut arena = Arena::new(&context, allocator, &ArenaDesc::for_draws(1, 1))?;
             let mut capture = Capture::new(&context, &kernels);
             let usage = context.capture_buffer_usage(Backend::Native);

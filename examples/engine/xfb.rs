@@ -65,7 +65,7 @@ impl Xfb {
             let required = required_features(&capabilities, &[Backend::Compute])?;
             let context = Context::new(instance, device, capabilities, required)?;
             let pipeline = pipeline(&context, spirv, set_layout)?;
-            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+            let kernels = Kernels::new(&context)?;
             let arms = scene::ARMS as u64;
             let desc = ArenaDesc::for_draws(1, arms).with_pipeline(&pipeline, arms);
             let arenas = ArenaRing::new(&context, memory, &desc, FRAMES)?;

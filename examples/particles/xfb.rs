@@ -83,7 +83,7 @@ impl Xfb {
             };
             let fly = pipeline("fly", &vulkan::vertex_input_descriptions(&BINDINGS, &ATTRIBUTES)?)?;
             let burst = pipeline("burst", &VertexInput::default())?;
-            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+            let kernels = Kernels::new(&context)?;
             // Two captures, and the kernel that writes the draw command.
             let desc = ArenaDesc::for_draws(3, 3).with_pipeline(&fly, 1).with_pipeline(&burst, 1);
             let arena = Arena::new(&context, allocator, &desc)?;

@@ -184,7 +184,7 @@ impl Emulation {
             let info = vk::DescriptorSetLayoutCreateInfo::default();
             let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
             let empty = Arc::new(SetLayout::empty(raw, table));
-            let kernels = Kernels::new(&context, vk::PipelineCache::null())?;
+            let kernels = Kernels::new(&context)?;
             let (objects, templates) = (Objects::new(empty), Arc::default());
             Ok(Self { context, kernels, memory, objects, templates, next })
         }

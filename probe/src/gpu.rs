@@ -260,7 +260,7 @@ impl Gpu {
                 .first()
                 .copied()
                 .unwrap_or_default();
-            self.kernels = Kernels::new(&self.context, vk::PipelineCache::null())?;
+            self.kernels = Kernels::new(&self.context)?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
                 .map_err(vulkan_error("vkCreateFence"))?;

@@ -351,6 +351,7 @@ fn make_pipeline(
         set_layouts: shader.contents.set_layouts(),
         dynamic_topology: !specialize,
         render_pass: gpu.render_pass(),
+        prepared: &[],
         cache: ash::vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it

@@ -11,7 +11,9 @@ use super::resources::{Memory, ResourcePlan, User};
 use super::{LowerError, explicit_layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
+use crate::spirv::entry_point::find_entry_point;
 use crate::spirv::link::{Define, Linker, Stub};
+use crate::spirv::optimize::optimize;
 use crate::spirv::{Module, Section, string_words};
 use crate::sysval::results::RESULTS_WIDTH;
 
@@ -128,6 +130,8 @@ pub fn lower(
     operands.extend(string_words(name));
     operands.extend(io.iter().map(|id| id.0));
     module.push(Section::EntryPoints, Op::EntryPoint, &operands);
+    let entry = find_entry_point(&module, ExecutionModel::GLCompute, Some(name))?;
+    optimize(&mut module, &entry);
     Ok(module.words())
 }
 

@@ -32,6 +32,7 @@ pub mod native;
 mod push_constants;
 pub mod reflect;
 mod resources;
+mod specialized;
 pub mod split_blocks;
 mod staging;
 mod store;

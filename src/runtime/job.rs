@@ -95,8 +95,8 @@ impl<'a> Job<'a> {
     /// all addresses that the kernel accesses.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`] and those of [`ArenaAccess::reserve`]. Nothing is
-    /// recorded in case of an error.
+    /// [`RuntimeError::DispatchTooLarge`], and those of [`Kernels::prepare`] and
+    /// [`ArenaAccess::reserve`]. Nothing is recorded in case of an error.
     ///
     /// # Safety
     /// As [`begin`](Self::begin); `place` returns the parameters of this kernel.
@@ -111,6 +111,8 @@ impl<'a> Job<'a> {
     ) -> Result<Suballocation, RuntimeError> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
         let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
+        // SAFETY: the caller's contract.
+        unsafe { kernels.get(ctx, kernel, vk::PipelineCache::null()) }?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
         // SAFETY: the caller's contract.
         unsafe { arena.reserve(ctx, upload, 0) }?;
@@ -138,7 +140,7 @@ impl<'a> Job<'a> {
         // SAFETY: the caller's contract.
         unsafe {
             ctx.kernel_barrier(cmd, Barrier::BeforeJob);
-            kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups);
+            kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups)?;
             ctx.kernel_barrier(cmd, behind);
         }
         Ok(parameters)

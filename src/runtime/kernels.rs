@@ -6,7 +6,8 @@ use ash::vk;
 
 use super::checks::check_limit;
 use super::descriptors::with_layout;
-use super::pipeline::compute_pipelines;
+use super::lazy::LazyPipeline;
+use super::pipeline::compute_pipeline;
 use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
@@ -14,48 +15,79 @@ use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 /// The pipelines of the [kernels](Kernel). A device without the compute backend has none, because
 /// the other backends need none.
 ///
-/// Clones share the pipelines.
+/// Each is created when a recording first needs it, which takes as long as the driver's compiler
+/// does, or by [`prepare`](Self::prepare). Clones share the pipelines.
 #[derive(Debug, Clone)]
 pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
 }
 
-/// The pipelines, and their layout. Handles are null only during creation.
-#[derive(Debug, Default)]
+/// The pipelines, and their layout.
+#[derive(Debug)]
 pub(super) struct Pipelines {
     layout: vk::PipelineLayout,
     /// By the number of the kernel.
-    pipelines: [vk::Pipeline; Kernel::ALL.len()],
+    pipelines: [LazyPipeline; Kernel::ALL.len()],
 }
 
 impl Kernels {
-    /// Creates the pipelines; none if the device was not created for the compute backend.
+    /// Creates the layout of the pipelines; nothing if the device was not created for the compute
+    /// backend.
     ///
     /// # Errors
-    /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
+    /// A failed command, or [`RuntimeError::Limit`].
     ///
     /// # Safety
-    /// The device of `ctx` is live, and `cache` is a pipeline cache of that device or null.
+    /// The device of `ctx` is live.
     #[tracing::instrument(name = "kernels", level = "debug", skip_all)]
-    pub unsafe fn new(ctx: &Context, cache: vk::PipelineCache) -> Result<Self, RuntimeError> {
+    pub unsafe fn new(ctx: &Context) -> Result<Self, RuntimeError> {
         if !ctx.enabled().has(Backend::Compute) {
             return Ok(Self::none());
         }
         let max = ctx.capabilities().limits.workgroup_invocations();
         let what = || "the workgroup of the kernels".to_owned();
         check_limit(what, kernel::MIN_WORKGROUP_SIZE, "maxComputeWorkGroupInvocations", max)?;
-        let mut pipelines = Pipelines::default();
         // SAFETY: the caller's contract.
-        let made = unsafe { pipelines.make(ctx, cache) };
-        let kernels = Self { pipelines: Some(Arc::new(pipelines)) };
-        match made {
-            Ok(()) => Ok(kernels),
-            Err(error) => {
-                // SAFETY: nothing uses what was made so far.
-                unsafe { kernels.destroy(ctx) };
-                Err(error)
-            }
+        let pipelines = unsafe { Pipelines::new(ctx) }?;
+        Ok(Self { pipelines: Some(Arc::new(pipelines)) })
+    }
+
+    /// Creates the pipelines of kernels that do not exist yet, so that no recording waits for a
+    /// compiler. Any thread may do so while others record. Recording passes no pipeline cache: only
+    /// what is prepared goes through one.
+    ///
+    /// ```
+    /// # use ash::vk;
+    /// # use vkxfb::lower::kernel::Kernel;
+    /// # use vkxfb::runtime::{Context, Kernels, RuntimeError};
+    /// # unsafe fn prepare(
+    /// #     context: &Context, kernels: &Kernels, cache: vk::PipelineCache,
+    /// # ) -> Result<(), RuntimeError> { unsafe {
+    /// // For counters whose values only the GPU knows, and for primitive restart:
+    /// kernels.prepare(context, &[Kernel::Setup], cache)?;
+    /// // For everything:
+    /// kernels.prepare(context, &Kernel::ALL, cache)
+    /// # } }
+    /// ```
+    ///
+    /// # Errors
+    /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live, and `ctx` is the context that the kernels were made with.
+    /// `cache` is a pipeline cache of that device or null. The kernels were not destroyed.
+    pub unsafe fn prepare(
+        &self,
+        ctx: &Context,
+        kernels: &[Kernel],
+        cache: vk::PipelineCache,
+    ) -> Result<(), RuntimeError> {
+        let Some(pipelines) = &self.pipelines else { return Ok(()) };
+        for kernel in kernels {
+            // SAFETY: the caller's contract.
+            unsafe { pipelines.get(ctx, *kernel, cache) }?;
         }
+        Ok(())
     }
 
     /// The kernels of a device without the compute backend.
@@ -81,7 +113,7 @@ impl Kernels {
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
             for pipeline in pipelines {
-                ctx.device().destroy_pipeline(*pipeline, None);
+                ctx.device().destroy_pipeline(pipeline.raw(), None);
             }
             ctx.device().destroy_pipeline_layout(*layout, None);
         }
@@ -91,7 +123,7 @@ impl Kernels {
 impl Pipelines {
     /// # Safety
     /// As [`Kernels::new`].
-    unsafe fn make(&mut self, ctx: &Context, cache: vk::PipelineCache) -> Result<(), RuntimeError> {
+    unsafe fn new(ctx: &Context) -> Result<Self, RuntimeError> {
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
             offset: 0,
@@ -105,30 +137,49 @@ impl Pipelines {
             unsafe { ctx.device().create_pipeline_layout(&info, None) }
                 .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
         };
-        self.layout = match ctx.table() {
+        let layout = match ctx.table() {
             None => make_layout(&[]),
             // SAFETY: the caller's contract.
             Some(limits) => unsafe { with_layout(ctx, limits, |set| make_layout(&[set])) },
         }?;
-        ctx.name(self.layout, "vkxfb kernels");
-        let resources = ctx.resource_plan(0)?;
-        let max_invocations = ctx.capabilities().limits.workgroup_invocations();
-        for (kernel, pipeline) in Kernel::ALL.into_iter().zip(&mut self.pipelines) {
+        ctx.name(layout, "vkxfb kernels");
+        Ok(Self { layout, pipelines: Default::default() })
+    }
+
+    /// Returns the pipeline of a kernel, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// As [`Kernels::prepare`].
+    ///
+    /// # Safety
+    /// As [`Kernels::prepare`].
+    pub(super) unsafe fn get(
+        &self,
+        ctx: &Context,
+        kernel: Kernel,
+        cache: vk::PipelineCache,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        self.pipelines[kernel as usize].get_or_make(|| {
+            let _span = tracing::debug_span!("kernel", ?kernel).entered();
+            let resources = ctx.resource_plan(0)?;
+            let max_invocations = ctx.capabilities().limits.workgroup_invocations();
             let words = kernel::lower(kernel, resources, max_invocations)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
-            let none = vk::SpecializationInfo::default();
-            let entry = kernel.entry_point();
-            // SAFETY: as above; the words are a valid module with that entry point.
-            [*pipeline] = unsafe {
-                compute_pipelines(ctx.device(), cache, self.layout, &words, entry, &[none])
+            let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
+            // SAFETY: the caller's contract; the words are a valid module with that entry point.
+            let made = unsafe {
+                compute_pipeline(ctx.device(), cache, self.layout, &words, entry, &none)
             }?;
             let name = entry.to_string_lossy();
-            ctx.name(*pipeline, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
-        }
-        Ok(())
+            ctx.name(made, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
+            Ok(made)
+        })
     }
 
     /// Binds a kernel, sets its parameters and dispatches it.
+    ///
+    /// # Errors
+    /// As [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
     /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the
@@ -142,8 +193,9 @@ impl Pipelines {
         kernel: Kernel,
         parameters: u64,
         [x, y]: [u32; 2],
-    ) {
-        let pipeline = self.pipelines[kernel as usize];
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        let pipeline = unsafe { self.get(ctx, kernel, vk::PipelineCache::null()) }?;
         let stage = vk::ShaderStageFlags::COMPUTE;
         let device = ctx.device();
         // SAFETY: the caller's contract.
@@ -156,5 +208,6 @@ impl Pipelines {
             device.cmd_push_constants(cmd, self.layout, stage, 0, &parameters.to_le_bytes());
             device.cmd_dispatch(cmd, x, y, 1);
         }
+        Ok(())
     }
 }

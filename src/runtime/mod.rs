@@ -32,12 +32,13 @@
 //!
 //! # What the runtime never does
 //!
-//! It does not submit, wait, allocate device memory or create objects behind the caller's back: recording only
-//! records, memory comes from an [`Arena`] made ahead through a [`MemoryAllocator`], or from that allocator where the
-//! caller lets it [grow](Arena::growing), and every object has an explicit `destroy`. Barriers towards the
-//! application's own commands are recorded when it asks for them ([`Context::capture_barrier`]). Those between the
-//! kernels and the captures, and the state of the command buffer that is disturbed, are listed in
-//! [synchronization](crate::guide::synchronization).
+//! It does not submit, wait or allocate device memory behind the caller's back: recording only records, except that the
+//! Vulkan pipelines that a draw is the first to need are created there, unless they were prepared
+//! ([`Pipeline::prepare`], [`Kernels::prepare`]). Memory comes from an [`Arena`] made ahead through a
+//! [`MemoryAllocator`], or from that allocator where the caller lets it [grow](Arena::growing), and every object has an
+//! explicit `destroy`. Barriers towards the application's own commands are recorded when it asks for them
+//! ([`Context::capture_barrier`]). Those between the kernels and the captures, and the state of the command buffer that
+//! is disturbed, are listed in [synchronization](crate::guide::synchronization).
 //!
 //! # Resources
 //!
@@ -60,6 +61,7 @@ mod features;
 pub(crate) mod fold;
 mod job;
 mod kernels;
+mod lazy;
 mod memory;
 mod parameters;
 pub(crate) mod pipeline;
@@ -93,7 +95,7 @@ pub use parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
-pub use pipeline::{Pipeline, PipelineDesc, PipelineSpecialization};
+pub use pipeline::{DrawClass, Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;

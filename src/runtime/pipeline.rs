@@ -14,6 +14,7 @@
 //! them.
 
 mod check;
+mod compute;
 mod create;
 mod vertex_input;
 
@@ -23,9 +24,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
-pub use self::create::compute_pipelines;
-use self::create::{Variant, create_layout, create_pipelines, push_constant_range};
+pub use self::create::compute_pipeline;
+use self::create::{create_layout, graphics_pipeline, push_constant_range};
 use super::context::ContextId;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
@@ -34,6 +36,25 @@ use crate::lower::{Backend, Lowered, SysvalsPlace};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
+
+/// The draws that one Vulkan pipeline of a compute [`Pipeline`] takes.
+///
+/// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
+/// [`Pipeline::prepare`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DrawClass {
+    /// All draws: with indices, indirect, several draws in one dispatch, and captures whose
+    /// position only the GPU knows.
+    Every,
+    /// A direct draw without indices that has a dispatch of its own, because it is large or the
+    /// only one.
+    Single,
+}
+
+impl DrawClass {
+    /// All classes.
+    pub const ALL: [Self; 2] = [Self::Every, Self::Single];
+}
 
 /// The description of a pipeline.
 ///
@@ -89,14 +110,17 @@ pub struct PipelineDesc<'a> {
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
     /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
-    /// Pipeline cache, or null.
+    /// The classes of draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute
+    /// backend. Those of other classes are created when a draw first needs them.
+    pub prepared: &'a [DrawClass],
+    /// The pipeline cache for what [`Pipeline::new`] creates, or null.
     pub cache: vk::PipelineCache,
 }
 
 impl<'a> PipelineDesc<'a> {
     /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
-    /// one, without primitive restart, descriptor sets, render pass and pipeline cache. On the
-    /// native and the vertex backend the topology is the triangle list.
+    /// one, without primitive restart, descriptor sets, render pass, prepared classes of draws and
+    /// pipeline cache. On the native and the vertex backend the topology is the triangle list.
     pub const fn new(shader: &'a Lowered, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -107,6 +131,7 @@ impl<'a> PipelineDesc<'a> {
             set_layouts: &[],
             dynamic_topology: true,
             render_pass: vk::RenderPass::null(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         }
     }
@@ -149,6 +174,12 @@ impl<'a> PipelineDesc<'a> {
         self
     }
 
+    /// Sets [`prepared`](field@Self::prepared).
+    pub const fn prepared(mut self, prepared: &'a [DrawClass]) -> Self {
+        self.prepared = prepared;
+        self
+    }
+
     /// Sets [`cache`](field@Self::cache).
     pub const fn cache(mut self, cache: vk::PipelineCache) -> Self {
         self.cache = cache;
@@ -170,24 +201,32 @@ impl<'a> PipelineDesc<'a> {
     /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
     /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
-        PipelineSpecialization::new(ctx, self, Variant::General)
+        PipelineSpecialization::new(ctx, self, DrawClass::Every)
     }
 }
 
 /// A pipeline with its layout. Clones refer to the same pipeline.
+///
+/// On the compute backend it consists of one Vulkan pipeline for each [`DrawClass`]. Each is
+/// created when a draw is first recorded that needs it, which takes as long as the driver's
+/// compiler does: milliseconds. [`prepare`](Self::prepare) creates it ahead, in any thread.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Objects {
-    raw: vk::Pipeline,
-    /// Compute: the pipeline for one draw without indices; otherwise null.
-    plain: vk::Pipeline,
+    raw: Raw,
     raw_layout: vk::PipelineLayout,
-    /// Whether the application owns the objects.
-    are_foreign: bool,
+}
+
+#[derive(Debug)]
+enum Raw {
+    Graphics(vk::Pipeline),
+    /// A graphics pipeline that the application owns, with its layout.
+    Foreign(vk::Pipeline),
+    Compute(Box<ComputePipelines>),
 }
 
 #[derive(Debug)]
@@ -239,24 +278,107 @@ impl Pipeline {
         })?;
         // SAFETY: the caller's contract.
         let raw_layout = unsafe { create_layout(ctx, desc) }?;
-        // SAFETY: the caller's contract; the layout was created for this description.
-        let made = unsafe { create_pipelines(ctx, desc, raw_layout, &entry) };
-        let [raw, plain] = match made {
-            Ok(pipelines) => pipelines,
-            Err(error) => {
-                // SAFETY: nothing uses the layout.
-                unsafe { ctx.device().destroy_pipeline_layout(raw_layout, None) };
-                return Err(error);
+        let backend = shader.backend();
+        ctx.name(raw_layout, &format!("vkxfb {}", backend.name()));
+        let raw = match backend {
+            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(ctx, desc, entry)))),
+            Backend::Native | Backend::Vertex => {
+                // SAFETY: the caller's contract; the layout was created for this description.
+                let raw = unsafe { graphics_pipeline(ctx, desc, raw_layout, &entry) };
+                raw.inspect(|raw| ctx.name(*raw, &format!("vkxfb {}", backend.name())))
+                    .map(Raw::Graphics)
             }
         };
-        let backend = shader.backend().name();
-        ctx.name(raw_layout, &format!("vkxfb {backend}"));
-        ctx.name(raw, &format!("vkxfb {backend}"));
-        if plain != raw {
-            ctx.name(plain, &format!("vkxfb {backend} without indices"));
+        let raw = raw.inspect_err(|_| {
+            // SAFETY: nothing uses the layout.
+            unsafe { ctx.device().destroy_pipeline_layout(raw_layout, None) };
+        })?;
+        let pipeline = Self::of(ctx, desc, Objects { raw, raw_layout }, attributes);
+        for class in desc.prepared {
+            // SAFETY: the caller's contract.
+            if let Err(error) = unsafe { pipeline.prepare(ctx, *class, desc.cache) } {
+                // SAFETY: nothing uses what was created so far.
+                unsafe { pipeline.destroy(ctx) };
+                return Err(error);
+            }
         }
-        let objects = Objects { raw, plain, raw_layout, are_foreign: false };
-        Ok(Self::of(ctx, desc, objects, attributes))
+        Ok(pipeline)
+    }
+
+    /// Creates the Vulkan pipeline for a class of draws, if it does not exist yet, so that no
+    /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
+    /// Does nothing on the native and the vertex backend.
+    ///
+    /// Recording passes no pipeline cache, because an application may destroy its own at any time:
+    /// only what is prepared goes through a cache.
+    ///
+    /// ```
+    /// # use ash::vk;
+    /// # use vkxfb::runtime::{Context, DrawClass, Pipeline, RuntimeError};
+    /// # fn prepare(context: &Context, pipeline: Pipeline, cache: vk::PipelineCache) {
+    /// let context = context.clone();
+    /// std::thread::spawn(move || -> Result<(), RuntimeError> {
+    ///     for class in DrawClass::ALL {
+    ///         // SAFETY: the device, the pipeline and the cache outlive the thread.
+    ///         unsafe { pipeline.prepare(&context, class, cache) }?;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RuntimeError::Vulkan`] for a failed command. It is not stored: the next call, or the next
+    /// recording, tries again.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live, and `ctx` is the context that the pipeline was made with.
+    /// `cache` is a pipeline cache of the device or null. The pipeline was not destroyed.
+    pub unsafe fn prepare(
+        &self,
+        ctx: &Context,
+        class: DrawClass,
+        cache: vk::PipelineCache,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.raw_for(ctx, class, cache) }.map(drop)
+    }
+
+    /// Returns the `VkPipeline` for a class of draws, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// As [`prepare`](Self::prepare).
+    unsafe fn raw_for(
+        &self,
+        ctx: &Context,
+        class: DrawClass,
+        cache: vk::PipelineCache,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        let Objects { raw, raw_layout } = &self.shared.objects;
+        match raw {
+            Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
+            // SAFETY: the caller's contract.
+            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, class, cache) },
+        }
+    }
+
+    /// Returns the `VkPipeline` that recording binds for a class of draws.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// As [`prepare`](Self::prepare).
+    pub(super) unsafe fn recorded(
+        &self,
+        ctx: &Context,
+        class: DrawClass,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.raw_for(ctx, class, vk::PipelineCache::null()) }
     }
 
     /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
@@ -322,7 +444,7 @@ impl Pipeline {
             return Err(RuntimeError::Unsupported { backend, what });
         }
         let attributes = check::check(ctx, desc)?;
-        let objects = Objects { raw, plain: vk::Pipeline::null(), raw_layout, are_foreign: true };
+        let objects = Objects { raw: Raw::Foreign(raw), raw_layout };
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
@@ -366,14 +488,18 @@ impl Pipeline {
         self.shared.context
     }
 
-    /// The `VkPipeline`; on the compute backend the one that takes every draw.
+    /// The `VkPipeline` of the native or the vertex backend; a null handle on the compute backend,
+    /// whose Vulkan pipelines [are created later](DrawClass).
     pub fn raw(&self) -> vk::Pipeline {
-        self.shared.objects.raw
+        match self.shared.objects.raw {
+            Raw::Graphics(raw) | Raw::Foreign(raw) => raw,
+            Raw::Compute(_) => vk::Pipeline::null(),
+        }
     }
 
-    /// Compute: the `VkPipeline` for one draw without indices. Its sysvals are push constants.
-    pub(super) fn plain(&self) -> vk::Pipeline {
-        self.shared.objects.plain
+    /// Whether two are clones of each other.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// The `VkPipelineLayout`, which the application needs to bind its descriptor sets.
@@ -460,15 +586,18 @@ impl Pipeline {
     /// The device no longer uses the objects. Only one of all clones is destroyed, and nothing is
     /// recorded with the others afterwards. `ctx` is the context that the pipeline was made with.
     pub unsafe fn destroy(self, ctx: &Context) {
-        let Objects { raw, plain, raw_layout, are_foreign } = self.shared.objects;
-        if are_foreign {
-            return;
-        }
-        // SAFETY: the caller's contract.
+        let Objects { raw, raw_layout } = &self.shared.objects;
+        let pipelines = match raw {
+            Raw::Foreign(_) => return,
+            Raw::Graphics(raw) => [*raw, vk::Pipeline::null()],
+            Raw::Compute(pipelines) => pipelines.all(),
+        };
+        // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
-            ctx.device().destroy_pipeline(raw, None);
-            ctx.device().destroy_pipeline(plain, None);
-            ctx.device().destroy_pipeline_layout(raw_layout, None);
+            for pipeline in pipelines {
+                ctx.device().destroy_pipeline(pipeline, None);
+            }
+            ctx.device().destroy_pipeline_layout(*raw_layout, None);
         }
     }
 }

@@ -11,7 +11,7 @@
 //! (`grammar`). [`declarations`] reads types, constants, names and decorations; [`emit`] writes new
 //! code; `assignment` finds values that are used before they are written; [`entry_point`] isolates
 //! an entry point; [`specialization`] replaces specialisation constants by constants; [`link`]
-//! links functions of another module.
+//! links functions of another module; `optimize` inlines and folds all of it for one pipeline.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod grammar;
 mod id_set;
 pub mod link;
 mod module;
+pub(crate) mod optimize;
 pub(crate) mod pointers;
 pub mod specialization;
 pub mod static_use;

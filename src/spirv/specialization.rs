@@ -7,7 +7,7 @@
 //! the module, where a pipeline can no longer change them, and computes the constants that depend
 //! on them.
 
-mod fold;
+pub(super) mod fold;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

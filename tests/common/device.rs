@@ -115,6 +115,7 @@ pub fn pipeline_of(
         set_layouts: &[],
         dynamic_topology: !options.specialize,
         render_pass,
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
@@ -133,6 +134,7 @@ pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipe
         set_layouts: &[],
         dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.
@@ -372,6 +374,7 @@ impl Draws<'_> {
             set_layouts: &[],
             dynamic_topology: true,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device.

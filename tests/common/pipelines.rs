@@ -33,6 +33,7 @@ pub fn dynamic(
         set_layouts: &[],
         dynamic_topology: true,
         render_pass: vk::RenderPass::null(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     };
     // SAFETY: the context is of a live device.

@@ -136,8 +136,16 @@ impl ShaderWorker {
             set_layouts: &[],
             dynamic_topology: !case.specialize,
             render_pass: self.gpu.render_pass(),
+            prepared: &[],
             cache: ash::vk::PipelineCache::null(),
         };
+        if backend != Backend::Native {
+            let specialization = desc.specialization(self.gpu.context());
+            let words = lowered.specialized(&specialization.constants()).unwrap();
+            if let Err(error) = self.validate(&words, case.shader.target()) {
+                return self.fail(case, backend.name(), &words, &error);
+            }
+        }
         let pipeline = self.timed("pipelines", |worker| {
             // SAFETY: the context is of a live device, and the words are valid.
             unsafe { Pipeline::new(worker.gpu.context(), &desc) }

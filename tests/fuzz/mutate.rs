@@ -15,7 +15,7 @@ use vkxfb::lower::broadcast::{self, broadcast_color};
 use vkxfb::lower::reflect::{resource_interface, vertex_reads};
 use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::strip::strip_xfb;
-use vkxfb::lower::{Captures, Shader, compute, native, vertex};
+use vkxfb::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
@@ -154,14 +154,27 @@ impl Case {
         let split =
             split_blocks::SplitOptions { entry_point: self.entry_point, ..Default::default() };
         self.reflect();
-        vec![
+        let by_vertex = vertex::lower(&shader);
+        let by_compute = compute::lower(&shader, &options);
+        let specialized = |lowered: &Result<Lowered, LowerError>| {
+            let words = lowered.as_ref().ok()?.specialized(&[]);
+            Some(outcome(words, |words| words))
+        };
+        let more = [
+            ("vertex, specialized", specialized(&by_vertex)),
+            ("compute, specialized", specialized(&by_compute)),
+        ];
+        let more = more.into_iter().filter_map(|(name, outcome)| Some((name, outcome?)));
+        let mut outcomes = vec![
             ("native", outcome(native::lower(&shader), |lowered| lowered.words)),
-            ("vertex", outcome(vertex::lower(&shader), |lowered| lowered.words)),
-            ("compute", outcome(compute::lower(&shader, &options), |lowered| lowered.words)),
+            ("vertex", outcome(by_vertex, |lowered| lowered.words)),
+            ("compute", outcome(by_compute, |lowered| lowered.words)),
             ("split", outcome(split_blocks(&self.words, &split), |split| split.words)),
             ("broadcast", outcome(broadcast_color(&self.words, &broadcast), |b| b.words)),
             ("strip", outcome(strip_xfb(&self.words), |words| self.stripped(words))),
-        ]
+        ];
+        outcomes.extend(more);
+        outcomes
     }
 
     /// Strips a stripped module again. Nothing must be left to remove, except for instructions that

@@ -75,6 +75,7 @@ impl Bench {
             set_layouts: &[],
             dynamic_topology: true,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device.

@@ -145,6 +145,7 @@ impl Case {
             set_layouts: &[],
             dynamic_topology: true,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device.

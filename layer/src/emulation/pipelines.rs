@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
 use vkxfb::lower::{Captures, LowerError, Shader};
-use vkxfb::runtime::{Context, RuntimeError, VariantDesc, VariantError, Variants, vulkan};
+use vkxfb::runtime::{
+    Context, DrawClass, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
+};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -244,7 +246,9 @@ impl Pipeline {
     ) -> Result<bool, PipelineError> {
         let prepared = match compiles && !self.dynamic.vertex_input {
             // SAFETY: the caller's contract.
-            true => unsafe { self.static_variant(cache) }.map(drop),
+            true => unsafe {
+                self.static_variant(cache).and_then(|made| self.compile(&made, cache))
+            },
             // What is captured does not depend on vertex input.
             false => self.layout_of_captures(),
         };
@@ -274,6 +278,28 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         let made = unsafe { self.variant(&self.vertex_input, cache) }?;
         Ok(self.static_variant.get_or_init(|| made).clone())
+    }
+
+    /// Compiles what the first draw probably needs: indexed draws are why a program restarts
+    /// primitives. Other draws compile when they are recorded.
+    ///
+    /// # Errors
+    /// As [`variant`](Self::variant).
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn compile(
+        &self,
+        made: &vkxfb::runtime::Pipeline,
+        cache: vk::PipelineCache,
+    ) -> Result<(), PipelineError> {
+        let class = match made.primitive_restart() {
+            true => DrawClass::Every,
+            false => DrawClass::Single,
+        };
+        // SAFETY: the caller's contract.
+        let prepared = unsafe { made.prepare(&self.ctx, class, cache) };
+        prepared.map_err(|error| PipelineError::Variant(error.into()))
     }
 
     /// Checks that the outputs that the shader captures can be captured.

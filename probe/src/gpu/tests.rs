@@ -116,6 +116,7 @@ fn desc<'a>(gpu: &Gpu, shader: &'a Lowered, input: &'a VertexInput) -> PipelineD
         set_layouts: &[],
         dynamic_topology: true,
         render_pass: gpu.render_pass(),
+        prepared: &[],
         cache: vk::PipelineCache::null(),
     }
 }

@@ -1,14 +1,16 @@
 //! Creates the Vulkan objects of a pipeline.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 use ash::vk;
 
-use super::{PipelineDesc, vertex_input};
+use super::{DrawClass, PipelineDesc, vertex_input};
 use crate::lower::{Backend, Lowered, ResourcePlan};
 use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
+use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
 /// The stage that captures.
@@ -64,48 +66,32 @@ pub(super) unsafe fn create_layout(
     }
 }
 
-/// Creates the pipelines for a [checked](super::check) description: one for every draw, and one for
-/// a single draw without indices, which is null except on the compute backend.
+/// Creates the pipeline for a [checked](super::check) description of the native or the vertex
+/// backend.
 ///
 /// # Safety
 /// As [`Pipeline::new`](super::Pipeline::new); `layout` was created for the description.
-pub(super) unsafe fn create_pipelines(
+pub(super) unsafe fn graphics_pipeline(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
     layout: vk::PipelineLayout,
     entry: &CStr,
-) -> Result<[vk::Pipeline; 2], RuntimeError> {
+) -> Result<vk::Pipeline, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
-    let general = PipelineSpecialization::new(ctx, desc, Variant::General);
+    let words = match shader.backend() {
+        Backend::Vertex => Cow::from(specialized(shader, &desc.specialization(ctx))?),
+        Backend::Native | Backend::Compute => Cow::from(&shader.words),
+    };
     // SAFETY: the caller's contract.
     unsafe {
-        match shader.backend() {
-            Backend::Compute => {
-                let plain = PipelineSpecialization::new(ctx, desc, Variant::Plain);
-                let variants = [general.info(), plain.info()];
-                compute_pipelines(device, desc.cache, layout, &shader.words, entry, &variants)
-            }
-            Backend::Native | Backend::Vertex => with_module(device, &shader.words, |module| {
-                let info = general.info();
-                let stage = vk::PipelineShaderStageCreateInfo::default()
-                    .stage(capture_stage(shader.backend()))
-                    .module(module)
-                    .name(entry)
-                    .specialization_info(&info);
-                let raw = create_graphics(device, desc, layout, stage)?;
-                Ok([raw, vk::Pipeline::null()])
-            }),
-        }
+        with_module(device, &words, |module| {
+            let stage = vk::PipelineShaderStageCreateInfo::default()
+                .stage(capture_stage(shader.backend()))
+                .module(module)
+                .name(entry);
+            create_graphics(device, desc, layout, stage)
+        })
     }
-}
-
-/// The pipelines of a compute capture, by the draws that they take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Variant {
-    /// Every draw.
-    General,
-    /// One draw without indices.
-    Plain,
 }
 
 /// Values of specialisation constants that remove code for cases that cannot occur from a
@@ -117,7 +103,7 @@ pub struct PipelineSpecialization {
 }
 
 impl PipelineSpecialization {
-    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, variant: Variant) -> Self {
+    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, class: DrawClass) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids() else { return constants };
         // Buffers in descriptors are always accessed as dwords.
@@ -129,7 +115,7 @@ impl PipelineSpecialization {
         constants.push(ids.wide, wide_accesses.into());
         if desc.shader.backend() == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart.into());
-            constants.push(ids.general, (variant == Variant::General).into());
+            constants.push(ids.general, (class == DrawClass::Every).into());
         }
         constants
     }
@@ -141,6 +127,16 @@ impl PipelineSpecialization {
             .data(bytemuck::cast_slice(&self.values))
     }
 
+    /// The values for [`Lowered::specialized`].
+    pub fn constants(&self) -> Vec<SpecializationConstant<'_>> {
+        let values = self.entries.iter().zip(&self.values);
+        let constant = |(entry, value): (&vk::SpecializationMapEntry, _)| SpecializationConstant {
+            constant_id: entry.constant_id,
+            data: bytemuck::bytes_of(value),
+        };
+        values.map(constant).collect()
+    }
+
     /// Adds a `u32`, or a boolean as a `VkBool32`.
     fn push(&mut self, constant_id: u32, value: u32) {
         let size = size_of::<u32>();
@@ -150,42 +146,41 @@ impl PipelineSpecialization {
     }
 }
 
-/// Creates compute pipelines from SPIR-V words that differ only in their specialisation.
+/// The words of a shader for a pipeline with these constants.
+pub(super) fn specialized(
+    shader: &Lowered,
+    constants: &PipelineSpecialization,
+) -> Result<Vec<u32>, RuntimeError> {
+    let words = shader.specialized(&constants.constants());
+    words.map_err(|error| RuntimeError::InvalidShader(error.to_string()))
+}
+
+/// Creates a compute pipeline from SPIR-V words.
 ///
 /// # Errors
-/// [`RuntimeError::Vulkan`] for a failed command. All pipelines are destroyed then.
+/// [`RuntimeError::Vulkan`] for a failed command.
 ///
 /// # Safety
 /// The words are a valid module with that entry point and match `layout`; `cache` and `layout`
 /// belong to `device`.
-pub unsafe fn compute_pipelines<const N: usize>(
+pub unsafe fn compute_pipeline(
     device: &ash::Device,
     cache: vk::PipelineCache,
     layout: vk::PipelineLayout,
     words: &[u32],
     entry: &CStr,
-    variants: &[vk::SpecializationInfo<'_>; N],
-) -> Result<[vk::Pipeline; N], RuntimeError> {
+    constants: &vk::SpecializationInfo<'_>,
+) -> Result<vk::Pipeline, RuntimeError> {
     // SAFETY: the caller's contract.
     unsafe {
         with_module(device, words, |module| {
-            let infos = variants.each_ref().map(|constants| {
-                let stage = vk::PipelineShaderStageCreateInfo::default()
-                    .stage(vk::ShaderStageFlags::COMPUTE)
-                    .module(module)
-                    .name(entry)
-                    .specialization_info(constants);
-                vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)
-            });
-            match device.create_compute_pipelines(cache, &infos, None) {
-                Ok(made) => exactly(made, "vkCreateComputePipelines"),
-                Err((made, result)) => {
-                    for pipeline in made {
-                        device.destroy_pipeline(pipeline, None);
-                    }
-                    Err(RuntimeError::Vulkan { call: "vkCreateComputePipelines", result })
-                }
-            }
+            let stage = vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::COMPUTE)
+                .module(module)
+                .name(entry)
+                .specialization_info(constants);
+            let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+            only(device.create_compute_pipelines(cache, &[info], None), "vkCreateComputePipelines")
         })
     }
 }
@@ -240,17 +235,23 @@ unsafe fn create_graphics(
                 .subpass(0);
             // SAFETY: the caller's contract. With rasterizer discard the other states are not read.
             let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
-            let call = "vkCreateGraphicsPipelines";
-            let made = made.map_err(|(_, result)| RuntimeError::Vulkan { call, result })?;
-            exactly(made, call).map(|[pipeline]| pipeline)
+            only(made, "vkCreateGraphicsPipelines")
         })
     })
 }
 
-/// Checks that a call returned exactly `N` pipelines.
-fn exactly<const N: usize>(
-    made: Vec<vk::Pipeline>,
+/// The result of a call that creates one pipeline.
+fn only(
+    made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
     call: &'static str,
-) -> Result<[vk::Pipeline; N], RuntimeError> {
-    made.try_into().map_err(|_| RuntimeError::Vulkan { call, result: vk::Result::ERROR_UNKNOWN })
+) -> Result<vk::Pipeline, RuntimeError> {
+    let result = match made {
+        Ok(made) => match made[..] {
+            [pipeline] => return Ok(pipeline),
+            _ => vk::Result::ERROR_UNKNOWN,
+        },
+        // A pipeline that was not created is a null handle.
+        Err((_, result)) => result,
+    };
+    Err(RuntimeError::Vulkan { call, result })
 }

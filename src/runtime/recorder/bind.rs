@@ -33,8 +33,7 @@ impl Capture {
     pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.restart = pipeline.primitive_restart();
-        let is_last = |last: &Pipeline| last.raw() == pipeline.raw();
-        if !self.pending.pipelines.last().is_some_and(is_last) {
+        if !self.pending.pipelines.last().is_some_and(|last| last.is(pipeline)) {
             self.pending.pipelines.push(pipeline.clone());
             self.pending.sets.widen(pipeline.set_count());
             self.bound.has_attributes = false;

@@ -10,7 +10,7 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, RuntimeError};
+use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, split};
 use crate::topology::{PrimitiveTopology, Shape};
@@ -196,6 +196,12 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
+            if self.captures()
+                && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
+            {
+                // SAFETY: the caller's contract.
+                unsafe { pipeline.recorded(&self.ctx, self.class_of(dispatch)) }?;
+            }
         }
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
@@ -214,6 +220,10 @@ impl Capture {
                 let batch = playback.arena.upload().push([batch].into_iter())?;
                 self.plan.dispatches[i].batch = split(batch.address);
             }
+        }
+        if !self.plan.operations.is_empty() {
+            // SAFETY: the caller's contract.
+            unsafe { self.make_kernels(&[Kernel::Finish]) }?;
         }
         let operations = self.plan.operations.iter();
         let resolved = operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
@@ -250,8 +260,8 @@ impl Capture {
                     1 => sysvals.draw = self.resolved_draw(self.plan.placed[dispatch.first]),
                     _ => sysvals.batch = dispatch.batch,
                 }
-                let is_plain = dispatch.count == 1 && sysvals.draw.flags & flags::INDEX_SIZE == 0;
-                let raw = if is_plain { pipeline.plain() } else { pipeline.raw() };
+                // SAFETY: the caller's contract.
+                let raw = unsafe { pipeline.recorded(&self.ctx, self.class_of(&dispatch)) }?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
@@ -281,6 +291,17 @@ impl Capture {
         }
         // SAFETY: as above.
         unsafe { self.record_ends(playback, &ends, Order::Last) }
+    }
+
+    /// The class of the draws of a dispatch.
+    fn class_of(&self, dispatch: &Dispatch) -> DrawClass {
+        let has_indices = |draw: &DrawSysvals| draw.flags & flags::INDEX_SIZE != 0;
+        match dispatch.count {
+            1 if !self.plan.placed.get(dispatch.first).is_some_and(has_indices) => {
+                DrawClass::Single
+            }
+            _ => DrawClass::Every,
+        }
     }
 
     /// Returns the draw with a resolved index buffer address.

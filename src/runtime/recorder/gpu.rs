@@ -21,7 +21,7 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, RuntimeError};
+use crate::runtime::{Barrier, DrawClass, RuntimeError};
 use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
@@ -60,17 +60,28 @@ impl Capture {
         self.check_sets()?;
         // Everything that can fail precedes the first command.
         let per_axis = self.ctx.max_workgroups_per_axis();
+        let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
         for group in &self.plan.groups {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
+            if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
+            {
+                // SAFETY: the caller's contract.
+                unsafe { pipeline.recorded(&self.ctx, DrawClass::Every) }?;
+            }
         }
         self.plan.restarts.find(&self.pending.draws);
+        let kernels: &[Kernel] = match self.plan.restarts.is_empty() {
+            true => &[Kernel::Setup],
+            false => &[Kernel::RestartedSetup, Kernel::Restart, Kernel::RestartScan],
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.make_kernels(kernels) }?;
         let (upload, scratch) = self.setup_memory();
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, upload, scratch, &counters) }?;
         let placed = self.place_setup(playback, &counters)?;
         // SAFETY: the caller's contract.
         let ends = unsafe { self.place_ends(playback) }?;
-        let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
         // SAFETY: the caller's contract.
         unsafe {
             let for_kernels = self.descriptor_set(playback, User::Kernels)?;
@@ -303,7 +314,7 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.order(playback, number > 0 && self.captures_overlap());
-                let raw = pipeline.raw();
+                let raw = pipeline.recorded(&self.ctx, DrawClass::Every)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);
                 match group.workgroups {

@@ -419,6 +419,23 @@ impl Capture {
         }
     }
 
+    /// Creates the pipelines of kernels that do not exist yet. It precedes the first command of a
+    /// recording, because it may fail.
+    ///
+    /// # Errors
+    /// As [`Kernels::prepare`](crate::runtime::Kernels::prepare).
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn make_kernels(&self, kernels: &[Kernel]) -> Result<(), RuntimeError> {
+        let pipelines = self.kernels.pipelines()?;
+        for kernel in kernels {
+            // SAFETY: the caller's contract.
+            unsafe { pipelines.get(&self.ctx, *kernel, vk::PipelineCache::null()) }?;
+        }
+        Ok(())
+    }
+
     /// Dispatches a kernel.
     ///
     /// # Safety
@@ -433,7 +450,7 @@ impl Capture {
     ) -> Result<(), RuntimeError> {
         let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
         // SAFETY: the caller's contract.
-        unsafe { kernels.dispatch(&self.ctx, cmd, set, kernel, parameters.address, workgroups) };
+        unsafe { kernels.dispatch(&self.ctx, cmd, set, kernel, parameters.address, workgroups) }?;
         playback.found = Found::default();
         playback.sets_disturbed |= set.is_some();
         playback.recorded.kernels += 1;

@@ -114,6 +114,8 @@ impl Capture {
         let placed = place_operations(&self.ctx, playback.arena.upload(), resolved)?;
         let Some((parameters, workgroups)) = placed else { return Ok(None) };
         // SAFETY: the caller's contract.
+        unsafe { self.make_kernels(&[Kernel::Finish]) }?;
+        // SAFETY: as above.
         let set = unsafe { self.descriptor_set(playback, User::Kernels) }?;
         Ok(Some(Ends { parameters, workgroups, set }))
     }

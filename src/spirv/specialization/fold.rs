@@ -8,7 +8,7 @@ use crate::spirv::Id;
 
 /// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(in crate::spirv) enum Scalar {
     Bool,
     /// The number of bits: 8, 16, 32 or 64.
     Int {
@@ -23,17 +23,17 @@ pub(super) enum Scalar {
 
 impl Scalar {
     /// `OpTypeInt`
-    pub(super) fn int(width: u32, signed: bool) -> Option<Self> {
+    pub(in crate::spirv) fn int(width: u32, signed: bool) -> Option<Self> {
         [8, 16, 32, 64].contains(&width).then_some(Self::Int { width, signed })
     }
 
     /// `OpTypeFloat`
-    pub(super) fn float(width: u32) -> Option<Self> {
+    pub(in crate::spirv) fn float(width: u32) -> Option<Self> {
         [16, 32, 64].contains(&width).then_some(Self::Float { width })
     }
 
     /// The size of a value in memory in bytes. A boolean is a `VkBool32`.
-    pub(super) fn bytes(self) -> usize {
+    pub(in crate::spirv) fn bytes(self) -> usize {
         match self {
             Self::Bool => 4,
             Self::Int { width, .. } | Self::Float { width } => width as usize / 8,
@@ -43,7 +43,7 @@ impl Scalar {
 
 /// The value of a scalar constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Value {
+pub(in crate::spirv) struct Value {
     scalar: Scalar,
     /// The bits of the value; the bits above the type's width are zero.
     bits: u64,
@@ -51,7 +51,7 @@ pub(super) struct Value {
 
 impl Value {
     /// Makes a value from the low bits of `bits`.
-    pub(super) fn new(scalar: Scalar, bits: u64) -> Self {
+    pub(in crate::spirv) fn new(scalar: Scalar, bits: u64) -> Self {
         let bits = match scalar {
             Scalar::Bool => u64::from(bits != 0),
             Scalar::Int { width, .. } | Scalar::Float { width } => {
@@ -62,7 +62,7 @@ impl Value {
     }
 
     /// Reads a value from memory; `None` if the size differs from that of the type.
-    pub(super) fn from_memory(scalar: Scalar, data: &[u8]) -> Option<Self> {
+    pub(in crate::spirv) fn from_memory(scalar: Scalar, data: &[u8]) -> Option<Self> {
         let bits = match data.len() == scalar.bytes() {
             false => return None,
             true => match *data {
@@ -76,7 +76,7 @@ impl Value {
     }
 
     /// The instruction that declares the value as a constant.
-    pub(super) fn declaration(self, ty: Id, id: Id) -> Vec<u32> {
+    pub(in crate::spirv) fn declaration(self, ty: Id, id: Id) -> Vec<u32> {
         let op = match (self.scalar, self.bits) {
             (Scalar::Bool, 0) => Op::ConstantFalse,
             (Scalar::Bool, _) => Op::ConstantTrue,
@@ -93,6 +93,25 @@ impl Value {
             _ => operands.push(self.bits as u32),
         }
         encode(op, &operands)
+    }
+
+    /// The bits of the value; those above the type's width are zero.
+    pub(in crate::spirv) fn bits(self) -> u64 {
+        self.bits
+    }
+
+    /// The value of an integer that can be an index.
+    pub(in crate::spirv) fn index(self) -> Option<u32> {
+        self.width()?;
+        u32::try_from(self.signed()).ok().or_else(|| match self.scalar {
+            Scalar::Int { signed: false, .. } => u32::try_from(self.bits).ok(),
+            _ => None,
+        })
+    }
+
+    /// The value of a boolean.
+    pub(in crate::spirv) fn truth(self) -> Option<bool> {
+        (self.scalar == Scalar::Bool).then_some(self.bits != 0)
     }
 
     /// The number of bits of an integer.
@@ -113,7 +132,7 @@ impl Value {
 /// Computes an operation on integers or booleans. Returns `None` for operations on other types, for
 /// operations that SPIR-V leaves undefined (a division by 0, a shift by the width), and for
 /// operands that do not match.
-pub(super) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
+pub(in crate::spirv) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
     let bits = match *operands {
         [a] => unary(op, result, a)?,
         [a, b] if a.scalar == Scalar::Bool && b.scalar == Scalar::Bool => {

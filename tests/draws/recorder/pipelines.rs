@@ -63,6 +63,7 @@ impl Pipelines {
             set_layouts,
             dynamic_topology: !key.specialize,
             render_pass: gpu.render_pass(),
+            prepared: &[],
             cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device, and the words are valid.

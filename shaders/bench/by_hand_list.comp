@@ -1,0 +1,34 @@
+// What somebody would write by hand to capture lists: pulls 16 bytes for each vertex, and stores the
+// same 32 bytes as record_32.vert. The reference for the time that it takes to make a pipeline.
+#version 450
+#extension GL_EXT_buffer_reference : require
+
+layout(local_size_x = 64) in;
+
+// A different value in each module, so that no driver finds it in its cache.
+layout(constant_id = 0) const float SALT = 1.0;
+
+struct Record {
+    vec4 position;
+    vec4 v0;
+};
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Source {
+    vec4 at[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer Target {
+    Record at[];
+};
+
+layout(push_constant) uniform Work {
+    Source source;
+    Target target;
+    uint count;
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < count) {
+        vec4 position = source.at[i];
+        target.at[i] = Record(position, position.yzwx + SALT);
+    }
+}

@@ -1,0 +1,44 @@
+// The same as by_hand_list.comp for a triangle strip: each vertex is stored to the three triangles
+// that have it, with the winding of the odd ones turned.
+#version 450
+#extension GL_EXT_buffer_reference : require
+
+layout(local_size_x = 64) in;
+
+layout(constant_id = 0) const float SALT = 1.0;
+
+struct Record {
+    vec4 position;
+    vec4 v0;
+};
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Source {
+    vec4 at[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer Target {
+    Record at[];
+};
+
+layout(push_constant) uniform Work {
+    Source source;
+    Target target;
+    uint count;
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < count) {
+        vec4 position = source.at[i];
+        Record record = Record(position, position.yzwx + SALT);
+        uint triangles = count - 2;
+        uint odd = i & 1;
+        if (i < triangles) {
+            target.at[3 * i] = record;
+        }
+        if (i - 1 < triangles) {
+            target.at[3 * (i - 1) + 2 - odd] = record;
+        }
+        if (i - 2 < triangles) {
+            target.at[3 * (i - 2) + 2 - odd] = record;
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Writes an entry point anew: one function without calls, without the branches that are never
+//! taken, and without variables whose values are known.
+//!
+//! Drivers do the same when they compile a pipeline, and take most of their time for it, because
+//! they see each function and each branch of a general shader first. Here the code is walked
+//! through in the order in which it would be executed (`walk`), with the values of constants and
+//! variables that are known at each place. What is never reached is not even looked at.
+//!
+//! Floating-point operations stay as they are, in the same order and with the same decorations, so
+//! that the same bits come out. Control flow stays structured (`constructs`): a block is written
+//! when all blocks that branch to it have been, except for the header of a loop.
+//!
+//! What cannot be done is left as it is: a function with an unknown instruction, or that returns
+//! from within a loop, is called; a variable that is indexed with an unknown number stays in memory;
+//! a module that would grow beyond a limit is not changed at all.
+
+mod constructs;
+mod dead;
+mod joins;
+mod loops;
+mod memory;
+mod simplify;
+mod source;
+mod values;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{GlslStd450Op, Op};
+
+use self::source::Source;
+use self::values::Values;
+use self::walk::{Known, Walk, private_variables};
+use super::declarations::{Declarations, Type};
+use super::entry_point::{EntryPoint, isolate, remove_annotations};
+use super::{Id, Instruction, Module, Section, read_string, result_of};
+
+/// The most parts of a variable whose values are known.
+const MAX_LEAVES: usize = 64;
+/// The deepest nesting of calls and constructs together. Valid modules have no recursion.
+const MAX_DEPTH: u32 = 160;
+/// The most attempts. After each but the last, one more function is called, or one more variable
+/// stays in memory.
+const MAX_ATTEMPTS: u32 = 24;
+/// The most words that an entry point may have for each word of the module's functions, and how
+/// many more.
+const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
+
+/// Why a walk cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// A variable is accessed in a way that is not followed.
+    Untrack(Id),
+    /// A function has control flow that cannot be part of another function.
+    Refuse(Id),
+    /// The module is too large, or not valid.
+    GiveUp,
+}
+
+/// Writes an entry point anew, and removes everything that it does not need: other entry points,
+/// functions, declarations, names. Specialisation constants must have been
+/// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
+pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
+    let mut optimized = module.clone();
+    let done = try_optimize(&mut optimized, entry).is_ok();
+    if done {
+        *module = optimized;
+    }
+    done
+}
+
+fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
+    let mut entry = entry.clone();
+    let set = |wanted: fn(&str) -> bool| {
+        let is_wanted = move |i: &Instruction<'_>| {
+            let name = i.operands().get(1..).and_then(read_string);
+            name.is_some_and(|(name, _)| wanted(&name))
+        };
+        module.section(Section::Imports).filter(is_wanted).map(|i| i.id(0)).collect::<HashSet<Id>>()
+    };
+    let dropped = set(|name| name.contains("DebugInfo"));
+    let glsl = set(|name| name == "GLSL.std.450").into_iter().next();
+    let source = Source::of(module, &dropped);
+    let declarations = Declarations::of(module);
+    let decorations = decorations(module);
+    let pointee = |ty| match declarations.ty(ty) {
+        Some(Type::Pointer { pointee, .. }) => Some(*pointee),
+        _ => None,
+    };
+    let private = private_variables(module, pointee);
+    let variable_types: HashMap<Id, Id> = [Section::Declarations, Section::Functions]
+        .into_iter()
+        .flat_map(|section| module.section(section))
+        .filter(|i| i.is(Op::Variable))
+        .map(|i| (i.id(1), i.id(0)))
+        .collect();
+    let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
+
+    // Functions that are not understood may do anything with the variables that they refer to.
+    let mut untracked: HashSet<Id> =
+        private.iter().map(|(id, ..)| *id).filter(|id| source.is_opaque(*id)).collect();
+    // Parts of an array with a number that is computed are not followed. That it is known after all
+    // is not worth another attempt for all other arrays.
+    let has_array = |variable: &Id| match variable_types.get(variable) {
+        Some(ty) => pointee(*ty).is_some_and(|ty| has_array(&declarations, ty)),
+        None => false,
+    };
+    untracked.extend(source.indexed().filter(has_array));
+    let mut refused = HashSet::new();
+    // Some drivers turn a return within a construct into variables and branches.
+    let mut returns_early = false;
+    for _ in 0..MAX_ATTEMPTS {
+        let known = Known {
+            source: &source,
+            untracked: &untracked,
+            refused: &refused,
+            decorations: &decorations,
+            glsl,
+            limit,
+            returns_early,
+        };
+        match Written::of(known, Values::new(module, &declarations), &private, entry.function) {
+            Ok(written) => {
+                written.replace(module, &mut entry, &dropped);
+                return Ok(());
+            }
+            Err(Stop::Untrack(variable)) => {
+                tracing::debug!(%variable, name = declarations.name(variable), "in memory");
+                untracked.insert(variable);
+            }
+            Err(Stop::Refuse(function)) if function != entry.function => {
+                tracing::debug!(%function, name = declarations.name(function), "called");
+                refused.insert(function);
+                source.references(function, &mut untracked);
+            }
+            Err(Stop::Refuse(_)) if !returns_early => returns_early = true,
+            Err(stop) => return Err(stop),
+        }
+    }
+    Err(Stop::GiveUp)
+}
+
+/// An entry point that was written anew.
+struct Written {
+    /// `OpLabel` to the last terminator.
+    code: Vec<u32>,
+    /// The decorations of its ids.
+    annotations: Vec<Vec<u32>>,
+}
+
+impl Written {
+    fn of(
+        known: Known<'_>,
+        values: Values<'_>,
+        private: &[(Id, Id, Option<Id>)],
+        function: Id,
+    ) -> Result<Self, Stop> {
+        let glsl = known.glsl;
+        let mut walk = Walk::new(known, values);
+        walk.track_private(private);
+        walk.run(function)?;
+        let Walk { values, variables, mut annotations, .. } = walk;
+        let (code, live) = dead::remove(&values, &variables, glsl);
+        annotations.retain(|words| live.contains(&Id(words[1])));
+        Ok(Self { code, annotations })
+    }
+
+    /// Replaces the function of the entry point, and removes what nothing refers to any more.
+    fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &HashSet<Id>) {
+        let mut is_replaced = false;
+        let mut removed = HashSet::new();
+        let mut head = Vec::new();
+        module.retain(Section::Functions, |i| {
+            if i.is(Op::Function) {
+                is_replaced = i.id(1) == entry.function;
+                if is_replaced {
+                    head = i.words().to_vec();
+                    return false;
+                }
+            }
+            if is_replaced && let (_, Some(id)) = result_of(i) {
+                removed.insert(id);
+            }
+            let is_dropped = i.is(Op::ExtInst) && dropped.contains(&i.id(2));
+            !is_replaced && !is_dropped
+        });
+        module
+            .retain(Section::Declarations, |i| !(i.is(Op::ExtInst) && dropped.contains(&i.id(2))));
+        remove_annotations(module, &removed);
+        module.push_encoded(Section::Functions, &head);
+        module.push_encoded(Section::Functions, &self.code);
+        module.push(Section::Functions, Op::FunctionEnd, &[]);
+        for words in &self.annotations {
+            module.push_encoded(Section::Annotations, words);
+        }
+        for section in [Section::Names, Section::Processes] {
+            module.retain(section, |_| false);
+        }
+        isolate(module, entry);
+    }
+}
+
+/// Whether a type has an array in it.
+fn has_array(declarations: &Declarations, ty: Id) -> bool {
+    let (mut seen, mut open) = (HashSet::from([ty]), vec![ty]);
+    while let Some(ty) = open.pop() {
+        match declarations.ty(ty) {
+            Some(Type::Array { .. }) => return true,
+            Some(Type::Struct { members }) => {
+                open.extend(members.iter().filter(|member| seen.insert(**member)));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The decorations of each id.
+fn decorations(module: &Module) -> HashMap<Id, Vec<Vec<u32>>> {
+    let mut decorations: HashMap<Id, Vec<Vec<u32>>> = HashMap::new();
+    for i in module.section(Section::Annotations) {
+        let op = i.op().filter(|_| !i.operands().is_empty());
+        if matches!(op, Some(Op::Decorate | Op::DecorateId | Op::DecorateString)) {
+            decorations.entry(i.id(0)).or_default().push(i.words().to_vec());
+        }
+    }
+    decorations
+}
+
+/// Whether an instruction only computes its result from its operands.
+fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
+    use Op::*;
+    let Some(op) = i.op() else { return false };
+    match op {
+        // The others store to memory, or interpolate.
+        ExtInst => {
+            glsl == Some(i.id(2))
+                && !matches!(
+                    GlslStd450Op::from_u32(i.operand(3)),
+                    None | Some(
+                        GlslStd450Op::Modf
+                            | GlslStd450Op::Frexp
+                            | GlslStd450Op::InterpolateAtCentroid
+                            | GlslStd450Op::InterpolateAtSample
+                            | GlslStd450Op::InterpolateAtOffset
+                    )
+                )
+        }
+        AccessChain
+        | InBoundsAccessChain
+        | VectorExtractDynamic
+        | VectorInsertDynamic
+        | VectorShuffle
+        | CompositeConstruct
+        | CompositeExtract
+        | CompositeInsert
+        | CopyObject
+        | Transpose
+        | ConvertFToU
+        | ConvertFToS
+        | ConvertSToF
+        | ConvertUToF
+        | UConvert
+        | SConvert
+        | FConvert
+        | QuantizeToF16
+        | ConvertPtrToU
+        | ConvertUToPtr
+        | Bitcast
+        | SNegate
+        | FNegate
+        | IAdd
+        | FAdd
+        | ISub
+        | FSub
+        | IMul
+        | FMul
+        | UDiv
+        | SDiv
+        | FDiv
+        | UMod
+        | SRem
+        | SMod
+        | FRem
+        | FMod
+        | VectorTimesScalar
+        | MatrixTimesScalar
+        | VectorTimesMatrix
+        | MatrixTimesVector
+        | MatrixTimesMatrix
+        | OuterProduct
+        | Dot
+        | IAddCarry
+        | ISubBorrow
+        | UMulExtended
+        | SMulExtended
+        | Any
+        | All
+        | IsNan
+        | IsInf
+        | LogicalEqual
+        | LogicalNotEqual
+        | LogicalOr
+        | LogicalAnd
+        | LogicalNot
+        | Select
+        | IEqual
+        | INotEqual
+        | UGreaterThan
+        | SGreaterThan
+        | UGreaterThanEqual
+        | SGreaterThanEqual
+        | ULessThan
+        | SLessThan
+        | ULessThanEqual
+        | SLessThanEqual
+        | FOrdEqual
+        | FUnordEqual
+        | FOrdNotEqual
+        | FUnordNotEqual
+        | FOrdLessThan
+        | FUnordLessThan
+        | FOrdGreaterThan
+        | FUnordGreaterThan
+        | FOrdLessThanEqual
+        | FUnordLessThanEqual
+        | FOrdGreaterThanEqual
+        | FUnordGreaterThanEqual
+        | ShiftRightLogical
+        | ShiftRightArithmetic
+        | ShiftLeftLogical
+        | BitwiseOr
+        | BitwiseXor
+        | BitwiseAnd
+        | Not
+        | BitFieldInsert
+        | BitFieldSExtract
+        | BitFieldUExtract
+        | BitReverse
+        | BitCount => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,385 @@
+//! Selections and returns.
+
+use spirv::Op;
+
+use super::Stop;
+use super::memory::NOTHING;
+use super::source::{Block, Merge};
+use super::walk::{Edge, Frame, Kind, Return, Step, Target, Walk, phi_value};
+use crate::spirv::specialization::fold::Scalar;
+use crate::spirv::{Id, Instruction};
+
+impl<'s> Walk<'s, '_> {
+    /// Writes the end of a block.
+    pub(super) fn leave(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        block: &'s Block,
+        terminator: Instruction<'_>,
+    ) -> Result<Step, Stop> {
+        match terminator.op() {
+            Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
+            Some(Op::BranchConditional) => {
+                let (yes, no) = (terminator.id(1), terminator.id(2));
+                let condition = self.plain(frame, terminator.id(0))?;
+                match self.values.bool(condition) {
+                    _ if yes == no => self.go(frame, label, yes),
+                    Some(true) => self.go(frame, label, yes),
+                    Some(false) => self.go(frame, label, no),
+                    None => match block.merge {
+                        Merge::Selection { merge } => {
+                            self.select(frame, label, block, merge, condition, terminator)
+                        }
+                        // The merge instruction of a loop was written already.
+                        Merge::None | Merge::Loop { .. } => {
+                            self.escape(frame, label, condition, terminator)
+                        }
+                    },
+                }
+            }
+            Some(Op::Switch) => match block.merge {
+                Merge::Selection { merge } => self.switch(frame, label, block, merge, terminator),
+                Merge::None | Merge::Loop { .. } => Err(frame.refuse()),
+            },
+            Some(Op::Return) => self.give_back(frame, NOTHING),
+            Some(Op::ReturnValue) => {
+                let value = self.plain(frame, terminator.id(0))?;
+                self.give_back(frame, value)
+            }
+            Some(op) => {
+                self.values.push(op, &[]);
+                Ok(Step::Ended)
+            }
+            None => Err(frame.refuse()),
+        }
+    }
+
+    /// Follows a branch: into the same block of what is written, or to one that is written later.
+    fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
+        match self.target(frame, to) {
+            Some(number) => {
+                self.check_exit(frame, number)?;
+                let place = self.values.words.len() + 1;
+                let out = self.targets[number].out;
+                self.values.push(Op::Branch, &[out.0]);
+                self.reach(number, from, place);
+                Ok(Step::Ended)
+            }
+            None => Ok(Step::At(to, vec![self.edge(from, 0)])),
+        }
+    }
+
+    /// Only loops and switches can be left from within other constructs.
+    fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
+        let is_construct = |target: &Target| !matches!(target.kind, Kind::Case | Kind::Next);
+        match self.targets[number].kind {
+            Kind::If(_) if self.targets[number + 1..].iter().any(is_construct) => {
+                Err(frame.refuse())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The target with a label.
+    fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
+        let targets = self.targets.get(frame.base..)?;
+        targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
+    }
+
+    fn edge(&self, from: Id, place: usize) -> Edge {
+        Edge { from, block: self.block, state: self.state.clone(), place }
+    }
+
+    /// Notes a branch to a target.
+    fn reach(&mut self, number: usize, from: Id, place: usize) {
+        let edge = self.edge(from, place);
+        self.targets[number].edges.push(edge);
+    }
+
+    /// A conditional branch without a merge block: out of a construct, or out of one of two.
+    fn escape(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        condition: Id,
+        terminator: Instruction<'_>,
+    ) -> Result<Step, Stop> {
+        let at = self.values.words.len() + 1;
+        let mut operands = terminator.operands().to_vec();
+        operands[0] = condition.0;
+        self.values.push(Op::BranchConditional, &operands);
+        let mut inside = None;
+        for number in [1, 2] {
+            let to = terminator.id(number);
+            let place = at + number;
+            match self.target(frame, to) {
+                Some(target) => {
+                    self.check_exit(frame, target)?;
+                    self.values.words[place] = self.targets[target].out.0;
+                    self.reach(target, label, place);
+                }
+                None => inside = inside.xor(Some((to, place))),
+            }
+        }
+        if self.target(frame, terminator.id(1)).is_none() && inside.is_none() {
+            // Neither leaves a construct.
+            return Err(frame.refuse());
+        }
+        let Some((to, place)) = inside else { return Ok(Step::Ended) };
+        let edge = self.edge(label, place);
+        self.begin_block(Some(place));
+        Ok(Step::At(to, vec![edge]))
+    }
+
+    /// Begins a block, whose label is written to that place.
+    pub(super) fn begin_block(&mut self, place: Option<usize>) -> Id {
+        let out = self.values.fresh();
+        if let Some(place) = place {
+            self.values.words[place] = out.0;
+        }
+        self.values.push(Op::Label, &[out.0]);
+        self.block = out;
+        out
+    }
+
+    /// `if`
+    fn select(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        block: &'s Block,
+        merge: Id,
+        condition: Id,
+        terminator: Instruction<'_>,
+    ) -> Result<Step, Stop> {
+        let begin = self.values.words.len();
+        self.open(block, merge, Kind::If(Vec::new()))?;
+        let at = self.values.words.len() + 1;
+        let mut operands = terminator.operands().to_vec();
+        operands[0] = condition.0;
+        self.values.push(Op::BranchConditional, &operands);
+        let (header, state) = (self.block, self.state.clone());
+        let mut arms = Vec::new();
+        for number in [1, 2] {
+            let (to, place) = (terminator.id(number), at + number);
+            match self.target(frame, to) {
+                Some(target) => {
+                    self.check_exit(frame, target)?;
+                    self.values.words[place] = self.targets[target].out.0;
+                    self.reach(target, label, place);
+                }
+                None => arms.push((to, place)),
+            }
+        }
+        let is_direct_no = arms.len() == 1 && arms[0].0 == terminator.id(1);
+        let empty = self.values.words.len() + 4 * arms.len();
+        for (to, place) in arms {
+            (self.block, self.state) = (header, state.clone());
+            let edge = self.edge(label, place);
+            self.begin_block(Some(place));
+            self.values.begin_scope();
+            self.walk(frame, Step::At(to, vec![edge]))?;
+            self.values.end_scope();
+        }
+        let target = self.close()?;
+        if self.values.words.len() == empty
+            && let [a, b] = &target.edges[..]
+            && matches!(&target.kind, Kind::If(returns) if returns.is_empty())
+        {
+            let (yes, no) = if is_direct_no { (b, a) } else { (a, b) };
+            if self.flatten(frame, merge, condition, [yes, no], begin)? {
+                self.block = header;
+                return Ok(Step::At(merge, Vec::new()));
+            }
+        }
+        self.merge(frame, target)
+    }
+
+    /// Replaces a selection without instructions by selected values, if these are scalars. It has
+    /// been written from `begin` on.
+    fn flatten(
+        &mut self,
+        frame: &mut Frame<'s>,
+        merge: Id,
+        condition: Id,
+        [yes, no]: [&Edge; 2],
+        begin: usize,
+    ) -> Result<bool, Stop> {
+        let function = frame.function;
+        let block = function.blocks.get(&merge).ok_or_else(|| frame.refuse())?;
+        let mut phis = Vec::new();
+        for span in &block.phis {
+            let i = self.known.source.instruction(*span);
+            let of = |edge: &Edge| phi_value(i, edge.from).ok_or_else(|| frame.refuse());
+            let (a, b) = (self.plain(frame, of(yes)?)?, self.plain(frame, of(no)?)?);
+            if a != b && self.values.scalar_type(i.id(0)).is_none() {
+                return Ok(false);
+            }
+            phis.push((i.id(1), i.id(0), a, b));
+        }
+        let differ = |n: usize| yes.state.get(n) != no.state.get(n);
+        let types = &self.tracked.leaf_types;
+        let is_scalar =
+            |n: usize| types.get(n).is_some_and(|t| self.values.scalar_type(*t).is_some());
+        if (0..yes.state.len()).any(|n| differ(n) && !is_scalar(n)) {
+            return Ok(false);
+        }
+        self.values.words.truncate(begin);
+        let mut state = yes.state.clone();
+        for (number, value) in state.iter_mut().enumerate() {
+            let other = no.state.get(number).copied().unwrap_or(NOTHING);
+            *value = match (*value, other) {
+                (a, b) if a == b => a,
+                (NOTHING, b) => b,
+                (a, NOTHING) => a,
+                (a, b) => {
+                    let ty = self.tracked.leaf_types[number];
+                    self.values.value(Op::Select, ty, &[condition.0, a.0, b.0])
+                }
+            };
+        }
+        self.state = state;
+        for (id, ty, a, b) in phis {
+            let value = self.values.value(Op::Select, ty, &[condition.0, a.0, b.0]);
+            frame.ids.insert(id, value);
+        }
+        Ok(true)
+    }
+
+    fn switch(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        block: &'s Block,
+        merge: Id,
+        terminator: Instruction<'_>,
+    ) -> Result<Step, Stop> {
+        let selector = self.plain(frame, terminator.id(0))?;
+        let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
+        // Literals of other types may have more words.
+        let Some(Scalar::Int { width: 32, .. }) = ty else { return Err(frame.refuse()) };
+        let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
+        let mut operands = vec![selector.0, terminator.operand(1)];
+        match self.values.scalar(selector).map(|value| value.bits() as u32) {
+            // Control may leave it from within selections, so that it remains a switch.
+            Some(known) => {
+                let case = pairs.iter().find(|[literal, _]| *literal == known);
+                operands[1] = case.map_or(operands[1], |[_, label]| *label);
+            }
+            None => operands.extend(pairs.as_flattened()),
+        }
+        self.open(block, merge, Kind::Switch(Vec::new()))?;
+        let at = self.values.words.len() + 1;
+        let mut cases: Vec<Id> = operands[1..].iter().step_by(2).map(|id| Id(*id)).collect();
+        self.values.push(Op::Switch, &operands);
+        let function = frame.function;
+        cases.sort_by_key(|case| (function.blocks.get(case).map(|block| block.number), *case));
+        cases.dedup();
+        let (header, state) = (self.block, self.state.clone());
+        let first = self.targets.len();
+        let mut outside = Vec::new();
+        for case in cases {
+            let out = self.values.fresh();
+            for place in (1..operands.len()).step_by(2).filter(|n| operands[*n] == case.0) {
+                self.values.words[at + place] = out.0;
+            }
+            match self.target(frame, case) {
+                Some(target) if target < first => outside.push((target, out)),
+                _ => {
+                    let edges = vec![self.edge(label, 0)];
+                    self.targets.push(Target { label: case, out, edges, kind: Kind::Case });
+                }
+            }
+        }
+        for (target, out) in outside {
+            (self.block, self.state) = (out, state.clone());
+            self.values.push(Op::Label, &[out.0]);
+            let place = self.values.words.len() + 1;
+            let to = self.targets[target].out;
+            self.values.push(Op::Branch, &[to.0]);
+            self.reach(target, label, place);
+        }
+        // A case may continue in the next one.
+        while self.targets.len() > first {
+            let case = self.targets.remove(first);
+            self.block = header;
+            self.values.begin_scope();
+            self.join(&case.edges, case.out);
+            self.walk(frame, Step::At(case.label, case.edges))?;
+            self.values.end_scope();
+        }
+        let target = self.close()?;
+        self.merge(frame, target)
+    }
+
+    /// Begins a selection.
+    fn open(&mut self, block: &Block, merge: Id, kind: Kind) -> Result<(), Stop> {
+        let control = block.merge_at.map_or(0, |at| self.known.source.instruction(at).operand(1));
+        let out = self.values.fresh();
+        self.values.push(Op::SelectionMerge, &[out.0, control]);
+        self.targets.push(Target { label: merge, out, edges: Vec::new(), kind });
+        self.nest()
+    }
+
+    /// Ends the innermost construct, and returns its merge block.
+    pub(super) fn close(&mut self) -> Result<Target, Stop> {
+        self.depth -= 1;
+        self.targets.pop().ok_or(Stop::GiveUp)
+    }
+
+    /// Continues behind a construct.
+    pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
+        let Target { label, out, mut edges, kind } = target;
+        let returns = match &kind {
+            Kind::If(returns) | Kind::Switch(returns) => returns.len(),
+            _ => 0,
+        };
+        match (returns, edges.len()) {
+            (0, 0) => {
+                self.values.push(Op::Label, &[out.0]);
+                self.values.push(Op::Unreachable, &[]);
+                Ok(Step::Ended)
+            }
+            (0, _) => {
+                self.join(&edges, out);
+                Ok(Step::At(label, edges))
+            }
+            (_, 0) => self.join_returns(frame, out, kind),
+            // All other paths return, so the rest of the function becomes part of the selection.
+            (_, 1) => {
+                let edge = edges.remove(0);
+                self.values.begin_scope();
+                self.begin_block(Some(edge.place));
+                self.state.clone_from(&edge.state);
+                self.targets.push(Target { label: NOTHING, out, edges, kind });
+                self.nest()?;
+                self.walk(frame, Step::At(label, vec![edge]))?;
+                self.values.end_scope();
+                let target = self.close()?;
+                self.join_returns(frame, out, target.kind)
+            }
+            _ => Err(frame.refuse()),
+        }
+    }
+
+    /// `return`: out of one construct after the other.
+    pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
+        if frame.is_entry && self.known.returns_early {
+            self.values.push(Op::Return, &[]);
+            return Ok(Step::Ended);
+        }
+        let targets = self.targets.get_mut(frame.base..).unwrap_or_default();
+        let Some(target) = targets.iter_mut().rfind(|target| !matches!(target.kind, Kind::Case))
+        else {
+            return Ok(Step::Returned(value));
+        };
+        let (Kind::If(returns) | Kind::Switch(returns)) = &mut target.kind else {
+            return Err(frame.refuse());
+        };
+        returns.push(Return { block: self.block, state: self.state.clone(), value });
+        let out = target.out;
+        self.values.push(Op::Branch, &[out.0]);
+        Ok(Step::Ended)
+    }
+}

@@ -1,0 +1,69 @@
+//! Removes instructions whose results nothing needs.
+
+use std::collections::HashSet;
+
+use spirv::{MemoryAccess, Op};
+
+use super::is_pure;
+use super::values::Values;
+use crate::spirv::{Id, Instruction, result_of, visit_ids};
+
+/// Returns the code that is needed, with `variables` in its first block, and the ids that it
+/// refers to.
+pub(super) fn remove(
+    values: &Values<'_>,
+    variables: &[u32],
+    glsl: Option<Id>,
+) -> (Vec<u32>, HashSet<Id>) {
+    let mut live = HashSet::new();
+    let mut open = Vec::new();
+    for i in instructions(&values.words).filter(|i| !is_removable(*i, glsl)) {
+        mark(i, &mut live, &mut open);
+    }
+    while let Some(id) = open.pop() {
+        if let Some(i) = values.definition(id) {
+            mark(i, &mut live, &mut open);
+        }
+    }
+    let is_live = |i: &Instruction<'_>| {
+        !is_removable(*i, glsl) || result_of(*i).1.is_none_or(|id| live.contains(&id))
+    };
+    let mut code = Vec::with_capacity(values.words.len() + variables.len());
+    let mut all = instructions(&values.words);
+    // The label of the first block.
+    code.extend(all.next().into_iter().flat_map(|i| i.words()));
+    code.extend(
+        instructions(variables).filter(|i| live.contains(&i.id(1))).flat_map(|i| i.words()),
+    );
+    code.extend(all.filter(is_live).flat_map(|i| i.words()));
+    (code, live)
+}
+
+fn mark(i: Instruction<'_>, live: &mut HashSet<Id>, open: &mut Vec<Id>) {
+    visit_ids(i, |index| {
+        if live.insert(i.id(index)) {
+            open.push(i.id(index));
+        }
+    });
+}
+
+/// Whether an instruction does nothing but define its result.
+fn is_removable(i: Instruction<'_>, glsl: Option<Id>) -> bool {
+    match i.op() {
+        Some(Op::Phi) => true,
+        Some(Op::Load) => {
+            !MemoryAccess::from_bits_retain(i.operand(3)).contains(MemoryAccess::VOLATILE)
+        }
+        _ => is_pure(i, glsl),
+    }
+}
+
+fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        let length = (*rest.first()? >> 16) as usize;
+        let (instruction, next) = rest.split_at_checked(length.max(1))?;
+        rest = next;
+        Some(Instruction::new(instruction))
+    })
+}

@@ -1,0 +1,95 @@
+//! Blocks with several predecessors.
+
+use spirv::Op;
+
+use super::memory::State;
+use super::walk::{Edge, Frame, Kind, Step, Walk};
+use super::{Stop, simplify};
+use crate::spirv::Id;
+use crate::spirv::declarations::Type;
+
+/// The value of a block with several predecessors.
+enum Joined {
+    Value(Id),
+    /// The type of a structure, and its members.
+    Parts(Id, Vec<Joined>),
+}
+
+impl<'s> Walk<'s, '_> {
+    /// Begins the block that the returns of a construct lead to.
+    pub(super) fn join_returns(
+        &mut self,
+        frame: &mut Frame<'s>,
+        out: Id,
+        kind: Kind,
+    ) -> Result<Step, Stop> {
+        let (Kind::If(returns) | Kind::Switch(returns)) = kind else { return Err(Stop::GiveUp) };
+        let states: Vec<(&State, Id)> = returns.iter().map(|r| (&r.state, r.block)).collect();
+        self.join_states(&states, out);
+        let ty = self.known.source.instruction(frame.function.head).id(0);
+        let values: Vec<(Id, Id)> = returns.iter().map(|r| (r.value, r.block)).collect();
+        let value = self.join_parts(ty, &values);
+        self.give_back(frame, value)
+    }
+
+    /// The same as [`join_values`](Self::join_values) as the last value of a block, part by part if
+    /// the parts are known: what is the same on all paths stays known.
+    fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
+        // Phis come before all other instructions of a block.
+        let joined = self.join_tree(ty, values);
+        self.build(joined)
+    }
+
+    fn join_tree(&mut self, ty: Id, values: &[(Id, Id)]) -> Joined {
+        let Some(Type::Struct { members }) = self.values.ty(ty) else {
+            return Joined::Value(self.join_values(ty, values));
+        };
+        let mut parts = Vec::with_capacity(members.len());
+        for number in 0..members.len() as u32 {
+            let mut of_part = Vec::with_capacity(values.len());
+            for (value, block) in values {
+                match simplify::known_part(&mut self.values, *value, number) {
+                    Some(part) => of_part.push((part, *block)),
+                    None => return Joined::Value(self.join_values(ty, values)),
+                }
+            }
+            parts.push(of_part);
+        }
+        let parts = members.iter().zip(parts);
+        Joined::Parts(ty, parts.map(|(ty, values)| self.join_tree(*ty, &values)).collect())
+    }
+
+    fn build(&mut self, joined: Joined) -> Id {
+        match joined {
+            Joined::Value(value) => value,
+            Joined::Parts(ty, parts) => {
+                let parts: Vec<Id> = parts.into_iter().map(|part| self.build(part)).collect();
+                self.values.construct(ty, &parts)
+            }
+        }
+    }
+
+    /// Begins a block with several predecessors.
+    pub(super) fn join(&mut self, edges: &[Edge], out: Id) {
+        let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
+        self.join_states(&states, out);
+    }
+
+    fn join_states(&mut self, states: &[(&State, Id)], out: Id) {
+        self.values.push(Op::Label, &[out.0]);
+        self.block = out;
+        let count = states.iter().map(|(state, _)| state.len()).min().unwrap_or(0);
+        let mut joined = State::with_capacity(count);
+        for leaf in 0..count {
+            let first = states[0].0[leaf];
+            if states.iter().all(|(state, _)| state[leaf] == first) {
+                joined.push(first);
+                continue;
+            }
+            let values: Vec<(Id, Id)> = states.iter().map(|(s, block)| (s[leaf], *block)).collect();
+            let ty = self.tracked.leaf_types[leaf];
+            joined.push(self.join_values(ty, &values));
+        }
+        self.state = joined;
+    }
+}

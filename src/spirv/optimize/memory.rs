@@ -1,0 +1,310 @@
+//! Variables whose values are known at each place: those of functions, and private ones.
+
+use std::collections::HashMap;
+
+use spirv::Op;
+
+use super::values::Values;
+use super::{MAX_LEAVES, Stop};
+use crate::spirv::Id;
+use crate::spirv::declarations::Type;
+
+/// The values of all tracked variables at a place, by leaf. A leaf is a part of a variable that is
+/// neither a structure nor an array. [`NOTHING`] is a value that nothing was written to.
+pub(super) type State = Vec<Id>;
+
+/// No value.
+pub(super) const NOTHING: Id = Id(0);
+
+/// A pointer into a tracked variable.
+#[derive(Debug, Clone)]
+pub(super) struct Pointer {
+    /// The id of the variable in the source.
+    pub(super) variable: Id,
+    /// The first leaf of what it points to, or the leaf that contains it.
+    leaf: usize,
+    /// The type of what it points to, except for `rest`.
+    ty: Id,
+    /// Indices into the leaf.
+    rest: Vec<Id>,
+}
+
+/// The tracked variables.
+#[derive(Debug, Default)]
+pub(super) struct Tracked {
+    pointers: HashMap<Id, Pointer>,
+    /// The type of each leaf.
+    pub(super) leaf_types: Vec<Id>,
+}
+
+impl Tracked {
+    /// The pointer that an emitted id stands for, if it is one into a tracked variable.
+    pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
+        self.pointers.get(&id)
+    }
+
+    /// Tracks a variable. Returns the range of its leaves, or `None` if its type has too many or
+    /// is not known.
+    pub(super) fn add(
+        &mut self,
+        values: &Values<'_>,
+        id: Id,
+        variable: Id,
+        ty: Id,
+    ) -> Option<std::ops::Range<usize>> {
+        let first = self.leaf_types.len();
+        if !push_leaves(values, ty, &mut self.leaf_types, first + MAX_LEAVES) {
+            self.leaf_types.truncate(first);
+            return None;
+        }
+        self.pointers.insert(id, Pointer { variable, leaf: first, ty, rest: Vec::new() });
+        Some(first..self.leaf_types.len())
+    }
+
+    /// Forgets the leaves behind the first ones.
+    pub(super) fn truncate(&mut self, leaves: usize) {
+        self.leaf_types.truncate(leaves);
+    }
+
+    /// The leaves that a variable consists of.
+    pub(super) fn leaves(&self, values: &Values<'_>, id: Id) -> std::ops::Range<usize> {
+        match self.pointers.get(&id) {
+            Some(pointer) => {
+                pointer.leaf..pointer.leaf + count_leaves(values, pointer.ty).unwrap_or(0)
+            }
+            None => 0..0,
+        }
+    }
+
+    /// An access chain of a tracked pointer.
+    pub(super) fn chain(
+        &mut self,
+        values: &Values<'_>,
+        base: Id,
+        indices: &[Id],
+        id: Id,
+    ) -> Result<(), Stop> {
+        let Some(mut pointer) = self.pointers.get(&base).cloned() else { return Ok(()) };
+        let stop = || Stop::Untrack(pointer.variable);
+        let variable = pointer.variable;
+        for index in indices {
+            if !pointer.rest.is_empty() {
+                pointer.rest.push(*index);
+                continue;
+            }
+            match values.ty(pointer.ty) {
+                Some(Type::Struct { members }) => {
+                    let number = values.uint(*index).ok_or_else(stop)? as usize;
+                    let member = *members.get(number).ok_or_else(stop)?;
+                    for before in &members[..number] {
+                        pointer.leaf +=
+                            count_leaves(values, *before).ok_or(Stop::Untrack(variable))?;
+                    }
+                    pointer.ty = member;
+                }
+                Some(Type::Array { element, length }) => {
+                    let number = values.uint(*index).ok_or_else(stop)?;
+                    let length = values.uint(*length).ok_or_else(stop)?;
+                    if number >= length {
+                        return Err(stop());
+                    }
+                    let each = count_leaves(values, *element).ok_or_else(stop)?;
+                    (pointer.leaf, pointer.ty) = (pointer.leaf + number as usize * each, *element);
+                }
+                Some(Type::Vector { .. }) => pointer.rest.push(*index),
+                Some(Type::Matrix { .. }) if values.uint(*index).is_some() => {
+                    pointer.rest.push(*index);
+                }
+                _ => return Err(stop()),
+            }
+        }
+        self.pointers.insert(id, pointer);
+        Ok(())
+    }
+
+    /// Loads through a tracked pointer.
+    pub(super) fn load(
+        &self,
+        values: &mut Values<'_>,
+        state: &State,
+        pointer: &Pointer,
+    ) -> Result<Id, Stop> {
+        let mut leaf = pointer.leaf;
+        let whole = self.build(values, state, pointer.ty, &mut leaf)?;
+        Inside::of(values, pointer)?.load(values, whole)
+    }
+
+    fn build(
+        &self,
+        values: &mut Values<'_>,
+        state: &State,
+        ty: Id,
+        leaf: &mut usize,
+    ) -> Result<Id, Stop> {
+        let Some(parts) = parts(values, ty) else {
+            let value = state.get(*leaf).copied().unwrap_or(NOTHING);
+            *leaf += 1;
+            return Ok(if value == NOTHING { values.undefined(ty) } else { value });
+        };
+        let mut built = Vec::with_capacity(parts.len());
+        for part in parts {
+            built.push(self.build(values, state, part, leaf)?);
+        }
+        Ok(values.construct(ty, &built))
+    }
+
+    /// Stores through a tracked pointer.
+    pub(super) fn store(
+        &self,
+        values: &mut Values<'_>,
+        state: &mut State,
+        pointer: &Pointer,
+        value: Id,
+    ) -> Result<(), Stop> {
+        let mut leaf = pointer.leaf;
+        if pointer.rest.is_empty() {
+            spread(values, state, pointer.ty, &mut leaf, value);
+            return Ok(());
+        }
+        let old = self.build(values, state, pointer.ty, &mut leaf)?;
+        let new = Inside::of(values, pointer)?.store(values, pointer.ty, old, value);
+        if let Some(place) = state.get_mut(pointer.leaf) {
+            *place = new;
+        }
+        Ok(())
+    }
+
+    /// Stores to a whole variable.
+    pub(super) fn initialize(&self, values: &mut Values<'_>, state: &mut State, id: Id, value: Id) {
+        if let Some(pointer) = self.pointers.get(&id) {
+            spread(values, state, pointer.ty, &mut pointer.leaf.clone(), value);
+        }
+    }
+}
+
+/// Stores the parts of a value.
+fn spread(values: &mut Values<'_>, state: &mut State, ty: Id, leaf: &mut usize, value: Id) {
+    let Some(parts) = parts(values, ty) else {
+        if let Some(place) = state.get_mut(*leaf) {
+            *place = value;
+        }
+        *leaf += 1;
+        return;
+    };
+    for (number, part) in (0u32..).zip(parts) {
+        let part_value = values.extract(part, value, &[number]);
+        spread(values, state, part, leaf, part_value);
+    }
+}
+
+/// The types of the members of a structure, or of the elements of an array.
+fn parts(values: &Values<'_>, ty: Id) -> Option<Vec<Id>> {
+    match values.ty(ty)? {
+        Type::Struct { members } => Some(members.clone()),
+        Type::Array { element, length } => {
+            Some(vec![*element; values.uint(*length).unwrap_or(0) as usize])
+        }
+        _ => None,
+    }
+}
+
+/// Appends the types of the leaves of a type; false if there would be more than `most`, or if one
+/// cannot be a value.
+fn push_leaves(values: &Values<'_>, ty: Id, leaves: &mut Vec<Id>, most: usize) -> bool {
+    match values.ty(ty) {
+        // Without the first condition the walk over a type could take forever.
+        Some(Type::Struct { members }) => {
+            !members.is_empty()
+                && members.iter().all(|member| push_leaves(values, *member, leaves, most))
+        }
+        Some(Type::Array { element, length }) => {
+            let Some(length) = values.uint(*length) else { return false };
+            length > 0
+                && length as usize <= MAX_LEAVES
+                && (0..length).all(|_| push_leaves(values, *element, leaves, most))
+        }
+        Some(Type::Int { .. } | Type::Float { .. } | Type::Vector { .. } | Type::Matrix { .. }) => {
+            leaves.push(ty);
+            leaves.len() <= most
+        }
+        Some(Type::Other(Op::TypeBool)) => {
+            leaves.push(ty);
+            leaves.len() <= most
+        }
+        _ => false,
+    }
+}
+
+fn count_leaves(values: &Values<'_>, ty: Id) -> Option<usize> {
+    Some(match values.ty(ty)? {
+        Type::Struct { members } => {
+            let mut sum = 0;
+            for member in members {
+                sum += count_leaves(values, *member)?;
+            }
+            sum
+        }
+        Type::Array { element, length } => {
+            values.uint(*length)? as usize * count_leaves(values, *element)?
+        }
+        _ => 1,
+    })
+}
+
+/// A part of a vector or a matrix: constant indices, and behind them perhaps the number of a
+/// component.
+struct Inside {
+    constant: Vec<u32>,
+    /// The type of the vector that is indexed, and the index.
+    component: Option<(Id, Id)>,
+    /// The type of the part.
+    ty: Id,
+}
+
+impl Inside {
+    fn of(values: &Values<'_>, pointer: &Pointer) -> Result<Self, Stop> {
+        let mut inside = Self { constant: Vec::new(), component: None, ty: pointer.ty };
+        for index in &pointer.rest {
+            let stop = Stop::Untrack(pointer.variable);
+            let (part, count) = match values.ty(inside.ty) {
+                Some(Type::Vector { component, count }) => (*component, *count),
+                Some(Type::Matrix { column, count }) => (*column, *count),
+                _ => return Err(stop),
+            };
+            match values.uint(*index) {
+                Some(number) if number < count => inside.constant.push(number),
+                None if matches!(values.ty(inside.ty), Some(Type::Vector { .. })) => {
+                    inside.component = Some((inside.ty, *index));
+                }
+                _ => return Err(stop),
+            }
+            inside.ty = part;
+        }
+        Ok(inside)
+    }
+
+    /// Returns the part of the leaf with that value.
+    fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
+        let Some((vector_type, index)) = self.component else {
+            return Ok(values.extract(self.ty, whole, &self.constant));
+        };
+        let vector = values.extract(vector_type, whole, &self.constant);
+        Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
+    }
+
+    /// Returns the leaf with another part.
+    fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
+        let mut part = part;
+        if let Some((vector_type, index)) = self.component {
+            let vector = values.extract(vector_type, whole, &self.constant);
+            let operands = [vector.0, part.0, index.0];
+            part = values.value(Op::VectorInsertDynamic, vector_type, &operands);
+            if self.constant.is_empty() {
+                return part;
+            }
+        }
+        let operands: Vec<u32> =
+            [part.0, whole.0].into_iter().chain(self.constant.iter().copied()).collect();
+        values.value(Op::CompositeInsert, leaf, &operands)
+    }
+}

@@ -1,0 +1,240 @@
+//! Values that need no instruction: constants, and values that are there already.
+
+use spirv::Op;
+
+use super::values::Values;
+use crate::spirv::Id;
+use crate::spirv::declarations::Type;
+use crate::spirv::specialization::fold::{Scalar, Value, fold};
+
+/// The most steps from a composite to where a part of it was made.
+const MAX_STEPS: u32 = 64;
+
+/// Finds a value that the result of a pure operation is equal to. Nothing is computed with
+/// floating-point numbers.
+pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
+    match (op, operands) {
+        (Op::CompositeExtract, [composite, path @ ..]) => {
+            let (from, path) = part_of(values, Id(*composite), path)?;
+            if path.is_empty() {
+                return Some(from);
+            }
+            // Found elsewhere, but not the part itself.
+            (from.0 != *composite).then(|| values.extract(ty, from, &path))
+        }
+        (Op::CompositeConstruct, parts) => whole_of(values, ty, parts),
+        (Op::VectorShuffle, [a, b, components @ ..]) => {
+            shuffled(values, ty, [Id(*a), Id(*b)], components)
+        }
+        (Op::CopyObject, [a]) => Some(Id(*a)),
+        (Op::Bitcast, [a]) => (values.type_of(Id(*a)) == Some(ty)).then_some(Id(*a)),
+        (Op::Select, [_, a, b]) if a == b => Some(Id(*a)),
+        (Op::Select, [condition, a, b]) => match same_bool(values, Id(*condition)) {
+            Some(true) => Some(Id(*a)),
+            Some(false) => Some(Id(*b)),
+            None => match (values.bool(Id(*a)), values.bool(Id(*b))) {
+                (Some(true), Some(false)) => Some(Id(*condition)),
+                (Some(false), Some(true)) => Some(values.value(Op::LogicalNot, ty, &[*condition])),
+                (None, Some(false)) => Some(values.value(Op::LogicalAnd, ty, &[*condition, *a])),
+                (Some(true), None) => Some(values.value(Op::LogicalOr, ty, &[*condition, *b])),
+                _ => None,
+            },
+        },
+        (Op::LogicalNot, [a]) => {
+            if let Some(value) = values.bool(Id(*a)) {
+                return Some(values.constant(ty, Value::new(Scalar::Bool, (!value).into())));
+            }
+            let inner = values.definition(Id(*a)).filter(|i| i.is(Op::LogicalNot))?;
+            Some(inner.id(2))
+        }
+        (Op::AccessChain | Op::InBoundsAccessChain, [base, indices @ ..]) => {
+            if indices.is_empty() {
+                return Some(Id(*base));
+            }
+            // A chain of a chain.
+            let inner = values.definition(Id(*base)).filter(|i| i.is(op))?;
+            let all = [inner.operands().get(2..)?, indices].concat();
+            Some(values.value(op, ty, &all))
+        }
+        _ => arithmetic(values, op, ty, operands),
+    }
+}
+
+/// The value of a boolean, or of all components of a vector.
+fn same_bool(values: &Values<'_>, id: Id) -> Option<bool> {
+    let Some(vector) = values.definition(id).filter(|i| i.is(Op::CompositeConstruct)) else {
+        return values.bool(id);
+    };
+    let (first, rest) = vector.operands().get(2..)?.split_first()?;
+    rest.iter().all(|other| other == first).then(|| values.bool(Id(*first))).flatten()
+}
+
+fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
+    let result = values.scalar_type(ty)?;
+    let known: Vec<Option<Value>> = operands.iter().map(|id| values.scalar(Id(*id))).collect();
+    if let Some(all) = known.iter().copied().collect::<Option<Vec<_>>>()
+        && let Some(value) = fold(op, result, &all)
+    {
+        return Some(values.constant(ty, value));
+    }
+    let [a, b] = *operands else { return None };
+    // Operations on signed integers may have operands of another type.
+    let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
+    let [is_a, is_b] =
+        [known[0], known[1]].map(|value| move |n: u64| value.is_some_and(|v| v.bits() == n));
+    match op {
+        Op::IAdd | Op::BitwiseOr | Op::BitwiseXor if is_b(0) => same(a),
+        Op::IAdd | Op::BitwiseOr | Op::BitwiseXor if is_a(0) => same(b),
+        Op::ISub | Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic
+            if is_b(0) =>
+        {
+            same(a)
+        }
+        Op::IMul | Op::UDiv if is_b(1) => same(a),
+        Op::IMul if is_a(1) => same(b),
+        Op::IMul | Op::BitwiseAnd if is_a(0) || is_b(0) => {
+            Some(values.constant(ty, Value::new(result, 0)))
+        }
+        Op::UMod if is_b(1) => Some(values.constant(ty, Value::new(result, 0))),
+        Op::LogicalAnd if a == b || is_b(1) => Some(Id(a)),
+        Op::LogicalAnd if is_a(1) => Some(Id(b)),
+        Op::LogicalAnd if is_a(0) || is_b(0) => Some(values.constant(ty, Value::new(result, 0))),
+        Op::LogicalOr if a == b || is_b(0) => Some(Id(a)),
+        Op::LogicalOr if is_a(0) => Some(Id(b)),
+        Op::LogicalOr if is_a(1) || is_b(1) => Some(values.constant(ty, Value::new(result, 1))),
+        Op::IEqual | Op::ULessThanEqual | Op::UGreaterThanEqual | Op::LogicalEqual if a == b => {
+            Some(values.constant(ty, Value::new(Scalar::Bool, 1)))
+        }
+        Op::INotEqual | Op::ULessThan | Op::UGreaterThan | Op::LogicalNotEqual if a == b => {
+            Some(values.constant(ty, Value::new(Scalar::Bool, 0)))
+        }
+        // No unsigned number is less than 0.
+        Op::ULessThan if is_b(0) => Some(values.constant(ty, Value::new(Scalar::Bool, 0))),
+        Op::UGreaterThanEqual if is_b(0) => Some(values.constant(ty, Value::new(Scalar::Bool, 1))),
+        _ => None,
+    }
+}
+
+/// Where a part of a composite was made: a value, and the rest of the path in it. `None` if nothing
+/// is known of the composite.
+fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
+    let mut path = path.to_vec();
+    let mut is_found = false;
+    for _ in 0..MAX_STEPS {
+        if path.is_empty() {
+            break;
+        }
+        let Some(next) = step(values, from, &path) else { break };
+        (from, path) = next;
+        is_found = true;
+    }
+    is_found.then_some((from, path))
+}
+
+/// Part `index` of a composite, if it needs no instruction.
+pub(super) fn known_part(values: &mut Values<'_>, composite: Id, index: u32) -> Option<Id> {
+    let (part, path) = part_of(values, composite, &[index])?;
+    path.is_empty().then_some(part)
+}
+
+fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
+    let (index, rest) = path.split_first()?;
+    let Some(i) = values.definition(from) else {
+        let whole = values.type_of(from)?;
+        let ty = match values.ty(whole)? {
+            Type::Struct { members } => *members.get(*index as usize)?,
+            Type::Array { element, .. } => *element,
+            Type::Vector { component, .. } => *component,
+            Type::Matrix { column, .. } => *column,
+            _ => return None,
+        };
+        return Some((values.constant_part(from, *index, ty)?, rest.to_vec()));
+    };
+    let operands = i.operands();
+    match i.op()? {
+        Op::CompositeConstruct => {
+            let parts = &operands[2..];
+            let Some(Type::Vector { .. }) = values.ty(i.id(0)) else {
+                return Some((Id(*parts.get(*index as usize)?), rest.to_vec()));
+            };
+            // A vector may be made of vectors.
+            let mut left = *index;
+            for part in parts {
+                let ty = values.type_of(Id(*part))?;
+                let count = match values.ty(ty)? {
+                    Type::Vector { count, .. } => *count,
+                    _ => {
+                        if left == 0 {
+                            return Some((Id(*part), rest.to_vec()));
+                        }
+                        left -= 1;
+                        continue;
+                    }
+                };
+                if left < count {
+                    return Some((Id(*part), [&[left], rest].concat()));
+                }
+                left -= count;
+            }
+            None
+        }
+        Op::CompositeInsert => {
+            let (object, base, to) = (Id(operands[2]), Id(operands[3]), &operands[4..]);
+            if let Some(rest) = path.strip_prefix(to) {
+                return Some((object, rest.to_vec()));
+            }
+            // Part of it was replaced, or none of it.
+            (!to.starts_with(path)).then(|| (base, path.to_vec()))
+        }
+        Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),
+        Op::VectorShuffle => {
+            let component = *operands.get(4 + *index as usize)?;
+            let ty = values.type_of(Id(operands[2]))?;
+            let Type::Vector { count, .. } = values.ty(ty)? else { return None };
+            match component {
+                u32::MAX => None,
+                _ if component < *count => Some((Id(operands[2]), vec![component])),
+                _ => Some((Id(operands[3]), vec![component - *count])),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The composite that all parts are taken from, in order.
+fn whole_of(values: &Values<'_>, ty: Id, parts: &[u32]) -> Option<Id> {
+    let part = |number: usize| {
+        let i =
+            values.definition(Id(*parts.get(number)?)).filter(|i| i.is(Op::CompositeExtract))?;
+        match *i.operands().get(2..)? {
+            [from, index] if index as usize == number => Some(Id(from)),
+            _ => None,
+        }
+    };
+    let whole = part(0)?;
+    let is_whole =
+        values.type_of(whole) == Some(ty) && (1..parts.len()).all(|n| part(n) == Some(whole));
+    is_whole.then_some(whole)
+}
+
+/// A shuffle that keeps a vector, or whose components are known.
+fn shuffled(values: &mut Values<'_>, ty: Id, from: [Id; 2], components: &[u32]) -> Option<Id> {
+    let of_a = values.type_of(from[0])?;
+    if of_a == ty && (0u32..).zip(components).all(|(number, component)| number == *component) {
+        return Some(from[0]);
+    }
+    let Type::Vector { count, .. } = *values.ty(of_a)? else { return None };
+    let mut parts = Vec::with_capacity(components.len());
+    for component in components {
+        let (vector, index) = match *component {
+            u32::MAX => return None,
+            index if index < count => (from[0], index),
+            index => (from[1], index - count),
+        };
+        match part_of(values, vector, &[index])? {
+            (part, path) if path.is_empty() => parts.push(part),
+            _ => return None,
+        }
+    }
+    Some(values.construct(ty, &parts))
+}

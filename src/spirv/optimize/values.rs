@@ -1,0 +1,317 @@
+//! The code that is written: instructions with new ids, simplified as they are emitted.
+
+use std::collections::HashMap;
+
+use spirv::{Op, StorageClass};
+
+use super::simplify;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::Builder;
+use crate::spirv::specialization::fold::{Scalar, Value};
+use crate::spirv::{Id, Instruction, Module, Section};
+
+/// The most parts of a structure that are loaded by themselves, structures in it included.
+const MAX_LOADS: u32 = 128;
+
+/// Emitted instructions, and what is known about their results.
+pub(super) struct Values<'m> {
+    pub(super) builder: Builder<'m>,
+    declarations: &'m Declarations,
+    /// The instructions after the first label.
+    pub(super) words: Vec<u32>,
+    /// The first id that is emitted.
+    first: u32,
+    /// For each id from `first` on: its instruction in `words`, plus one.
+    definitions: Vec<u32>,
+    /// Declared constants, by id: the type, and the parts of a composite.
+    constants: HashMap<Id, Constant>,
+    undefined: HashMap<Id, Id>,
+    /// Emitted pure instructions without their result, and the changes to undo when a scope ends.
+    known: HashMap<Vec<u32>, Id>,
+    scopes: Vec<Vec<Vec<u32>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Constant {
+    ty: Id,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Scalar(Value),
+    Composite(Vec<Id>),
+    Null,
+    Other,
+}
+
+impl<'m> Values<'m> {
+    pub(super) fn new(module: &'m mut Module, declarations: &'m Declarations) -> Self {
+        let mut constants = HashMap::new();
+        for i in module.section(Section::Declarations) {
+            let ty = i.id(0);
+            let kind = match i.op() {
+                Some(Op::ConstantTrue) => Kind::Scalar(Value::new(Scalar::Bool, 1)),
+                Some(Op::ConstantFalse) => Kind::Scalar(Value::new(Scalar::Bool, 0)),
+                Some(Op::Constant) => {
+                    let bits = u64::from(i.operand(2)) | u64::from(i.operand(3)) << 32;
+                    match scalar_of(declarations, ty) {
+                        Some(scalar) => Kind::Scalar(Value::new(scalar, bits)),
+                        None => Kind::Other,
+                    }
+                }
+                Some(Op::ConstantComposite) => {
+                    Kind::Composite(i.operands().iter().skip(2).map(|id| Id(*id)).collect())
+                }
+                Some(Op::ConstantNull) => match scalar_of(declarations, ty) {
+                    Some(scalar) => Kind::Scalar(Value::new(scalar, 0)),
+                    None => Kind::Null,
+                },
+                Some(Op::Undef | Op::Variable) => Kind::Other,
+                _ => continue,
+            };
+            constants.insert(i.id(1), Constant { ty, kind });
+        }
+        let builder = Builder::new(module);
+        let first = builder.module.fresh_id().0;
+        Self {
+            builder,
+            declarations,
+            words: Vec::new(),
+            first,
+            definitions: Vec::new(),
+            constants,
+            undefined: HashMap::new(),
+            known: HashMap::new(),
+            scopes: vec![Vec::new()],
+        }
+    }
+
+    pub(super) fn fresh(&mut self) -> Id {
+        self.builder.module.fresh_id()
+    }
+
+    pub(super) fn ty(&self, id: Id) -> Option<&'m Type> {
+        self.declarations.ty(id)
+    }
+
+    /// The type of an emitted value, or of a constant or global variable.
+    pub(super) fn type_of(&self, id: Id) -> Option<Id> {
+        match self.definition(id) {
+            Some(i) => Some(i.id(0)),
+            None => self.constants.get(&id).map(|constant| constant.ty),
+        }
+    }
+
+    /// The instruction that an emitted value is the result of.
+    pub(super) fn definition(&self, id: Id) -> Option<Instruction<'_>> {
+        let place = self.definitions.get(id.0.checked_sub(self.first)? as usize)?;
+        let at = place.checked_sub(1)? as usize;
+        let length = (self.words.get(at)? >> 16) as usize;
+        Some(Instruction::new(self.words.get(at..at + length)?))
+    }
+
+    /// The value of a scalar constant.
+    pub(super) fn scalar(&self, id: Id) -> Option<Value> {
+        match self.constants.get(&id)?.kind {
+            Kind::Scalar(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of an integer constant that is not negative.
+    pub(super) fn uint(&self, id: Id) -> Option<u32> {
+        self.scalar(id).and_then(Value::index)
+    }
+
+    pub(super) fn bool(&self, id: Id) -> Option<bool> {
+        self.scalar(id).and_then(Value::truth)
+    }
+
+    /// The type of a scalar constant, if arithmetic on it may be computed.
+    pub(super) fn scalar_type(&self, ty: Id) -> Option<Scalar> {
+        scalar_of(self.declarations, ty)
+    }
+
+    /// Part `index` of a composite constant with that type.
+    pub(super) fn constant_part(&mut self, id: Id, index: u32, ty: Id) -> Option<Id> {
+        match &self.constants.get(&id)?.kind {
+            Kind::Composite(parts) => parts.get(index as usize).copied(),
+            Kind::Null => Some(self.null(ty)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn constant(&mut self, ty: Id, value: Value) -> Id {
+        let words = value.declaration(ty, Id(0));
+        let op = Op::from_u32(words[0] & 0xffff).unwrap_or(Op::Constant);
+        let operands = [&words[1..2], &words[3..]].concat();
+        let id = self.builder.declare(op, &operands);
+        self.constants.entry(id).or_insert(Constant { ty, kind: Kind::Scalar(value) });
+        id
+    }
+
+    pub(super) fn uint_constant(&mut self, value: u32) -> Id {
+        let ty = self.builder.uint();
+        let scalar = Scalar::Int { width: 32, signed: false };
+        self.constant(ty, Value::new(scalar, value.into()))
+    }
+
+    fn null(&mut self, ty: Id) -> Id {
+        if let Some(scalar) = self.scalar_type(ty) {
+            return self.constant(ty, Value::new(scalar, 0));
+        }
+        let id = self.builder.declare(Op::ConstantNull, &[ty.0]);
+        self.constants.entry(id).or_insert(Constant { ty, kind: Kind::Null });
+        id
+    }
+
+    /// A value that nothing was written to.
+    pub(super) fn undefined(&mut self, ty: Id) -> Id {
+        if let Some(id) = self.undefined.get(&ty) {
+            return *id;
+        }
+        let id = self.fresh();
+        self.builder.module.push(Section::Declarations, Op::Undef, &[ty.0, id.0]);
+        self.constants.insert(id, Constant { ty, kind: Kind::Other });
+        self.undefined.insert(ty, id);
+        id
+    }
+
+    /// Begins code whose values are not known behind it.
+    pub(super) fn begin_scope(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    pub(super) fn end_scope(&mut self) {
+        for key in self.scopes.pop().into_iter().flatten() {
+            self.known.remove(&key);
+        }
+    }
+
+    /// Appends an instruction without result.
+    pub(super) fn push(&mut self, op: Op, operands: &[u32]) {
+        self.words.push((operands.len() as u32 + 1) << 16 | op as u32);
+        self.words.extend_from_slice(operands);
+    }
+
+    /// Appends an instruction with result type and result as they are.
+    pub(super) fn define(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = self.fresh();
+        let at = self.words.len() as u32;
+        self.words.push((operands.len() as u32 + 3) << 16 | op as u32);
+        self.words.extend([ty.0, id.0]);
+        self.words.extend_from_slice(operands);
+        let place = (id.0 - self.first) as usize;
+        if self.definitions.len() <= place {
+            self.definitions.resize(place + 1, 0);
+        }
+        self.definitions[place] = at + 1;
+        id
+    }
+
+    /// The result of a pure operation: a value that is known already, or a new one.
+    pub(super) fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        if let Some(id) = simplify::simplify(self, op, ty, operands) {
+            return id;
+        }
+        let mut key = Vec::with_capacity(operands.len() + 2);
+        key.extend([op as u32, ty.0]);
+        key.extend_from_slice(operands);
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = self.define(op, ty, operands);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(key.clone());
+        }
+        self.known.insert(key, id);
+        id
+    }
+
+    pub(super) fn extract(&mut self, ty: Id, composite: Id, path: &[u32]) -> Id {
+        if path.is_empty() {
+            return composite;
+        }
+        let operands: Vec<u32> = std::iter::once(composite.0).chain(path.iter().copied()).collect();
+        self.value(Op::CompositeExtract, ty, &operands)
+    }
+
+    pub(super) fn construct(&mut self, ty: Id, parts: &[Id]) -> Id {
+        let operands: Vec<u32> = parts.iter().map(|part| part.0).collect();
+        self.value(Op::CompositeConstruct, ty, &operands)
+    }
+
+    /// The storage class and the pointed-to type of a pointer.
+    pub(super) fn pointee(&self, pointer: Id) -> Option<(u32, Id)> {
+        match self.ty(self.type_of(pointer)?)? {
+            Type::Pointer { storage, pointee } => Some((*storage, *pointee)),
+            _ => None,
+        }
+    }
+
+    /// The type that a pointer type points to.
+    pub(super) fn pointee_of_type(&self, ty: Id) -> Option<Id> {
+        match self.ty(ty)? {
+            Type::Pointer { pointee, .. } => Some(*pointee),
+            _ => None,
+        }
+    }
+
+    /// Notes the type of a variable.
+    pub(super) fn note(&mut self, id: Id, ty: Id) {
+        self.constants.insert(id, Constant { ty, kind: Kind::Other });
+    }
+
+    /// Loads from memory that no invocation writes: each part of a structure by itself, because
+    /// few of them are needed.
+    pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
+        match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
+            true => self.load_parts(pointer, storage, ty),
+            false => self.value(Op::Load, ty, &[pointer.0]),
+        }
+    }
+
+    fn load_parts(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
+        let parts = self.parts(ty);
+        if parts.is_empty() {
+            return self.value(Op::Load, ty, &[pointer.0]);
+        }
+        let parts: Vec<Id> = (0u32..)
+            .zip(parts)
+            .map(|(number, part)| {
+                let index = self.uint_constant(number);
+                let pointer_type = self.builder.pointer(storage, part);
+                let at = self.value(Op::AccessChain, pointer_type, &[pointer.0, index.0]);
+                self.load_parts(at, storage, part)
+            })
+            .collect();
+        self.construct(ty, &parts)
+    }
+
+    /// The types of the members of a structure, or of the elements of an array; none of others.
+    fn parts(&self, ty: Id) -> Vec<Id> {
+        match self.ty(ty) {
+            Some(Type::Struct { members }) => members.clone(),
+            Some(Type::Array { element, length }) => match self.uint(*length) {
+                Some(length) if length <= MAX_LOADS => vec![*element; length as usize],
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn has_few_parts(&self, ty: Id, left: &mut u32) -> bool {
+        *left = left.saturating_sub(1);
+        *left > 0 && self.parts(ty).into_iter().all(|part| self.has_few_parts(part, left))
+    }
+}
+
+fn scalar_of(declarations: &Declarations, ty: Id) -> Option<Scalar> {
+    match declarations.ty(ty)? {
+        Type::Int { width, signed } => Scalar::int(*width, *signed),
+        Type::Float { width } => Scalar::float(*width),
+        Type::Other(Op::TypeBool) => Some(Scalar::Bool),
+        _ => None,
+    }
+}

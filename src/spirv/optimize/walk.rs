@@ -1,0 +1,454 @@
+//! Walks through the code of an entry point from its first block on, and writes what it does.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Op, StorageClass};
+
+use super::memory::{NOTHING, State, Tracked};
+use super::source::{Block, Function, Merge, Source, Span};
+use super::values::Values;
+use super::{MAX_DEPTH, Stop, is_pure};
+use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
+
+/// What is known before the walk.
+pub(super) struct Known<'s> {
+    pub(super) source: &'s Source,
+    /// Variables that are left in memory.
+    pub(super) untracked: &'s HashSet<Id>,
+    /// Functions that are called as before.
+    pub(super) refused: &'s HashSet<Id>,
+    /// The decorations of ids in functions.
+    pub(super) decorations: &'s HashMap<Id, Vec<Vec<u32>>>,
+    /// The instruction set `GLSL.std.450`.
+    pub(super) glsl: Option<Id>,
+    /// The most words that may be written.
+    pub(super) limit: usize,
+    /// Whether the entry point returns from within constructs.
+    pub(super) returns_early: bool,
+}
+
+/// The walk, and what it has written.
+pub(super) struct Walk<'s, 'm> {
+    pub(super) known: Known<'s>,
+    pub(super) values: Values<'m>,
+    pub(super) tracked: Tracked,
+    pub(super) state: State,
+    /// Blocks that control may branch to from here, innermost last.
+    pub(super) targets: Vec<Target>,
+    /// The label of the block that is written.
+    pub(super) block: Id,
+    /// The variables that stay, and the decorations of new ids.
+    pub(super) variables: Vec<u32>,
+    pub(super) annotations: Vec<Vec<u32>>,
+    /// The number of calls and constructs around the current block.
+    pub(super) depth: u32,
+}
+
+/// A branch that was written.
+#[derive(Debug)]
+pub(super) struct Edge {
+    /// The labels that it comes from, in the source and in what is written.
+    pub(super) from: Id,
+    pub(super) block: Id,
+    pub(super) state: State,
+    /// The place of the label that it branches to.
+    pub(super) place: usize,
+}
+
+/// A return that was written as a branch.
+#[derive(Debug)]
+pub(super) struct Return {
+    pub(super) block: Id,
+    pub(super) state: State,
+    pub(super) value: Id,
+}
+
+/// A block with more than one predecessor, all of which are written before it.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The labels, in the source and in what is written.
+    pub(super) label: Id,
+    pub(super) out: Id,
+    pub(super) edges: Vec<Edge>,
+    pub(super) kind: Kind,
+}
+
+/// What a target is the merge block of, or what else it is.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// A selection with two arms, with the returns from within.
+    If(Vec<Return>),
+    /// `OpSwitch`, with the returns from within.
+    Switch(Vec<Return>),
+    Loop,
+    /// A case of the innermost switch.
+    Case,
+    /// The continue target of the innermost loop, or its header.
+    Next,
+}
+
+/// A function that is walked through.
+pub(super) struct Frame<'s> {
+    pub(super) function: &'s Function,
+    pub(super) ids: HashMap<Id, Id>,
+    visited: HashSet<Id>,
+    pub(super) is_entry: bool,
+    /// The number of targets at its begin.
+    pub(super) base: usize,
+}
+
+/// Where control goes.
+pub(super) enum Step {
+    /// To a block, by these edges. Its label is written, with the phis of variables.
+    At(Id, Vec<Edge>),
+    /// To the caller, with a value or [`NOTHING`].
+    Returned(Id),
+    /// Elsewhere.
+    Ended,
+}
+
+impl<'s> Frame<'s> {
+    pub(super) fn lookup(&self, id: Id) -> Id {
+        self.ids.get(&id).copied().unwrap_or(id)
+    }
+
+    pub(super) fn refuse(&self) -> Stop {
+        Stop::Refuse(self.function.id)
+    }
+}
+
+impl<'s, 'm> Walk<'s, 'm> {
+    pub(super) fn new(known: Known<'s>, values: Values<'m>) -> Self {
+        Self {
+            known,
+            values,
+            tracked: Tracked::default(),
+            state: State::new(),
+            targets: Vec::new(),
+            block: NOTHING,
+            variables: Vec::new(),
+            annotations: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// Tracks the private variables of a module: their ids, types and initializers.
+    pub(super) fn track_private(&mut self, variables: &[(Id, Id, Option<Id>)]) {
+        for (id, pointee, initializer) in variables {
+            if !self.known.untracked.contains(id) {
+                self.track(*id, *id, *pointee, *initializer);
+            }
+        }
+    }
+
+    fn track(&mut self, id: Id, variable: Id, pointee: Id, initializer: Option<Id>) -> bool {
+        if self.tracked.add(&self.values, id, variable, pointee).is_none() {
+            return false;
+        }
+        self.state.resize(self.tracked.leaf_types.len(), NOTHING);
+        if let Some(value) = initializer {
+            self.tracked.initialize(&mut self.values, &mut self.state, id, value);
+        }
+        true
+    }
+
+    /// Walks through the entry point.
+    pub(super) fn run(&mut self, function: Id) -> Result<(), Stop> {
+        let function = self.known.source.get(function).ok_or(Stop::GiveUp)?;
+        self.block = self.values.fresh();
+        self.values.push(Op::Label, &[self.block.0]);
+        let mut frame = self.frame(function, HashMap::new(), true)?;
+        if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
+            self.values.push(Op::Return, &[]);
+        }
+        Ok(())
+    }
+
+    fn frame(
+        &mut self,
+        function: &'s Function,
+        ids: HashMap<Id, Id>,
+        is_entry: bool,
+    ) -> Result<Frame<'s>, Stop> {
+        let mut frame =
+            Frame { function, ids, visited: HashSet::new(), is_entry, base: self.targets.len() };
+        for span in &function.variables {
+            self.declare(&mut frame, *span)?;
+        }
+        Ok(frame)
+    }
+
+    fn declare(&mut self, frame: &mut Frame<'s>, span: Span) -> Result<(), Stop> {
+        let i = self.known.source.instruction(span);
+        let (ty, variable, initializer) = (i.id(0), i.id(1), i.operands().get(3));
+        let pointee = self.values.pointee_of_type(ty).ok_or(Stop::GiveUp)?;
+        let id = self.values.fresh();
+        frame.ids.insert(variable, id);
+        let is_tracked = !self.known.untracked.contains(&variable)
+            && self.track(id, variable, pointee, initializer.map(|id| Id(*id)));
+        if is_tracked {
+            return Ok(());
+        }
+        let mut operands = vec![ty.0, id.0, StorageClass::Function as u32];
+        match initializer {
+            Some(value) if frame.is_entry => operands.push(*value),
+            // The code may be executed again.
+            Some(value) => self.values.push(Op::Store, &[id.0, *value]),
+            None => {}
+        }
+        self.variables.push((operands.len() as u32 + 1) << 16 | Op::Variable as u32);
+        self.variables.extend(operands);
+        self.values.note(id, ty);
+        self.annotate(variable, id);
+        Ok(())
+    }
+
+    /// Follows control until it leaves a function or is joined with others.
+    pub(super) fn walk(&mut self, frame: &mut Frame<'s>, mut step: Step) -> Result<Step, Stop> {
+        while let Step::At(label, edges) = step {
+            step = self.enter(frame, label, &edges)?;
+        }
+        Ok(step)
+    }
+
+    fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
+        let function = frame.function;
+        let block = function.blocks.get(&label).ok_or_else(|| frame.refuse())?;
+        // A block that several paths lead to is a target, unless the control flow is not structured.
+        if !frame.visited.insert(label) {
+            return Err(frame.refuse());
+        }
+        if self.values.words.len() > self.known.limit {
+            return Err(Stop::GiveUp);
+        }
+        let mut phis = Vec::new();
+        if !edges.is_empty() {
+            for phi in &block.phis {
+                phis.push(self.phi(frame, *phi, edges)?);
+            }
+        }
+        frame.ids.extend(phis);
+        match block.merge {
+            Merge::Loop { merge, next } => self.walk_loop(frame, label, block, merge, next),
+            Merge::None | Merge::Selection { .. } => self.walk_block(frame, label, block),
+        }
+    }
+
+    /// The value of a phi of the source.
+    fn phi(&mut self, frame: &Frame<'s>, span: Span, edges: &[Edge]) -> Result<(Id, Id), Stop> {
+        let i = self.known.source.instruction(span);
+        let mut values = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let value = phi_value(i, edge.from).ok_or_else(|| frame.refuse())?;
+            values.push((self.plain(frame, value)?, edge.block));
+        }
+        let id = self.join_values(i.id(0), &values);
+        self.annotate(i.id(1), id);
+        Ok((i.id(1), id))
+    }
+
+    /// The value that is the result of one of several blocks.
+    pub(super) fn join_values(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
+        let Some((first, _)) = values.first() else { return NOTHING };
+        if values.iter().all(|(value, _)| value == first) {
+            return *first;
+        }
+        let mut operands = Vec::with_capacity(2 * values.len());
+        for (value, block) in values {
+            let value = match *value {
+                NOTHING => self.values.undefined(ty),
+                value => value,
+            };
+            operands.extend([value.0, block.0]);
+        }
+        self.values.define(Op::Phi, ty, &operands)
+    }
+
+    /// What an id of the source stands for, which is not a pointer into a tracked variable.
+    pub(super) fn plain(&self, frame: &Frame<'s>, id: Id) -> Result<Id, Stop> {
+        let id = frame.lookup(id);
+        match self.tracked.pointer(id) {
+            Some(pointer) => Err(Stop::Untrack(pointer.variable)),
+            None => Ok(id),
+        }
+    }
+
+    /// Begins a call or a construct.
+    pub(super) fn nest(&mut self) -> Result<(), Stop> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err(Stop::GiveUp) } else { Ok(()) }
+    }
+
+    pub(super) fn annotate(&mut self, from: Id, to: Id) {
+        for words in self.known.decorations.get(&from).into_iter().flatten() {
+            let mut words = words.clone();
+            words[1] = to.0;
+            self.annotations.push(words);
+        }
+    }
+
+    /// Writes the instructions of a block.
+    pub(super) fn walk_block(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        block: &'s Block,
+    ) -> Result<Step, Stop> {
+        for span in &block.body {
+            let i = self.known.source.instruction(*span);
+            if i.is(Op::FunctionCall) {
+                if !self.call(frame, i)? {
+                    return Ok(Step::Ended);
+                }
+            } else {
+                self.write(frame, i)?;
+            }
+        }
+        let terminator = self.known.source.instruction(block.terminator);
+        self.leave(frame, label, block, terminator)
+    }
+
+    fn write(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>) -> Result<(), Stop> {
+        let op = i.op().ok_or_else(|| frame.refuse())?;
+        let (ty, result) = result_of(i);
+        let id = match (op, ty, result) {
+            (Op::Store, ..) => {
+                let pointer = frame.lookup(i.id(0));
+                if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
+                    let value = self.plain(frame, i.id(1))?;
+                    let (values, state) = (&mut self.values, &mut self.state);
+                    return self.tracked.store(values, state, &pointer, value);
+                }
+                return self.copy(frame, i, op);
+            }
+            (Op::Load, Some(ty), Some(result)) => {
+                let pointer = frame.lookup(i.id(2));
+                if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
+                    self.tracked.load(&mut self.values, &self.state, &pointer)?
+                } else if let Some(storage) = self.unchanging(pointer)
+                    && i.operands().len() == 3
+                    && !self.known.decorations.contains_key(&result)
+                {
+                    self.values.load_unchanging(pointer, storage, ty)
+                } else {
+                    return self.copy(frame, i, op);
+                }
+            }
+            (Op::AccessChain | Op::InBoundsAccessChain, Some(ty), Some(result)) => {
+                let base = frame.lookup(i.id(2));
+                let indices: Vec<Id> = i.operands().iter().skip(3).map(|id| Id(*id)).collect();
+                let indices: Vec<Id> = indices.iter().map(|id| frame.lookup(*id)).collect();
+                if self.tracked.pointer(base).is_some() {
+                    let id = self.values.fresh();
+                    self.tracked.chain(&self.values, base, &indices, id)?;
+                    id
+                } else if self.known.decorations.contains_key(&result) {
+                    return self.copy(frame, i, op);
+                } else {
+                    let operands: Vec<u32> =
+                        std::iter::once(base).chain(indices).map(|id| id.0).collect();
+                    self.values.value(op, ty, &operands)
+                }
+            }
+            (Op::CopyObject, _, Some(_)) => frame.lookup(i.id(2)),
+            (Op::Undef, Some(ty), Some(_)) => self.values.undefined(ty),
+            (_, Some(ty), Some(result))
+                if is_pure(i, self.known.glsl) && !self.known.decorations.contains_key(&result) =>
+            {
+                let operands = self.operands(frame, i)?;
+                self.values.value(op, ty, &operands)
+            }
+            _ => return self.copy(frame, i, op),
+        };
+        frame.ids.extend(result.map(|result| (result, id)));
+        Ok(())
+    }
+
+    /// The storage class of memory that no invocation of this shader writes.
+    fn unchanging(&self, pointer: Id) -> Option<StorageClass> {
+        let (storage, _) = self.values.pointee(pointer)?;
+        [StorageClass::PushConstant, StorageClass::Input]
+            .into_iter()
+            .find(|unchanging| *unchanging as u32 == storage)
+    }
+
+    /// Writes an instruction as it is, with other ids.
+    fn copy(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>, op: Op) -> Result<(), Stop> {
+        let operands = self.operands(frame, i)?;
+        match result_of(i) {
+            (Some(ty), Some(result)) => {
+                let id = self.values.define(op, ty, &operands);
+                self.annotate(result, id);
+                frame.ids.insert(result, id);
+            }
+            (None, None) => self.values.push(op, &operands),
+            _ => return Err(frame.refuse()),
+        }
+        Ok(())
+    }
+
+    /// The operands behind result type and result.
+    fn operands(&self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
+        let first = match result_of(i) {
+            (Some(_), Some(_)) => 2,
+            _ => 0,
+        };
+        let mut operands = i.operands().to_vec();
+        let mut stop = None;
+        visit_ids(i, |index| {
+            if index >= first {
+                match self.plain(frame, i.id(index)) {
+                    Ok(id) => operands[index] = id.0,
+                    Err(error) => stop = Some(error),
+                }
+            }
+        });
+        match stop {
+            Some(stop) => Err(stop),
+            None => Ok(operands.split_off(first)),
+        }
+    }
+
+    /// Writes what a function does, or a call. Returns false if control does not come back.
+    fn call(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
+        let (result, callee) = (i.id(1), i.id(2));
+        let inlined = self.known.source.get(callee);
+        let Some(function) = inlined.filter(|_| !self.known.refused.contains(&callee)) else {
+            self.copy(frame, i, Op::FunctionCall)?;
+            return Ok(true);
+        };
+        self.nest()?;
+        let arguments = i.operands().iter().skip(3).map(|id| frame.lookup(Id(*id)));
+        let ids: HashMap<Id, Id> = function.parameters.iter().copied().zip(arguments).collect();
+        let leaves = self.tracked.leaf_types.len();
+        let mut inner = self.frame(function, ids, false)?;
+        let step = self.walk(&mut inner, Step::At(function.first, Vec::new()))?;
+        self.depth -= 1;
+        self.tracked.truncate(leaves);
+        self.state.truncate(leaves);
+        let Step::Returned(value) = step else { return Ok(false) };
+        frame.ids.insert(result, value);
+        Ok(true)
+    }
+}
+
+/// The value of a phi for the edge from a block.
+pub(super) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
+    let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
+    pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))
+}
+
+/// The private variables of a module: id, type and initializer.
+pub(super) fn private_variables(
+    module: &Module,
+    pointee: impl Fn(Id) -> Option<Id>,
+) -> Vec<(Id, Id, Option<Id>)> {
+    module
+        .section(Section::Declarations)
+        .filter(|i| i.is(Op::Variable) && i.operand(2) == StorageClass::Private as u32)
+        .filter_map(|i| {
+            let initializer = i.operands().get(3).map(|id| Id(*id));
+            Some((i.id(1), pointee(i.id(0))?, initializer))
+        })
+        .collect()
+}

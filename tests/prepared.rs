@@ -1,0 +1,169 @@
+//! The Vulkan pipelines of captures by compute are created when a draw first needs them, or ahead.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use ash::vk;
+use common::bare::BareInstance;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use vkxfb::lower::compute;
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::runtime::DrawClass;
+use vkxfb::{
+    Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
+    Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader,
+    VertexInput, required_features,
+};
+
+const SHADER: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// How many pipelines were created, by calls of one pipeline each.
+static CREATED: AtomicU32 = AtomicU32::new(0);
+/// Whether the driver is out of memory.
+static FAILS: AtomicBool = AtomicBool::new(false);
+static DRIVER: OnceLock<vk::PFN_vkCreateComputePipelines> = OnceLock::new();
+
+unsafe extern "system" fn create_compute_pipelines(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    assert_eq!(count, 1);
+    if FAILS.load(Ordering::Relaxed) {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { *pipelines = vk::Pipeline::null() };
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    CREATED.fetch_add(1, Ordering::Relaxed);
+    let driver = DRIVER.get().unwrap();
+    // SAFETY: as above.
+    unsafe { driver(device, cache, count, infos, allocator, pipelines) }
+}
+
+fn created() -> u32 {
+    CREATED.swap(0, Ordering::Relaxed)
+}
+
+/// One test, because the counts are of the process.
+#[test]
+fn pipelines_are_created_when_they_are_needed() {
+    let instance = BareInstance::open();
+    let physical_device = instance.physical_device();
+    // SAFETY: the handles are of one live device, and nothing is submitted.
+    unsafe {
+        let entry = ash::Entry::load().unwrap();
+        let version = vk::API_VERSION_1_3;
+        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let real = required
+            .with_create_info(info, |info| instance.raw.create_device(physical_device, info, None))
+            .unwrap();
+        let known = real.fp_v1_0().clone();
+        DRIVER.set(known.create_compute_pipelines).unwrap();
+        let device = ash::Device::from_parts_1_3(
+            real.handle(),
+            ash::DeviceFnV1_0 { create_compute_pipelines, ..known },
+            real.fp_v1_1().clone(),
+            real.fp_v1_2().clone(),
+            real.fp_v1_3().clone(),
+        );
+        let ctx = Context::new(&instance.raw, &device, caps, required).unwrap();
+        let mut allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.raw.clone(),
+            device: device.clone(),
+            physical_device,
+            debug_settings: Default::default(),
+            buffer_device_address: ctx.has_addresses(),
+            allocation_sizes: Default::default(),
+        })
+        .unwrap();
+        let words = common::compile(SHADER, &[]);
+        let vertex_input = VertexInput::default();
+        let target = ctx.compute_target(0).unwrap();
+        let options = compute::Options { vertex_input: &vertex_input, target };
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let no_cache = vk::PipelineCache::null();
+        let desc = PipelineDesc::new(&lowered, &vertex_input);
+
+        // None of its own accord.
+        let pipeline = Pipeline::new(&ctx, &desc).unwrap();
+        let kernels = Kernels::new(&ctx).unwrap();
+        assert_eq!(created(), 0);
+        assert_eq!(pipeline.raw(), vk::Pipeline::null());
+        // As many as are asked for.
+        let prepared = Pipeline::new(&ctx, &desc.prepared(&[DrawClass::Every])).unwrap();
+        assert_eq!(created(), 1);
+        prepared.prepare(&ctx, DrawClass::Every, no_cache).unwrap();
+        assert_eq!(created(), 0);
+        kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
+        assert_eq!(created(), 1);
+
+        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(2, 1)).unwrap();
+        let desc = vkxfb::BufferDesc::new(
+            "captured",
+            64,
+            ctx.capture_buffer_usage(Backend::Compute),
+            vkxfb::MemoryLocation::Device,
+        );
+        let captured = vkxfb::Buffer::new(&ctx, &mut allocator, &desc).unwrap();
+        let pool = device.create_command_pool(&Default::default(), None).unwrap();
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+        device.begin_command_buffer(cmd, &Default::default()).unwrap();
+        let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
+        let mut capture = Capture::new(&ctx, &kernels);
+        let mut record = |draws: u32, pipeline: &Pipeline| {
+            let desc = CaptureDesc::new(pipeline).buffers(&bound);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            for _ in 0..draws {
+                recorder.draw(PrimitiveTopology::PointList, &Draw::new(3))?;
+            }
+            recorder.end(&[])
+        };
+        // Nothing for a capture without draws; and nothing is recorded by a call that fails.
+        record(0, &pipeline).unwrap();
+        assert_eq!(created(), 0);
+        FAILS.store(true, Ordering::Relaxed);
+        for _ in 0..2 {
+            let error = record(1, &pipeline).unwrap_err();
+            let RuntimeError::Vulkan { call, result } = error else { panic!("{error}") };
+            assert_eq!(call, "vkCreateComputePipelines");
+            assert_eq!(result, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
+        FAILS.store(false, Ordering::Relaxed);
+        // The pipeline for a single draw, and then the one for all draws, each once.
+        for (draws, more) in [(1, 1), (1, 0), (2, 1), (2, 0), (1, 0)] {
+            assert_eq!(record(draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(created(), more, "{draws} draws");
+        }
+        assert_eq!(record(2, &prepared).unwrap().captures, 1);
+        assert_eq!(created(), 0);
+        device.end_command_buffer(cmd).unwrap();
+
+        device.destroy_command_pool(pool, None);
+        captured.destroy(&ctx, &mut allocator);
+        arena.destroy(&ctx, &mut allocator);
+        kernels.destroy(&ctx);
+        pipeline.destroy(&ctx);
+        prepared.destroy(&ctx);
+        drop(allocator);
+        device.destroy_device(None);
+    }
+    instance.close();
+}
