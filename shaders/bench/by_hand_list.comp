@@ -29,6 +29,8 @@ void main() {
     uint i = gl_GlobalInvocationID.x;
     if (i < count) {
         vec4 position = source.at[i];
-        target.at[i] = Record(position, position.yzwx + SALT);
+        // Member by member: glslang does not align stores of a whole structure.
+        target.at[i].position = position;
+        target.at[i].v0 = position.yzwx + SALT;
     }
 }

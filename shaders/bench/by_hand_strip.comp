@@ -24,6 +24,12 @@ layout(push_constant) uniform Work {
     uint count;
 };
 
+// Member by member: glslang does not align stores of a whole structure.
+void store(uint number, Record record) {
+    target.at[number].position = record.position;
+    target.at[number].v0 = record.v0;
+}
+
 void main() {
     uint i = gl_GlobalInvocationID.x;
     if (i < count) {
@@ -32,13 +38,13 @@ void main() {
         uint triangles = count - 2;
         uint odd = i & 1;
         if (i < triangles) {
-            target.at[3 * i] = record;
+            store(3 * i, record);
         }
         if (i - 1 < triangles) {
-            target.at[3 * (i - 1) + 2 - odd] = record;
+            store(3 * (i - 1) + 2 - odd, record);
         }
         if (i - 2 < triangles) {
-            target.at[3 * (i - 2) + 2 - odd] = record;
+            store(3 * (i - 2) + 2 - odd, record);
         }
     }
 }
