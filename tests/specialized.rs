@@ -68,6 +68,65 @@ fn probe_shaders_are_valid_for_every_pipeline() {
     }
 }
 
+/// Control flow of applications' shaders that is easily written wrong when it is inlined.
+const APPLICATIONS: [&str; 6] = [
+    // The continue construct is reached from before what the body computes.
+    "for (int i = 0; i < n; i++) { if (a[i] < 0.0) continue; s += a[i] * a[(i + 1) & 7]; }",
+    "int i = 0; do { i++; if (a[i & 7] > 0.5) continue; s += a[(i + 1) & 7] * float(n); } while (i < n);",
+    // An image is sampled with an operand that a function with branches computes.
+    "s = textureLod(sampler2D(tex, smp), vec2(branches(n)), 0.0).x;",
+    // Returns from within selections, and what follows them.
+    "s = cases(n, a[0] > 0.0);",
+    "s = nested(n, n + 1);",
+    "for (int i = 0; i < n; i++) { s += cases(i, a[i & 7] > 0.0); if (s > 9.0) break; s += nested(i, n); }",
+];
+
+/// A shader with that in its main function.
+fn application(body: &str) -> Vec<u32> {
+    let source = format!(
+        "#version 450
+        layout(push_constant) uniform Constants {{ int n; float a[8]; }};
+        layout(set = 0, binding = 0) uniform texture2D tex;
+        layout(set = 0, binding = 1) uniform sampler smp;
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float captured;
+        float branches(int n) {{ float r = 1.0; if (n > 3) r = a[n & 7]; else r += a[1]; return r; }}
+        float cases(int k, bool b) {{
+            switch (k) {{
+                case 0: if (b) return 1.0;
+                case 1: return 2.0;
+                default: return a[k & 7];
+            }}
+        }}
+        float nested(int k, int l) {{
+            float x = 0.0;
+            switch (k) {{
+                case 0: switch (l) {{ case 0: return 1.0; default: break; }} x = a[1]; break;
+                default: return 2.0;
+            }}
+            return x;
+        }}
+        void main() {{
+            float s = float(gl_VertexIndex);
+            {body}
+            captured = s;
+            gl_Position = vec4(s);
+        }}"
+    );
+    common::compile(&source, &[])
+}
+
+#[test]
+fn control_flow_of_applications_stays_valid() {
+    for body in APPLICATIONS {
+        for lowered in lowered(&application(body)) {
+            for topology in [0, 2, SpecIds::ANY_TOPOLOGY] {
+                let words = specialized(&lowered, topology, false, false);
+                common::validate(&words, "vulkan1.3");
+            }
+        }
+    }
+}
+
 /// The pipeline for a list has no branch for other topologies, indices or restarts, and no
 /// variable; that for all draws of any topology has.
 #[test]

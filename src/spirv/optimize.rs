@@ -37,8 +37,12 @@ use super::{Id, Instruction, Module, Section, read_string, result_of};
 
 /// The most parts of a variable whose values are known.
 const MAX_LEAVES: usize = 64;
+/// The most of all variables together: each branch has a copy of what is known of them.
+const MAX_ALL_LEAVES: usize = 4096;
+/// The most indices of an access chain that is made of others.
+const MAX_INDICES: usize = 64;
 /// The deepest nesting of calls and constructs together. Valid modules have no recursion.
-const MAX_DEPTH: u32 = 160;
+const MAX_DEPTH: u32 = 96;
 /// The most attempts. After each but the last, one more function is called, or one more variable
 /// stays in memory.
 const MAX_ATTEMPTS: u32 = 24;
@@ -61,12 +65,7 @@ enum Stop {
 /// functions, declarations, names. Specialisation constants must have been
 /// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
 pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
-    let mut optimized = module.clone();
-    let done = try_optimize(&mut optimized, entry).is_ok();
-    if done {
-        *module = optimized;
-    }
-    done
+    try_optimize(module, entry).is_ok()
 }
 
 fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
@@ -79,7 +78,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         module.section(Section::Imports).filter(is_wanted).map(|i| i.id(0)).collect::<HashSet<Id>>()
     };
     let dropped = set(|name| name.contains("DebugInfo"));
-    let glsl = set(|name| name == "GLSL.std.450").into_iter().next();
+    let glsl = set(|name| name == "GLSL.std.450").into_iter().min_by_key(|id| id.0);
     let source = Source::of(module, &dropped);
     let declarations = Declarations::of(module);
     let decorations = decorations(module);
@@ -106,6 +105,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         None => false,
     };
     untracked.extend(source.indexed().filter(has_array));
+    source.references_of_opaque(&mut untracked);
     let mut refused = HashSet::new();
     // Some drivers turn a return within a construct into variables and branches.
     let mut returns_early = false;
@@ -119,9 +119,13 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
             limit,
             returns_early,
         };
-        match Written::of(known, Values::new(module, &declarations), &private, entry.function) {
+        // What an attempt declares is not there for the next one.
+        let mut attempt = module.clone();
+        let values = Values::new(&mut attempt, &declarations);
+        match Written::of(known, values, &private, entry.function) {
             Ok(written) => {
-                written.replace(module, &mut entry, &dropped);
+                written.replace(&mut attempt, &mut entry, &dropped);
+                *module = attempt;
                 return Ok(());
             }
             Err(Stop::Untrack(variable)) => {
@@ -157,8 +161,7 @@ impl Written {
     ) -> Result<Self, Stop> {
         let glsl = known.glsl;
         let mut walk = Walk::new(known, values);
-        walk.track_private(private);
-        walk.run(function)?;
+        walk.run(function, private)?;
         let Walk { values, variables, mut annotations, .. } = walk;
         let (code, live) = dead::remove(&values, &variables, glsl);
         annotations.retain(|words| live.contains(&Id(words[1])));

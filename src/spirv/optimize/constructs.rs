@@ -70,15 +70,20 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Only loops and switches can be left from within other constructs.
+    /// A branch leaves the innermost construct of its kind at most. What follows a selection may have
+    /// become a part of it, if the selection is left by returns alone: its exits may now leave more.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
-        let is_construct = |target: &Target| !matches!(target.kind, Kind::Case | Kind::Next);
-        match self.targets[number].kind {
-            Kind::If(_) if self.targets[number + 1..].iter().any(is_construct) => {
-                Err(frame.refuse())
+        let mut inner = self.targets[number + 1..].iter();
+        let is_wrong = match self.targets[number].kind {
+            Kind::If(_) | Kind::Case => {
+                inner.any(|target| !matches!(target.kind, Kind::Case | Kind::Next))
             }
-            _ => Ok(()),
-        }
+            Kind::Switch(_) => {
+                inner.any(|target| matches!(target.kind, Kind::Switch(_) | Kind::Loop))
+            }
+            Kind::Loop | Kind::Next => inner.any(|target| matches!(target.kind, Kind::Loop)),
+        };
+        if is_wrong { Err(frame.refuse()) } else { Ok(()) }
     }
 
     /// The target with a label.

@@ -41,7 +41,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     fn join_tree(&mut self, ty: Id, values: &[(Id, Id)]) -> Joined {
-        let Some(Type::Struct { members }) = self.values.ty(ty) else {
+        let is_same = values.windows(2).all(|pair| pair[0].0 == pair[1].0);
+        let Some(Type::Struct { members }) = self.values.ty(ty).filter(|_| !is_same) else {
             return Joined::Value(self.join_values(ty, values));
         };
         let mut parts = Vec::with_capacity(members.len());

@@ -71,8 +71,11 @@ impl<'s> Walk<'s, '_> {
         self.targets.push(target(merge, merge_out, Kind::Loop));
         self.targets.push(target(next, next_out, Kind::Next));
         self.nest()?;
+        // The continue construct can be reached by a branch from the middle of the body.
+        self.values.begin_scope();
         let step = self.walk_block(frame, label, block)?;
         self.walk(frame, step)?;
+        self.values.end_scope();
         let Some(continued) = self.targets.pop() else { return Err(Stop::GiveUp) };
         self.targets.push(target(label, header, Kind::Next));
         if continued.edges.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use spirv::Op;
 
 use super::values::Values;
-use super::{MAX_LEAVES, Stop};
+use super::{MAX_ALL_LEAVES, MAX_LEAVES, Stop};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 
@@ -53,7 +53,8 @@ impl Tracked {
         ty: Id,
     ) -> Option<std::ops::Range<usize>> {
         let first = self.leaf_types.len();
-        if !push_leaves(values, ty, &mut self.leaf_types, first + MAX_LEAVES) {
+        let most = (first + MAX_LEAVES).min(MAX_ALL_LEAVES);
+        if !push_leaves(values, ty, &mut self.leaf_types, most) {
             self.leaf_types.truncate(first);
             return None;
         }

@@ -2,6 +2,7 @@
 
 use spirv::Op;
 
+use super::MAX_INDICES;
 use super::values::Values;
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
@@ -53,7 +54,11 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             }
             // A chain of a chain.
             let inner = values.definition(Id(*base)).filter(|i| i.is(op))?;
-            let all = [inner.operands().get(2..)?, indices].concat();
+            let inner = inner.operands().get(2..).filter(|inner| inner.len() > 1)?;
+            if inner.len() + indices.len() > MAX_INDICES {
+                return None;
+            }
+            let all = [inner, indices].concat();
             Some(values.value(op, ty, &all))
         }
         _ => arithmetic(values, op, ty, operands),

@@ -156,6 +156,13 @@ impl Source {
         }
     }
 
+    /// All ids that functions refer to which functions that are not understood call.
+    pub(super) fn references_of_opaque(&self, found: &mut HashSet<Id>) {
+        for function in self.functions.keys().filter(|id| self.opaque.contains(id)) {
+            self.references(*function, found);
+        }
+    }
+
     fn function(&self, spans: &[Span], dropped: &HashSet<Id>) -> Option<Function> {
         let (head, rest) = spans.split_first()?;
         let (_, rest) = rest.split_last()?;

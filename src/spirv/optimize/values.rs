@@ -29,6 +29,10 @@ pub(super) struct Values<'m> {
     /// Emitted pure instructions without their result, and the changes to undo when a scope ends.
     known: HashMap<Vec<u32>, Id>,
     scopes: Vec<Vec<Vec<u32>>>,
+    /// The place behind the last label.
+    block: usize,
+    /// Whether an instruction was longer than an instruction can be.
+    pub(super) overflows: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -84,7 +88,21 @@ impl<'m> Values<'m> {
             undefined: HashMap::new(),
             known: HashMap::new(),
             scopes: vec![Vec::new()],
+            block: 0,
+            overflows: false,
         }
+    }
+
+    /// Whether a value was emitted after the last label.
+    pub(super) fn is_in_current_block(&self, id: Id) -> bool {
+        let place = id.0.checked_sub(self.first).and_then(|at| self.definitions.get(at as usize));
+        place.is_some_and(|place| *place as usize > self.block)
+    }
+
+    /// The first word of an instruction.
+    fn head(&mut self, length: usize, op: Op) -> u32 {
+        self.overflows |= length > usize::from(u16::MAX);
+        (length as u32) << 16 | op as u32
     }
 
     pub(super) fn fresh(&mut self) -> Id {
@@ -191,15 +209,20 @@ impl<'m> Values<'m> {
 
     /// Appends an instruction without result.
     pub(super) fn push(&mut self, op: Op, operands: &[u32]) {
-        self.words.push((operands.len() as u32 + 1) << 16 | op as u32);
+        let head = self.head(operands.len() + 1, op);
+        self.words.push(head);
         self.words.extend_from_slice(operands);
+        if op == Op::Label {
+            self.block = self.words.len();
+        }
     }
 
     /// Appends an instruction with result type and result as they are.
     pub(super) fn define(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
         let at = self.words.len() as u32;
-        self.words.push((operands.len() as u32 + 3) << 16 | op as u32);
+        let head = self.head(operands.len() + 3, op);
+        self.words.push(head);
         self.words.extend([ty.0, id.0]);
         self.words.extend_from_slice(operands);
         let place = (id.0 - self.first) as usize;

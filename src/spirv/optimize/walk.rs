@@ -42,6 +42,9 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs around the current block.
     pub(super) depth: u32,
+    /// The blocks and instructions of the source that were walked through: functions that write
+    /// nothing may call each other exponentially often.
+    steps: usize,
 }
 
 /// A branch that was written.
@@ -129,11 +132,13 @@ impl<'s, 'm> Walk<'s, 'm> {
             variables: Vec::new(),
             annotations: Vec::new(),
             depth: 0,
+            steps: 0,
         }
     }
 
-    /// Tracks the private variables of a module: their ids, types and initializers.
-    pub(super) fn track_private(&mut self, variables: &[(Id, Id, Option<Id>)]) {
+    /// Tracks the private variables of a module: their ids, types and initializers, whose parts may
+    /// have to be computed in the first block.
+    fn track_private(&mut self, variables: &[(Id, Id, Option<Id>)]) {
         for (id, pointee, initializer) in variables {
             if !self.known.untracked.contains(id) {
                 self.track(*id, *id, *pointee, *initializer);
@@ -153,15 +158,20 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// Walks through the entry point.
-    pub(super) fn run(&mut self, function: Id) -> Result<(), Stop> {
+    pub(super) fn run(
+        &mut self,
+        function: Id,
+        private: &[(Id, Id, Option<Id>)],
+    ) -> Result<(), Stop> {
         let function = self.known.source.get(function).ok_or(Stop::GiveUp)?;
         self.block = self.values.fresh();
         self.values.push(Op::Label, &[self.block.0]);
+        self.track_private(private);
         let mut frame = self.frame(function, HashMap::new(), true)?;
         if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
             self.values.push(Op::Return, &[]);
         }
-        Ok(())
+        if self.values.overflows { Err(Stop::GiveUp) } else { Ok(()) }
     }
 
     fn frame(
@@ -218,7 +228,11 @@ impl<'s, 'm> Walk<'s, 'm> {
         if !frame.visited.insert(label) {
             return Err(frame.refuse());
         }
-        if self.values.words.len() > self.known.limit {
+        self.steps += 1 + block.body.len();
+        if self.values.words.len() > self.known.limit
+            || self.steps > 8 * self.known.limit
+            || self.values.overflows
+        {
             return Err(Stop::GiveUp);
         }
         let mut phis = Vec::new();
@@ -242,8 +256,12 @@ impl<'s, 'm> Walk<'s, 'm> {
             let value = phi_value(i, edge.from).ok_or_else(|| frame.refuse())?;
             values.push((self.plain(frame, value)?, edge.block));
         }
+        let end = self.values.words.len();
         let id = self.join_values(i.id(0), &values);
-        self.annotate(i.id(1), id);
+        // The decorations are not those of a value that takes the place of the phi.
+        if self.values.words.len() > end {
+            self.annotate(i.id(1), id);
+        }
         Ok((i.id(1), id))
     }
 
@@ -374,7 +392,8 @@ impl<'s, 'm> Walk<'s, 'm> {
 
     /// Writes an instruction as it is, with other ids.
     fn copy(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>, op: Op) -> Result<(), Stop> {
-        let operands = self.operands(frame, i)?;
+        let mut operands = self.operands(frame, i)?;
+        self.repeat_sampled_images(i, &mut operands);
         match result_of(i) {
             (Some(ty), Some(result)) => {
                 let id = self.values.define(op, ty, &operands);
@@ -385,6 +404,25 @@ impl<'s, 'm> Walk<'s, 'm> {
             _ => return Err(frame.refuse()),
         }
         Ok(())
+    }
+
+    /// Writes `OpSampledImage` again where calls that were inlined have begun other blocks since: its
+    /// result must be used in the same block.
+    fn repeat_sampled_images(&mut self, i: Instruction<'_>, operands: &mut [u32]) {
+        let first = i.operands().len() - operands.len();
+        let mut repeated = Vec::new();
+        visit_ids(i, |index| {
+            if let Some(place) = index.checked_sub(first)
+                && let Some(image) = self.values.definition(Id(operands[place]))
+                && image.is(Op::SampledImage)
+                && !self.values.is_in_current_block(Id(operands[place]))
+            {
+                repeated.push((place, image.id(0), image.operands()[2..].to_vec()));
+            }
+        });
+        for (place, ty, of) in repeated {
+            operands[place] = self.values.define(Op::SampledImage, ty, &of).0;
+        }
     }
 
     /// The operands behind result type and result.
