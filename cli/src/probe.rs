@@ -117,16 +117,17 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --shader my.vert.spv               a shader of yours
   vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
 
-Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants for which
-no file is given: small ones, and the same for every backend.
+Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants
+for which no file is given: small ones, and the same for every backend.
 
-Where the device is lost, or does not finish in time, the probe goes on in a child process, with one case at a
-time, names the case that did it, and starts another child for the next one. Where the driver crashes the probe,
-it starts again like that (elsewhere than on Unix, --isolate has to be given). A call of the driver that never
-returns is ended only with --isolate, 10 s after the time that --timeout gives the device.
+Where the device is lost, or does not finish in time, the probe goes on in a child process, with
+one case at a time, names the case that did it, and starts another child for the next one. Where
+the driver crashes the probe, it starts again like that (elsewhere than on Unix, --isolate has
+to be given). A call of the driver that never returns is ended only with --isolate, 10 s after
+the time that --timeout gives the device.
 
-Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, a case
-was lost, or the validation layer objected.";
+Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, a
+case was lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
