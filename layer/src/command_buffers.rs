@@ -153,8 +153,8 @@ pub(crate) enum Straight<'a> {
 pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer.
-    let recorded = unsafe { found.as_mut() }?.as_mut()?;
+    // buffer, and the slot that has its handle is not free.
+    let recorded = unsafe { found.as_mut()?.as_mut().unwrap_unchecked() };
     match recorded.destination {
         Destination::Driver => Some(Straight::Driver(&recorded.functions)),
         Destination::Withheld => Some(Straight::Withheld(&mut recorded.withheld)),

@@ -22,7 +22,14 @@ use crate::withheld::Functions;
 struct Slot {
     /// The handle of the command buffer, or 0 while the slot is free.
     handle: AtomicU64,
+    /// Present unless the slot is free.
     recorded: UnsafeCell<Option<Recorded>>,
+}
+
+impl Slot {
+    const fn free() -> Self {
+        Self { handle: AtomicU64::new(0), recorded: UnsafeCell::new(None) }
+    }
 }
 
 // SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise it
@@ -57,11 +64,13 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 /// The number of bits of a hash.
 const HASH_BITS: u32 = 9;
 
-/// For each hash, the slot that was found last, or null. The neighbouring element (index ^ 1) has
-/// the slot that was found before that, so that two threads that alternately record into command
-/// buffers of the same hash both find theirs.
+/// For each hash, the slot that was found last, at first one that is always free. The neighbouring
+/// element (index ^ 1) has the slot that was found before that, so that two threads that alternately
+/// record into command buffers of the same hash both find theirs.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
-    [const { AtomicPtr::new(null_mut()) }; 1 << HASH_BITS];
+    [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
+
+static NONE: Slot = Slot::free();
 
 /// Returns the state of a command buffer; null if it was not allocated through the layer.
 #[inline]
@@ -79,10 +88,11 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 /// Returns the state of a command buffer, if `recent` points to it.
 #[inline]
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    // SAFETY: it is null or points to a slot, and slots are never freed.
-    match unsafe { recent.load(Ordering::Acquire).as_ref() } {
-        Some(slot) if slot.handle.load(Ordering::Relaxed) == handle.as_raw() => slot.recorded.get(),
-        _ => null_mut(),
+    // SAFETY: it points to a slot, and slots are never freed.
+    let slot = unsafe { &*recent.load(Ordering::Acquire) };
+    match slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
+        true => slot.recorded.get(),
+        false => null_mut(),
     }
 }
 
@@ -120,10 +130,7 @@ pub(super) fn insert(
         // see.
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
-            let slot = all.free.pop().unwrap_or_else(|| {
-                let (handle, recorded) = (AtomicU64::new(0), UnsafeCell::new(None));
-                Box::leak(Box::new(Slot { handle, recorded }))
-            });
+            let slot = all.free.pop().unwrap_or_else(|| Box::leak(Box::new(Slot::free())));
             // SAFETY: no other thread uses a slot that was free, and the lock is held.
             unsafe { *slot.recorded.get() = Some(new()) };
             slot.handle.store(handle.as_raw(), Ordering::Release);

@@ -144,12 +144,14 @@ macro_rules! command {
 /// need more.
 macro_rules! direct {
     (record $name:ident ($command_buffer:ident, $($parameter:ident: $of:ty),*)) => {
-        // A separate function, so that the path to the driver need not save registers.
+        // A separate function, so that the path to the driver need not save registers. Its first
+        // parameters are those of the command, so that the arguments stay where they are.
         #[inline(never)]
+        #[allow(clippy::too_many_arguments, reason = "as the command has them, and one more")]
         unsafe extern "system" fn withhold(
-            withheld: &mut crate::withheld::WithheldCommands,
             $command_buffer: ash::vk::CommandBuffer,
-            $($parameter: $of),*
+            $($parameter: $of,)*
+            withheld: &mut crate::withheld::WithheldCommands,
         ) {
             // SAFETY: the application's arguments are valid, and it synchronizes access to the
             // command buffer.
@@ -171,7 +173,7 @@ macro_rules! direct {
                 }
             }
             Some(crate::command_buffers::Straight::Withheld(withheld)) => {
-                return withhold(withheld, $command_buffer, $($parameter),*);
+                return withhold($command_buffer, $($parameter,)* withheld);
             }
             None => {}
         }
