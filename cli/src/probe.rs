@@ -126,8 +126,11 @@ the driver crashes the probe, it starts again like that (elsewhere than on Unix,
 to be given). A call of the driver that never returns is ended only with --isolate, 10 s after
 the time that --timeout gives the device.
 
-Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, a
-case was lost, or the validation layer objected.";
+First it is tried whether indirect dispatches run and vertex stores are sound, whatever the device
+reports: each vertex of a draw is stored, and no oftener than primitives use it.
+
+Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb relies on; 2 something
+kept the probe from running, a case or a trial was lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
@@ -361,7 +364,14 @@ fn probe_device(
         device: gpu.device_index(),
         timeout: arguments.case_timeout().unwrap_or(TIMEOUT),
     };
-    if arguments.isolate {
+    let works = !arguments.isolate && run::run_trials(&mut gpu, &plan, &mut report);
+    if !works {
+        isolated.run_trials(&mut report)?;
+    }
+    if !arguments.json {
+        super::show(&table::render_head(&report, true))?;
+    }
+    if !works {
         isolated.run(Position::default(), &mut report, observe)?;
     } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, observe) {
         let how = format_args!("{}; going on in child processes, case by case", loss.how);
@@ -382,7 +392,7 @@ fn probe_device(
     let failing = failure.map(shader_of).transpose()?;
     report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
-        super::show(&table::render(&report, true))?;
+        super::show(&table::render_results(&report, true))?;
     }
     // Those who parse the output are told as well.
     for message in report.validation.iter().filter(|_| arguments.json) {

@@ -17,6 +17,7 @@ mod messages;
 mod options;
 mod timing;
 mod tools;
+mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;
