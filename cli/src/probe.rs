@@ -79,6 +79,10 @@ pub(crate) struct Arguments {
     /// How long the device may take for a submission, 120 unless said otherwise
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
+    /// How long a submission should take at most: captures are split so that it holds. 300 unless said otherwise, and
+    /// on a CPU as long as it takes
+    #[arg(long, value_name = "MILLISECONDS")]
+    submission_limit: Option<u32>,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -171,7 +175,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     if let Some(task) = &arguments.worker {
         let device = DeviceSelector::Index(task.device);
-        let Opened { gpu, plan, mut report } = open(arguments, device, subject.as_ref())?;
+        let Opened { gpu, mut plan, mut report } = open(arguments, device, subject.as_ref())?;
+        plan.slow.clone_from(&task.slow);
         isolate::work(task, gpu, &plan, &mut report)?;
         return Ok(Outcome::AllRight.exit_code());
     }
@@ -252,7 +257,7 @@ impl Arguments {
     /// How long the device may take for a submission, if it is said or a child process is told by it to end.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
-        said.or_else(|| self.worker.map(|_| TIMEOUT))
+        said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
     /// What says more of a shader from a file than its name.
@@ -319,6 +324,9 @@ fn open(
     if let Some(timeout) = arguments.case_timeout() {
         gpu.set_timeout(timeout);
     }
+    if let Some(limit) = arguments.submission_limit {
+        gpu.set_submission_limit(Duration::from_millis(limit.into()));
+    }
     if let Ok(fault) = std::env::var(INJECTED) {
         gpu.inject(fault.parse().map_err(anyhow::Error::msg).context(INJECTED)?);
     }
@@ -351,7 +359,7 @@ fn probe_device(
     device: DeviceSelector,
     subject: Option<&Subject>,
 ) -> Result<(ProbeReport, Option<FailingShader>)> {
-    let Opened { mut gpu, plan, mut report } = open(arguments, device, subject)?;
+    let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
     let bar = super::progress_bar();
     let observe = |progress: Progress<'_>| {
@@ -359,15 +367,22 @@ fn probe_device(
         bar.set_position(progress.done as u64);
         bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
     };
-    let isolated = isolate::Isolated {
-        plan: &plan,
-        device: gpu.device_index(),
-        timeout: arguments.case_timeout().unwrap_or(TIMEOUT),
-    };
+    let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate && run::run_trials(&mut gpu, &plan, &mut report);
     if !works {
-        isolated.run_trials(&mut report)?;
+        isolate::Isolated { plan: &plan, device, timeout }.run_trials(&mut report)?;
     }
+    let rates: Vec<_> = report.trials.iter().flat_map(|tried| tried.rates.clone()).collect();
+    let limit = gpu.submission_limit();
+    if plan.leave_out_slow(&rates, limit) {
+        let (names, ms) = (plan.slow.iter().map(Backend::to_string), limit.as_millis());
+        let names = names.collect::<Vec<_>>().join(" and ");
+        let note = "take longer at a time than";
+        report.note(format!(
+            "large draws by {names} are left out: they {note} {ms} ms (--submission-limit)"
+        ));
+    }
+    let isolated = isolate::Isolated { plan: &plan, device, timeout };
     if !arguments.json {
         super::show(&table::render_head(&report, true))?;
     }

@@ -133,3 +133,19 @@ fn a_trial_that_takes_the_device_is_named_and_the_rest_runs() {
     #[cfg(unix)]
     assert_only("crash:speed", &[], 2, "speed", "lost", "signal: 6");
 }
+
+/// What child processes leave out is what their parent leaves out.
+#[test]
+fn large_draws_that_take_too_long_are_left_out_and_told() {
+    let probe = ["probe", "--device", "0", "--backend", "compute", "--topology", "triangle-strip"];
+    let probe = [&probe[..], &["--shader", "identify", "--provoking", "first", "--json"]].concat();
+    for more in [&[][..], &["--isolate"]] {
+        let limit = [&probe[..], &["--submission-limit", "1"], more].concat();
+        let json = command::vkxfb(&limit).exits(0).json();
+        let report = &json["reports"][0];
+        assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2, "{:#}", report["cells"]);
+        let note = report["notes"][0].as_str().unwrap();
+        assert!(note.contains("large draws by compute are left out"), "{note}");
+        assert!(note.contains("1 ms (--submission-limit)"), "{note}");
+    }
+}

@@ -211,6 +211,8 @@ pub struct ProbeReport {
     pub validation: Vec<String>,
     /// The cases with which the device was lost, or the process ended, or that did not end.
     pub losses: Vec<LostCase>,
+    /// Seconds that the longest submission took, by the host's clock.
+    pub longest_submission_s: f64,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -234,6 +236,7 @@ impl ProbeReport {
             notes: Vec::new(),
             validation: Vec::new(),
             losses: Vec::new(),
+            longest_submission_s: 0.0,
             elapsed_s: 0.0,
         }
     }

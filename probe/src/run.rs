@@ -119,6 +119,7 @@ pub fn run_until_loss(
             break;
         }
     }
+    report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     report.elapsed_s = start.elapsed().as_secs_f64();
     loss
 }

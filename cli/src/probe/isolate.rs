@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
@@ -25,10 +26,12 @@ const MOST: usize = 64;
 const SPARE: Duration = Duration::from_secs(10);
 
 /// What a child is told to do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Task {
     /// Index of the device.
     pub device: usize,
+    /// [`Plan::slow`]
+    pub slow: Vec<Backend>,
     what: What,
 }
 
@@ -46,13 +49,16 @@ impl FromStr for Task {
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = || {
             let (device, what) = text.split_once(':')?;
+            let (what, slow) = what.split_once('/')?;
+            let slow = slow.split_terminator('+').map(crate::parse_backend);
+            let slow = slow.collect::<Result<_, _>>().ok()?;
             let what = match what.split_once(':') {
                 Some((batch, case)) => {
                     What::Cases(Position { batch: batch.parse().ok()?, case: case.parse().ok()? })
                 }
                 None => What::Trial(what.parse().ok()?),
             };
-            Some(Self { device: device.parse().ok()?, what })
+            Some(Self { device: device.parse().ok()?, slow, what })
         };
         parse().ok_or_else(|| "for the probe's own use".to_owned())
     }
@@ -61,9 +67,10 @@ impl FromStr for Task {
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.what {
-            What::Cases(Position { batch, case }) => write!(f, "{}:{batch}:{case}", self.device),
-            What::Trial(trial) => write!(f, "{}:{trial}", self.device),
-        }
+            What::Cases(Position { batch, case }) => write!(f, "{}:{batch}:{case}/", self.device),
+            What::Trial(trial) => write!(f, "{}:{trial}/", self.device),
+        }?;
+        self.slow.iter().try_for_each(|backend| write!(f, "{backend}+"))
     }
 }
 
@@ -107,6 +114,10 @@ pub(super) struct Isolated<'a> {
 }
 
 impl Isolated<'_> {
+    fn task(&self, what: What) -> Task {
+        Task { device: self.device, slow: self.plan.slow.clone(), what }
+    }
+
     /// Makes the trials that the report does not have yet.
     pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
         for trial in Trial::ALL {
@@ -114,8 +125,8 @@ impl Isolated<'_> {
                 continue;
             }
             let made = report.trials.len();
-            let task = Task { device: self.device, what: What::Trial(trial) };
-            if let End::Lost { how, .. } = self.run_child(task, &[], report, &mut |_| {})?
+            let task = self.task(What::Trial(trial));
+            if let End::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
                 && report.trials.len() == made
             {
                 report.trials.push(Tried::new(trial, TrialResult::Lost, how));
@@ -134,8 +145,8 @@ impl Isolated<'_> {
         let batches = self.plan.all_batches();
         let (mut of_batch, mut lost_batch) = (0, None);
         while from.batch < batches.len() {
-            let task = Task { device: self.device, what: What::Cases(from) };
-            let (at, how) = match self.run_child(task, &batches, report, &mut observe)? {
+            let task = self.task(What::Cases(from));
+            let (at, how) = match self.run_child(&task, &batches, report, &mut observe)? {
                 End::Done => return Ok(()),
                 End::Lost { at, how } => (at, how),
             };
@@ -193,7 +204,7 @@ impl Isolated<'_> {
     /// Lets a child do a task.
     fn run_child(
         &self,
-        task: Task,
+        task: &Task,
         batches: &[Batch<'_>],
         report: &mut ProbeReport,
         observe: &mut impl FnMut(Progress<'_>),
@@ -275,7 +286,7 @@ struct Running {
 
 impl Running {
     /// Starts this program once more, with the same arguments.
-    fn start(task: Task) -> Result<Self> {
+    fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
         let mut process = Command::new(program)
             .args(std::env::args_os().skip(1))

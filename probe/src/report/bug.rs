@@ -116,6 +116,8 @@ fn add_device(lines: &mut Lines, report: &ProbeReport) {
     for (name, value) in report.host.facts() {
         lines.add(format!("- {name}: {value}"));
     }
+    let longest = report.longest_submission_s * 1000.0;
+    lines.add(format!("- longest submission: {longest:.1} ms"));
     lines.add(format!("- vkxfb {}", super::TOOL_VERSION));
     if !report.profile.is_empty() {
         lines.add(format!("- profile: {}", report.profile));

@@ -112,6 +112,7 @@ pub fn run_alone(
                 }
             }
         }
+        report.longest_submission_s = gpu.longest_submission().as_secs_f64();
         tell(Event::Found(Box::new(report.take_findings())))?;
     }
     Ok(true)
@@ -184,6 +185,7 @@ fn run_cases(
             }
             Ok(()) => {}
         }
+        report.longest_submission_s = gpu.longest_submission().as_secs_f64();
         tell(Event::Found(Box::new(report.take_findings())))?;
     }
     pipelines.destroy(gpu);
