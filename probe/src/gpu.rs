@@ -16,6 +16,7 @@ mod instance;
 mod messages;
 mod options;
 mod pace;
+mod shadow;
 mod submission;
 mod timing;
 mod tools;
@@ -39,7 +40,9 @@ pub use self::fetching::Robustness;
 #[doc(hidden)]
 pub use self::inject::InjectedFault;
 pub use self::messages::Message;
-pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
+pub use self::options::{
+    DeviceInfo, DeviceSelector, HostMemory, OpenOptions, Profile, Resources, Tool,
+};
 pub use self::pace::SUBMISSION_LIMIT;
 pub use self::timing::{MemoryLimits, Timestamps};
 
@@ -82,6 +85,7 @@ pub struct Gpu {
     profile: Profile,
     physical_device: vk::PhysicalDevice,
     staging: Option<u32>,
+    host_memory: HostMemory,
     robustness: Robustness,
     draw_features: DrawFeatures,
     queue: vk::Queue,
@@ -219,6 +223,7 @@ impl Gpu {
             profile: options.profile,
             physical_device,
             staging: options.staging,
+            host_memory: options.host_memory,
             robustness,
             draw_features,
             queue,
@@ -247,8 +252,10 @@ impl Gpu {
     fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
         // SAFETY: they are of each other, and live until the device is dropped.
-        let allocator =
-            unsafe { OwnAllocator::new(&self.instance.raw, self.physical_device, &self.context) }?;
+        let allocator = unsafe {
+            let (instance, memory) = (&self.instance.raw, self.host_memory);
+            OwnAllocator::new(instance, self.physical_device, &self.context, memory)
+        }?;
         self.allocator = Some(allocator);
         let pool = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
         let subpasses =

@@ -21,7 +21,7 @@ send_and_sync! {
     }
     vkxfb_probe::gpu {
         BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
-        DrawFeatures, Gpu, GpuError, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
+        DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
     vkxfb_probe::picture { Drawing }

@@ -70,6 +70,10 @@ pub struct CaptureResult {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
+    /// The flush of what the host writes.
+    Flush,
+    /// The invalidation of what the host reads.
+    Invalidation,
     /// Every submission, of this device.
     Submission,
     /// The copy of what capture buffers hold before.
@@ -141,16 +145,18 @@ impl Gpu {
         let (targets, vertices) = (target_slots.size.max(SLOT), vertex_slots.size.max(SLOT));
         let (capture_usage, vertex_usage) = self.usages();
         let none = vk::BufferUsageFlags::empty();
+        let upload = self.upload_location();
         let arena = arena_for(requests);
         self.with_buffer(targets, capture_usage, MemoryLocation::Device, |gpu, targets| {
-            gpu.with_buffer(vertices, vertex_usage, MemoryLocation::Upload, |gpu, vertices| {
+            gpu.with_buffer(vertices, vertex_usage, upload, |gpu, vertices| {
                 // What the targets start as goes to them through here, and what they become comes
                 // back.
-                gpu.with_buffer(targets.size(), none, MemoryLocation::Upload, |gpu, initial| {
+                gpu.with_buffer(targets.size(), none, upload, |gpu, initial| {
                     gpu.with_buffer(targets.size(), none, MemoryLocation::Readback, |gpu, back| {
                         fill(&placed, initial, vertices, back);
-                        // SAFETY: it was made with the context, and nothing is in flight.
-                        unsafe { back.flush(&gpu.context) }?;
+                        for filled in [&*initial, vertices, back] {
+                            gpu.flush(filled)?;
+                        }
                         let mut arena = gpu.create_arena(&arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
                         // SAFETY: the caller's contract.
