@@ -94,6 +94,16 @@ fn a_driver_that_stores_some_vertices_twice_is_named() {
     assert!(ran.stdout.contains("vertex stores: came out wrong (70 cases"), "{}", ran.stdout);
     let report = std::fs::read_to_string(&file).unwrap();
     assert!(report.starts_with("# Transform feedback: vertex stores: came out wrong"), "{report}");
+
+    // Beside a report of a driver that does not.
+    let sound = files.path("sound.md");
+    let page = files.path("sound.html");
+    let (sound, page) = (sound.to_str().unwrap(), page.to_str().unwrap());
+    probe(None, &["--report", sound, "--html", page]).exits(0);
+    let compared = command::vkxfb(&["probe", "compare", file.to_str().unwrap(), sound]).exits(0);
+    assert!(compared.stdout.contains("vertex-stores: wrong -> works"), "{}", compared.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<dt>vertex stores</dt><dd>sound: each vertex once"), "{page}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
-use super::trial::{TrialResult, Tried};
+use super::trial::TrialResult;
 
 /// The width of the text, in columns.
 pub const WIDTH: usize = 100;
@@ -94,15 +94,14 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
         write_fact(out, "backends", &device.backends_text(), str::to_owned)?;
         write_fact(out, "topologies", &device.topologies_text(), str::to_owned)?;
     }
-    for Tried { trial, result, text, .. } in &report.trials {
-        let (lead, colour): (_, fn(&Paint, &str) -> String) = match result {
-            TrialResult::Works => ("", |_, line| line.to_owned()),
-            TrialResult::DoneWithout | TrialResult::Absent => ("", |paint, line| paint.dim(line)),
-            TrialResult::Wrong => ("", |paint, line| paint.bad(line)),
-            TrialResult::NotRun => ("could not be tried: ", |paint, line| paint.doubtful(line)),
-            TrialResult::Lost => ("lost: ", |paint, line| paint.doubtful(line)),
+    for tried in &report.trials {
+        let paint = |line: &str| match tried.result {
+            TrialResult::Works => line.to_owned(),
+            TrialResult::DoneWithout | TrialResult::Absent => paint.dim(line),
+            TrialResult::Wrong => paint.bad(line),
+            TrialResult::NotRun | TrialResult::Lost => paint.doubtful(line),
         };
-        write_fact(out, trial.title(), &format!("{lead}{text}"), |line| colour(paint, line))?;
+        write_fact(out, tried.trial.title(), &tried.described(), paint)?;
     }
     Ok(())
 }

@@ -108,4 +108,17 @@ impl Tried {
     pub fn new(trial: Trial, result: TrialResult, text: impl Into<String>) -> Self {
         Self { trial, result, text: text.into(), rates: Vec::new() }
     }
+
+    /// How it came out, for people who do not see the result.
+    pub fn described(&self) -> String {
+        let lead = match self.result {
+            TrialResult::NotRun => "could not be tried: ",
+            TrialResult::Lost => "lost: ",
+            TrialResult::Works
+            | TrialResult::DoneWithout
+            | TrialResult::Wrong
+            | TrialResult::Absent => "",
+        };
+        format!("{lead}{}", self.text)
+    }
 }
