@@ -18,6 +18,9 @@ use crate::trial::{Rate, Trial, TrialResult, Tried};
 
 use super::{BatchError, Shaded, make_pipeline};
 
+/// A shader of the probe that reads no vertex buffer.
+const SHADER: &str = "identify";
+
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
 /// Vertices of the first draw, and of the largest.
@@ -33,11 +36,10 @@ const ROUNDS: usize = 3;
 pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
     let trial = Trial::Speed;
     gpu.fail_trial_if_injected(trial)?;
-    let identify = ProbeShader::all().into_iter().next();
-    let Some(identify) = identify else {
-        return Ok(Tried::new(trial, TrialResult::Absent, "not tried"));
+    let Some(shader) = ProbeShader::by_name(SHADER) else {
+        return Ok(Tried::new(trial, TrialResult::NotRun, format!("no shader {SHADER}")));
     };
-    let subject = Subject::built_in(identify)?;
+    let subject = Subject::built_in(shader)?;
     let mut rates = Vec::new();
     for &backend in &plan.backends {
         let group = CaseGroup {
