@@ -4,20 +4,18 @@ mod compare;
 #[cfg(unix)]
 mod crash;
 mod isolate;
+mod self_test;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use owo_colors::OwoColorize;
 use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
 use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
-use vkxfb_probe::self_test;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
@@ -162,7 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         return compare::run(files);
     }
     if arguments.self_test {
-        return run_self_test(arguments.json);
+        return self_test::run(arguments.json);
     }
     // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
     // be written, it need not be made.
@@ -446,26 +444,4 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
     }
     plan.check()?;
     Ok(plan)
-}
-
-fn run_self_test(json: bool) -> Result<u8> {
-    let checks = self_test::run();
-    let passed = self_test::passed(&checks);
-    if json {
-        super::show(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
-    } else {
-        let mut text = String::new();
-        for check in &checks {
-            let mark = if check.passed {
-                "ok".green().to_string()
-            } else {
-                "NOT RECOGNISED".red().to_string()
-            };
-            writeln!(text, "{mark} {check}")?;
-        }
-        let recognised = checks.iter().filter(|check| check.passed).count();
-        writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
-        super::show(&text)?;
-    }
-    Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
 }
