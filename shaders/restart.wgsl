@@ -444,17 +444,20 @@ struct DrawRestarts {
     // The difference between the primitives that states after that restart count and the draw's own
     // primitives, modulo 2^32.
     before: u32,
+    table: vec2<u32>,
+    reserved: vec2<u32>,
 }
 
 // The table of an indirect draw covers all bound indices; that of another draw covers the indices
 // of the draw. range_of in src/runtime/recorder/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
-    var restarts = DrawRestarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
+    let table = input.restart_table;
+    let limit = min(input.count, arguments.index_limit);
+    var restarts = DrawRestarts(0u, limit, NONE, 0u, table, vec2<u32>());
     if input.kind == INDIRECT {
         restarts.first = input.index_limit - arguments.index_limit;
         restarts.limit = input.index_limit;
     }
-    let table = input.restart_table;
     let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
     if restart != NONE {
         restarts.head = restart - restarts.first;
@@ -478,8 +481,8 @@ fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
 fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let end = position_behind(restarts.limit, restarts.first, count);
-    let entry = load_block(input.restart_table, end.block);
-    let all = state_before(input.topology, vertices, input.restart_table, entry, end);
+    let entry = load_block(restarts.table, end.block);
+    let all = state_before(input.topology, vertices, restarts.table, entry, end);
     let state = state_in_draw(restarts, count, all);
     return state.primitives + primitive_count(input.topology, vertices, state.open);
 }
@@ -505,7 +508,7 @@ const REACH: u32 = 5u;
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
-    let table = draw.restart_table;
+    let table = draw_restarts.table;
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));

@@ -78,8 +78,21 @@ pub struct DrawSysvals {
     pub index_limit: u32,
     /// The address of the first index of the draw.
     pub index_address: Address,
-    /// With primitive restart: the address of the table that `shaders/restart.wgsl` makes.
-    pub restart_table: Address,
+    /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
+    /// instance, and two for each item of a fan. Workgroups beyond them do nothing.
+    pub invocations: u32,
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations that an instance has, see
+    /// [`reciprocal`].
+    pub reciprocal: u32,
+}
+
+/// The number that shaders divide the number of an invocation by `divisor` with: they multiply by it,
+/// and no division is needed on the GPU.
+pub const fn reciprocal(divisor: u32) -> u32 {
+    match divisor {
+        0 => 0,
+        divisor => u32::MAX / divisor,
+    }
 }
 
 /// Bits of [`DrawSysvals::flags`].
