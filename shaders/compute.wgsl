@@ -46,14 +46,14 @@ fn first_invocation(workgroup: u32) -> u32 {
 // The instance that an invocation belongs to, and its number in the instance. The reciprocal makes
 // a quotient that is at most 1 too small: most GPUs have no division, and llvmpipe executes it
 // separately for each lane.
-fn instance_and_lane(index: u32) -> vec2<u32> {
-    let per_instance = select(draw.item_count, 2u * draw.item_count, is_tri_fan());
+fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
+    if !uniformly(draw.instance_count > 1u) {
+        return vec2<u32>(0u, index);
+    }
     let instance = product(index, draw.reciprocal).y;
     let lane = index - instance * per_instance;
-    if lane >= per_instance {
-        return vec2<u32>(instance + 1u, lane - per_instance);
-    }
-    return vec2<u32>(instance, lane);
+    let is_next = lane >= per_instance;
+    return vec2<u32>(instance + select(0u, 1u, is_next), lane - select(0u, per_instance, is_next));
 }
 
 // Finds out what an invocation shades, and sets the shader's inputs for it.
@@ -61,8 +61,9 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
     let index = first_invocation(workgroup) + local;
     let is_fan = is_tri_fan();
-    let place = instance_and_lane(index);
-    work.in_draw = place.x < draw.instance_count;
+    let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
+    let place = instance_and_lane(index, per_instance);
+    work.in_draw = (place.x < draw.instance_count) & (place.y < per_instance);
     work.exists = work.in_draw;
     // The shader always runs, on an existing vertex: subgroup operations and barriers in it stay
     // uniform, and nothing is read that the draw would not read.

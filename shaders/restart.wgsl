@@ -71,6 +71,11 @@ fn block_entry(block: u32) -> u32 {
     return block + block / BLOCKS + 1u;
 }
 
+// The address of an entry: a table of 2^32 indices takes little more than 2 GiB.
+fn entry_address(table: vec2<u32>, entry: u32) -> vec2<u32> {
+    return add_bytes(table, 16u * entry);
+}
+
 // The run of `length` indices. The bits in `mask` are its restarts.
 fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     if mask == 0u {
@@ -156,8 +161,8 @@ struct Reduction {
 
 fn load_restart_range(at: vec2<u32>) -> RestartRange {
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load2(multiply_add(at, 2u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load2(add_bytes(at, 32u));
     return RestartRange(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
 
@@ -182,7 +187,7 @@ fn xfb_restart(
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
         let at = multiply_add(reduction.xy, middle, RESTART_RANGE_SIZE);
-        if load1(multiply_add(at, 1u, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
+        if load1(add_bytes(at, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
             low = middle;
         } else {
             high = middle;
@@ -373,7 +378,7 @@ fn xfb_restart_scan(
 }
 
 fn load_run(table: vec2<u32>, workgroup: u32) -> Run {
-    let words = load3(multiply_add(table, state_entry(workgroup), 16u));
+    let words = load3(entry_address(table, state_entry(workgroup)));
     return Run(words.x >> 31u, words.x & 0x7fffffffu, words.y, words.z);
 }
 
@@ -405,12 +410,12 @@ fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
 }
 
 fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
-    return load4(multiply_add(table, block_entry(block), 16u));
+    return load4(entry_address(table, block_entry(block)));
 }
 
 // The state before a position. `entry` is the entry of its block.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
-    let before = load2(multiply_add(table, state_entry(position.block / BLOCKS), 16u));
+    let before = load2(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
     // Only the last block is longer than 32, and it has no restart.
     let bit = min(position.number, 31u);
@@ -429,7 +434,7 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
     if entry.w != NONE {
         return entry.w;
     }
-    return load1(multiply_add(multiply_add(table, state_entry(position.block / BLOCKS), 16u), 12u, 1u));
+    return load1(add_bytes(entry_address(table, state_entry(position.block / BLOCKS)), 12u));
 }
 
 // -- Draws
@@ -516,7 +521,7 @@ fn place_of_index(offset: u32) -> Place {
     // The number of indices that follow in the segment, up to REACH.
     var next = 0u;
     if position.block + 1u < block_count(draw_restarts.limit) {
-        next = load1(multiply_add(table, block_entry(position.block + 1u), 16u));
+        next = load1(entry_address(table, block_entry(position.block + 1u)));
     }
     let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));

@@ -164,7 +164,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let at = multiply_add(setup.draws, number, setup.draw_stride);
                 store_draw(at, made, first_workgroup);
                 if may_restart() && (input.flags & RESTART) != 0u {
-                    store_restarts(multiply_add(at, 1u, DRAW_SIZE), restarts);
+                    store_restarts(add_bytes(at, DRAW_SIZE), restarts);
                 }
             }
             let fits = captures && room >= placed.vertices;
@@ -194,17 +194,17 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
 fn load_setup() -> Setup {
     let at = kernel.parameters;
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
-    let e = load4(multiply_add(at, 4u, 16u));
-    let f = load4(multiply_add(at, 5u, 16u));
-    let g = load4(multiply_add(at, 6u, 16u));
-    let h = load4(multiply_add(at, 7u, 16u));
-    let i = load4(multiply_add(at, 8u, 16u));
-    let j = load4(multiply_add(at, 9u, 16u));
-    let k = load4(multiply_add(at, 10u, 16u));
-    let l = load4(multiply_add(at, 11u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
+    let e = load4(add_bytes(at, 64u));
+    let f = load4(add_bytes(at, 80u));
+    let g = load4(add_bytes(at, 96u));
+    let h = load4(add_bytes(at, 112u));
+    let i = load4(add_bytes(at, 128u));
+    let j = load4(add_bytes(at, 144u));
+    let k = load4(add_bytes(at, 160u));
+    let l = load4(add_bytes(at, 176u));
     return Setup(
         a.xy, a.zw,
         b.xy, b.zw,

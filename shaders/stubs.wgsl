@@ -40,6 +40,12 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 // a * b in 64 bits, low dword first, without the capability Int64.
 fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
+// -- Control flow
+
+// A condition that all invocations share: what depends on it should be branched around, not executed
+// and its result discarded. Not a stub: the linker marks the selections.
+fn uniformly(condition: bool) -> bool { return condition; }
+
 // -- Specialisation: cases that may occur.
 
 // The topology of all draws, or ANY_TOPOLOGY.
@@ -48,7 +54,7 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may have a batch of draws, or an index buffer.
+// Whether a dispatch may have a batch of draws, an index buffer, or attributes that reach far.
 fn may_be_general() -> bool { return true; }
 
 // Whether the device benefits from accesses that are known to be aligned.

@@ -52,6 +52,7 @@ const DRAW_FIRST_WORKGROUP: u32 = 40u;
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
+const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
@@ -73,12 +74,12 @@ fn use_pushed_draw() {
 // after it.
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
-    first_bytes = load4(multiply_add(sysvals.batch, 1u, 16u));
+    first_bytes = load4(add_bytes(sysvals.batch, 16u));
     var low = 0u;
     var high = head.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let first = load1(multiply_add(multiply_add(head.xy, middle, head.w), 1u, DRAW_FIRST_WORKGROUP));
+        let first = load1(add_bytes(multiply_add(head.xy, middle, head.w), DRAW_FIRST_WORKGROUP));
         if first <= workgroup {
             low = middle;
         } else {
@@ -89,17 +90,17 @@ fn use_draw_of(workgroup: u32) {
     draw = draw_at(at);
     // These are loaded without waiting for the flags of the draw.
     if may_restart() && head.w == RESTARTED_DRAW_SIZE {
-        let words = load4(multiply_add(at, 1u, DRAW_SIZE));
-        let table = load2(multiply_add(at, 1u, DRAW_SIZE + 16u));
+        let words = load4(add_bytes(at, DRAW_SIZE));
+        let table = load2(add_bytes(at, DRAW_SIZE + 16u));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
     return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,

@@ -172,6 +172,7 @@ names! {
         SetInputs "set_inputs",
         Shade "shade",
         StoreRecord "store_record",
+        Uniformly "uniformly",
         WorkgroupSize "workgroup_size",
     }
 }

@@ -43,9 +43,11 @@ impl Capture {
             None => (Address::default(), false),
         };
         let inverted = if inverted { flags::INVERTED } else { 0 };
+        let reach_far = self.pending.attributes.last().is_some_and(|bound| bound.reach_far);
+        let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
-            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted,
+            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted | far,
             predicate,
             stream_query: stream,
             generated_query: query(QueryKind::PrimitivesGenerated),

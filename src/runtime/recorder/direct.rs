@@ -295,11 +295,10 @@ impl Capture {
 
     /// The class of the draws of a dispatch.
     fn class_of(&self, dispatch: &Dispatch) -> DrawClass {
-        let has_indices = |draw: &DrawSysvals| draw.flags & flags::INDEX_SIZE != 0;
+        let is_general =
+            |draw: &DrawSysvals| draw.flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0;
         match dispatch.count {
-            1 if !self.plan.placed.get(dispatch.first).is_some_and(has_indices) => {
-                DrawClass::Single
-            }
+            1 if !self.plan.placed.get(dispatch.first).is_some_and(is_general) => DrawClass::Single,
             _ => DrawClass::Every,
         }
     }
