@@ -43,11 +43,11 @@ use crate::vertex_input::VertexInput;
 /// [`Pipeline::prepare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
-    /// All draws: with indices, indirect, several draws in one dispatch, and captures whose
-    /// position only the GPU knows.
+    /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
+    /// only the GPU knows, and vertex buffers that the other class does not take.
     Every,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one.
+    /// only one. All elements of an attribute begin within 4 GiB.
     Single,
 }
 
