@@ -7,9 +7,10 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are two pipelines of this shader. The plain one captures one draw without indices, from
-// push constants. The code that it removes costs registers on all devices, and time on devices that
-// execute both sides of a branch.
+// There are three pipelines of this shader. The plain one captures one draw without indices, from
+// push constants, and the fused one (fused.wgsl) one small draw in a single workgroup. The code that
+// they remove costs registers on all devices, and time on devices that execute both sides of a
+// branch.
 
 // What an invocation shades.
 struct Work {
@@ -33,7 +34,9 @@ struct Work {
 // Finds out what an invocation shades, and sets the shader's inputs for it.
 fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
-    if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
+    if is_fused() {
+        use_fused_draw(local);
+    } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
     } else {
         use_pushed_draw();

@@ -32,6 +32,9 @@ fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 // The address a * b bytes after another one.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
 
+// Orders the accesses of a workgroup's invocations: those before the barrier, and those after it.
+fn memory_barrier() { storageBarrier(); }
+
 // -- Arithmetic
 
 // a * b in 64 bits, low dword first, without the capability Int64.
@@ -47,6 +50,9 @@ fn may_restart() -> bool { return true; }
 
 // Whether a dispatch may have a batch of draws, or an index buffer.
 fn may_be_general() -> bool { return true; }
+
+// Whether a dispatch is a fused capture.
+fn is_fused() -> bool { return false; }
 
 // Whether the device benefits from accesses that are known to be aligned.
 fn may_be_wide() -> bool { return true; }

@@ -163,11 +163,13 @@ names! {
 names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
+        IsFused "is_fused",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
         MayBeWide "may_be_wide",
         MayLoop "may_loop",
         MayRestart "may_restart",
+        MemoryBarrier "memory_barrier",
         PipelineTopology "pipeline_topology",
         SetInputs "set_inputs",
         Shade "shade",

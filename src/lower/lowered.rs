@@ -102,6 +102,9 @@ pub struct SpecIds {
     pub restart: u32,
     /// A boolean: a dispatch may have several draws, or an index buffer. Compute only.
     pub general: u32,
+    /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
+    /// capture. Compute only.
+    pub fused: u32,
     /// A boolean: use wide accesses where addresses are aligned to their size.
     pub wide: u32,
 }

@@ -25,6 +25,8 @@ pub enum Barrier {
     SetupToCapture,
     /// Before counters and query results that the CPU knows are written.
     BeforeFinish,
+    /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
+    BeforeFused,
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, where descriptors reach them.
     BeforeMove,
@@ -59,6 +61,11 @@ impl Barrier {
             // copied.
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE), both)
+            }
+            // Nothing that is written there is an argument of an indirect dispatch.
+            Self::BeforeFused => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
             // Submission order does not order the host. The host access makes the values available

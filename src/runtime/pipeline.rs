@@ -49,11 +49,15 @@ pub enum DrawClass {
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
     /// only one.
     Single,
+    /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
+    /// captures it. The capture is *fused*: the workgroup also does what
+    /// [kernels](super::Kernels) do for other captures. Only by device addresses.
+    Fused,
 }
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 2] = [Self::Every, Self::Single];
+    pub const ALL: [Self; 3] = [Self::Every, Self::Single, Self::Fused];
 }
 
 /// The description of a pipeline.
@@ -589,8 +593,8 @@ impl Pipeline {
         let Objects { raw, raw_layout } = &self.shared.objects;
         let pipelines = match raw {
             Raw::Foreign(_) => return,
-            Raw::Graphics(raw) => [*raw, vk::Pipeline::null()],
-            Raw::Compute(pipelines) => pipelines.all(),
+            Raw::Graphics(raw) => vec![*raw],
+            Raw::Compute(pipelines) => pipelines.all().to_vec(),
         };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {

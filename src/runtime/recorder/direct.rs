@@ -84,6 +84,14 @@ impl Capture {
         }
         let after = After { position: Position::Known(cursor.record), captured: cursor.captured };
         self.counter_operations(&after, &counters);
+        // Without operations or captures there is nothing to fuse.
+        if !self.plan.operations.is_empty()
+            && !self.plan.dispatches.is_empty()
+            && let Some(draw) = self.fusible()
+        {
+            // SAFETY: the caller's contract.
+            return unsafe { self.record_fused(playback, draw, &counters, Some(after)) };
+        }
         // SAFETY: the caller's contract.
         unsafe { self.record_placed(playback, &counters) }?;
         Ok(after)
@@ -305,7 +313,7 @@ impl Capture {
     }
 
     /// Returns the draw with a resolved index buffer address.
-    fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
+    pub(super) fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
         DrawSysvals { index_address: self.resolve(draw.index_address), ..draw }
     }
 }
@@ -319,19 +327,32 @@ fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
 
 /// Converts a direct input to the draw that it describes.
 fn draw_sysvals(input: &Input, counts: &DrawCounts, base_record: u32) -> DrawSysvals {
+    DrawSysvals {
+        output_count: counts.output_count,
+        output_limit: counts.output_limit,
+        item_count: counts.item_count,
+        instance_count: counts.instance_count,
+        base_record,
+        ..unclamped_draw(input)
+    }
+}
+
+/// Converts a direct input to a draw that is not clamped yet: it has the number of vertices or
+/// indices as `item_count`.
+pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);
     DrawSysvals {
         xfb_topology: input.topology,
         flags: input.flags,
-        output_count: counts.output_count,
-        output_limit: counts.output_limit,
-        item_count: counts.item_count,
-        instance_count: counts.instance_count,
+        output_count: 0,
+        output_limit: 0,
+        item_count: input.count,
+        instance_count: input.instance_count,
         base_vertex: input.base_vertex,
         first_instance: input.first_instance,
         draw_index: input.draw_index,
-        base_record,
+        base_record: 0,
         first_workgroup: 0,
         index_limit: input.index_limit - skipped,
         index_address: offset(input.index_address, u64::from(skipped) * u64::from(size)),

@@ -154,8 +154,12 @@ impl Capture {
             Position::Known(record) if all_known => unsafe {
                 self.record_direct(playback, record, counters)
             },
-            // SAFETY: as above.
-            _ => unsafe { self.record_by_setup(playback, counters) },
+            _ => match self.fusible() {
+                // SAFETY: as above.
+                Some(draw) => unsafe { self.record_fused(playback, draw, &counters, None) },
+                // SAFETY: as above.
+                None => unsafe { self.record_by_setup(playback, counters) },
+            },
         }?;
         // SAFETY: as above.
         unsafe { self.order(playback, self.is_scarce()) };
