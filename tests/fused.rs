@@ -221,9 +221,10 @@ impl Bench {
         let outcome = Outcome {
             captured: self.targets.each_ref().map(|b| gpu.read(b, 0..b.size()).unwrap()),
             counters: gpu.read(&self.counters, 0..self.counters.size()).unwrap(),
-            // SAFETY: the device is live.
             queries: self.pools.each_ref().map(|pool| {
-                (0..CASES).map(|query| unsafe { pool.result(query) }.unwrap()).collect()
+                // SAFETY: the device is live.
+                let result = |query| unsafe { pool.result(query) }.unwrap();
+                (0..CASES).map(result).collect()
             }),
         };
         (recorded.unwrap(), outcome)

@@ -243,6 +243,53 @@ fn a_small_capture_is_one_dispatch() {
     }
 }
 
+/// A capture that is played in order has one barrier more only if it had none.
+#[test]
+fn captures_in_order_have_a_barrier() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::by(resources, Profile::Full, 4096);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 16)).unwrap();
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let bound = [Some(CaptureBuffer {
+            buffer: setup.target.raw(),
+            offset: 0,
+            size: setup.target.size(),
+        })];
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
+                let mut capture = Capture::new(ctx, &setup.kernels);
+                let begin = [counters[0]];
+                let desc = CaptureDesc::new(&setup.pipeline).buffers(&bound).counters(&begin);
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let (stages, access) = Context::write_scope(COMPUTE);
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
+                    capture.begin(&desc)?;
+                    for _ in 0..draws {
+                        capture.recorder().draw(PrimitiveTopology::PointList, &Draw::new(3))?;
+                    }
+                    capture.end(&[counters[1]])?;
+                    Ok::<_, RuntimeError>([
+                        capture.play(&mut arena, cmd)?.barriers,
+                        capture.play_in_order(&mut arena, cmd)?.barriers,
+                    ])
+                }
+            };
+            Ok([
+                barriers([None; 2], 1)?,
+                barriers([counter; 2], 1)?,
+                barriers([counter; 2], 2)?,
+                barriers([None, counter], 2)?,
+                barriers([None; 2], 0)?,
+            ])
+        });
+        let fused = if resources == Resources::Best { [1, 1] } else { [2, 2] };
+        assert_eq!(recorded.unwrap(), [[0, 1], fused, [2, 2], [1, 2], [0, 0]]);
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}
+
 /// Large draws have dispatches of their own.
 #[test]
 fn large_draws_are_dispatched_alone() {

@@ -273,9 +273,11 @@ impl Capture {
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
-                    let is_ordered =
-                        if i == 0 { self.is_scarce() } else { self.captures_overlap() };
-                    self.order(playback, is_ordered);
+                    match i {
+                        0 if playback.in_order => self.barrier(playback, Barrier::BetweenCaptures),
+                        0 => self.order(playback, self.is_scarce()),
+                        _ => self.order(playback, self.captures_overlap()),
+                    }
                     let state = dispatch.state;
                     self.prepare_dispatch(playback, state, &pipeline, raw, for_captures, &sysvals);
                     self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);

@@ -62,6 +62,8 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
+    /// Whether the capture must come after all earlier ones.
+    pub(super) in_order: bool,
     /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
     /// The layout of the last pipeline, with which the set of the buffers was bound.
@@ -85,6 +87,7 @@ impl<'a> Playback<'a> {
             arena,
             cmd,
             recorded: Recorded::default(),
+            in_order: false,
             sets_disturbed: false,
             layout: None,
             last_sets: LastSets::default(),
