@@ -30,7 +30,14 @@ fn use_fused_draw(local: u32) {
     memory_barrier();
     if local == 0u {
         store_positions(progress, positions, draw.output_limit);
-        add_to_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
-        add_to_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+        count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
+        count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+    }
+}
+
+// The same as add_to_query, for a single invocation.
+fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
+    if is_address(query) {
+        store4(query, 0u, add_pairs(load4_written(query), counted));
     }
 }

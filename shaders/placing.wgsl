@@ -48,12 +48,12 @@ fn load_progress(at: vec2<u32>) -> Progress {
 // Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
 fn start_positions(progress: Progress) -> vec4<u32> {
     if is_address(progress.state) {
-        return load4(progress.state);
+        return load4_written(progress.state);
     }
     var positions = progress.positions;
     for (var b = 0u; b < 4u; b++) {
         if is_address(progress.counters[b]) {
-            positions[b] = load1(progress.counters[b]) & ~3u;
+            positions[b] = load1_written(progress.counters[b]) & ~3u;
         }
     }
     return positions;

@@ -22,6 +22,10 @@ fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
+// The same if the shader also writes that buffer.
+fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
+fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+
 // The same if the access is aligned to its size, 8 or 16 bytes.
 
 fn load2_aligned(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }

@@ -51,7 +51,7 @@ pub enum DrawClass {
     Single,
     /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
     /// captures it. The capture is *fused*: the workgroup also does what
-    /// [kernels](super::Kernels) do for other captures. Only by device addresses.
+    /// [kernels](super::Kernels) do for other captures.
     Fused,
 }
 

@@ -90,7 +90,10 @@ impl Capture {
             && let Some(draw) = self.fusible()
         {
             // SAFETY: the caller's contract.
-            return unsafe { self.record_fused(playback, draw, &counters, Some(after)) };
+            let fused = unsafe { self.record_fused(playback, draw, &counters, Some(after)) }?;
+            if let Some(after) = fused {
+                return Ok(after);
+            }
         }
         // SAFETY: the caller's contract.
         unsafe { self.record_placed(playback, &counters) }?;

@@ -18,7 +18,7 @@ use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::{Suballocation, aligned};
+use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, DrawClass, RuntimeError};
@@ -129,7 +129,7 @@ impl Capture {
     ///
     /// # Safety
     /// As [`play`](Self::play); both places contain a state.
-    unsafe fn move_state(
+    pub(super) unsafe fn move_state(
         &self,
         playback: &mut Playback<'_>,
         from: Suballocation,
@@ -229,14 +229,7 @@ impl Capture {
         let draws = scratch.take(self.most_placed_draws() * u64::from(self.draw_stride()))?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
-        let moved_state = match self.position {
-            Position::State(state)
-                if self.ctx.table().is_some() && state.buffer != draws.buffer =>
-            {
-                Some((state, scratch.take(STATE_SIZE)?))
-            }
-            _ => None,
-        };
+        let moved_state = self.moved_state(scratch, new_state)?;
 
         let upload = playback.arena.upload();
         let inputs =
@@ -264,6 +257,23 @@ impl Capture {
         };
         let setup = upload.push([setup].into_iter())?;
         Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
+    }
+
+    /// Where the state of an earlier setup is copied from and to, if descriptors do not reach it.
+    /// `new_state` is in the current block.
+    pub(super) fn moved_state(
+        &self,
+        scratch: &mut Part,
+        new_state: Suballocation,
+    ) -> Result<Option<(Suballocation, Suballocation)>, RuntimeError> {
+        match self.position {
+            Position::State(state)
+                if self.ctx.table().is_some() && state.buffer != new_state.buffer =>
+            {
+                Ok(Some((state, scratch.take(STATE_SIZE)?)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// From where to where draws capture that begin at `position`.

@@ -49,6 +49,11 @@ impl Plan {
         self.addresses.clear();
     }
 
+    /// Forgets what descriptors were assigned to.
+    pub(super) fn forget_addresses(&mut self) {
+        self.addresses.clear();
+    }
+
     /// The address of the table of a state.
     pub(super) fn table_of(&self, state: usize) -> Address {
         let number = self.used_states.binary_search_by_key(&state, |(state, _)| *state);
@@ -157,11 +162,15 @@ impl Capture {
             Position::Known(record) if all_known => unsafe {
                 self.record_direct(playback, record, counters)
             },
-            _ => match self.fusible() {
-                // SAFETY: as above.
-                Some(draw) => unsafe { self.record_fused(playback, draw, &counters, None) },
-                // SAFETY: as above.
-                None => unsafe { self.record_by_setup(playback, counters) },
+            _ => unsafe {
+                let fused = match self.fusible() {
+                    Some(draw) => self.record_fused(playback, draw, &counters, None)?,
+                    None => None,
+                };
+                match fused {
+                    Some(after) => Ok(after),
+                    None => self.record_by_setup(playback, counters),
+                }
             },
         }?;
         // SAFETY: as above.
