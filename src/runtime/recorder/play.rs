@@ -162,6 +162,7 @@ impl Capture {
             Position::Known(record) if all_known => unsafe {
                 self.record_direct(playback, record, counters)
             },
+            // SAFETY: as above.
             _ => unsafe {
                 let fused = match self.fusible() {
                     Some(draw) => self.record_fused(playback, draw, &counters, None)?,
